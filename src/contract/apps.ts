@@ -1,0 +1,93 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { endpoint } from './endpoint.js'
+import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
+
+const appId = Type.Object({ appId: Type.String() })
+
+/** Application record (decisions.md 2). */
+export const application = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  status: oneOf(['active', 'disabled', 'suspended']),
+  features: Type.Array(oneOf(['vouchers'])),
+  allowedOrigins: Type.Array(Type.String()),
+  secureTransport: oneOf(['optional', 'required']),
+  linkedBots: Type.Array(Type.Object({ botId: Type.String(), username: Type.String(), linkedAt: instant })),
+  createdAt: instant,
+  updatedAt: instant,
+})
+export type Application = Static<typeof application>
+
+const settings = {
+  description: Type.Optional(text(0, 500)),
+  allowed_origins: Type.Optional(
+    Type.Array(
+      Type.String({
+        pattern: '^(\\*|https?://[a-z0-9.\\[\\]:-]{1,255})$',
+        'x-expected': '* or a full origin such as https://shop.example',
+      }),
+      { minItems: 1, maxItems: 50 },
+    ),
+  ),
+  secure_transport: Type.Optional(oneOf(['optional', 'required'])),
+}
+
+export const list = endpoint({
+  id: 'apps.list',
+  summary: 'List the applications of the account',
+  method: 'GET',
+  path: '/api/v1/open-platform/applications',
+  caller: 'jwt',
+  limit: 'console',
+  query: input(pageQuery),
+  status: 200,
+  output: page(application),
+  failures: [],
+})
+
+export const create = endpoint({
+  id: 'apps.create',
+  summary: 'Create an application',
+  method: 'POST',
+  path: '/api/v1/open-platform/applications',
+  caller: 'jwt',
+  limit: 'console',
+  body: input({ name: text(1, 100), ...settings }),
+  status: 201,
+  output: application,
+  failures: ['APPLICATION_LIMIT_REACHED'],
+})
+
+export const get = endpoint({
+  id: 'apps.get',
+  summary: 'Read an application',
+  method: 'GET',
+  path: '/api/v1/open-platform/applications/:appId',
+  caller: 'jwt',
+  limit: 'console',
+  params: appId,
+  query: input({}),
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND'],
+})
+
+export const update = endpoint({
+  id: 'apps.update',
+  summary: 'Change an application',
+  method: 'PATCH',
+  path: '/api/v1/open-platform/applications/:appId',
+  caller: 'jwt',
+  limit: 'console',
+  params: appId,
+  body: input({
+    name: Type.Optional(text(1, 100)),
+    ...settings,
+    status: Type.Optional(oneOf(['active', 'disabled'])),
+  }),
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND'],
+})

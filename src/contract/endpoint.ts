@@ -1,0 +1,96 @@
+import type { Static, TObject, TProperties, TSchema } from 'typebox'
+import type { FailureCode } from './errors.js'
+
+/** Scopes of an application token (interface.md, Authentication). */
+export const scopes = [
+  'vouchers:read',
+  'vouchers:templates:write',
+  'vouchers:issue',
+  'vouchers:verify',
+  'vouchers:redeem',
+  'vouchers:reverse',
+] as const
+export type Scope = (typeof scopes)[number]
+
+/** Credential kinds: application token (sop_), account JWT, operator key (opk_). */
+export type CredentialKind = 'token' | 'jwt' | 'operator'
+
+/** Names of the rate limits (decisions.md 6). */
+export type LimitName = 'issue' | 'verify' | 'redeem' | 'reverse' | 'reads' | 'template_writes' | 'console'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** An endpoint as data: the server validates and serialises from it, the client is typed by it. */
+export interface Endpoint {
+  /** `group.name`: the key in the contract, the handler and the command. */
+  readonly id: `${string}.${string}`
+  readonly summary: string
+  readonly method: Method
+  /** Path with `:name` parameters. */
+  readonly path: `/${string}`
+  /** The credential kind that may call it. */
+  readonly caller: CredentialKind
+  readonly scope?: Scope
+  readonly limit?: LimitName
+  /** Present where an Idempotency-Key is required. */
+  readonly idempotent?: true
+  /** Path parameters; strings without a form: a malformed id is the same 404 as an unknown one. */
+  readonly params?: TObject
+  readonly query?: TObject
+  readonly body?: TSchema
+  /** Present where an empty body counts as `{}`. */
+  readonly bodyOptional?: true
+  /** Status of a first success; a second status may be answered where `statuses` names it. */
+  readonly status: 200 | 201
+  readonly statuses?: readonly (200 | 201)[]
+  /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
+  readonly output: TSchema
+  readonly streams?: true
+  /** Codes of its own; those that follow from its members come from `failuresOf`. */
+  readonly failures: readonly FailureCode[]
+}
+
+export function endpoint<const E extends Endpoint>(definition: E): E {
+  return definition
+}
+
+type ParamsOf<E> = E extends { params: infer S extends TSchema } ? Static<S> : unknown
+type QueryOf<E> = E extends { query: infer S extends TSchema } ? Static<S> : unknown
+type BodyOf<E> = E extends { body: infer S extends TSchema } ? Static<S> : unknown
+
+/** Flat input of a call: path parameters, query members and body members by their wire names. */
+export type InputOf<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyOf<E>
+
+/** `data` of a success. */
+export type OutputOf<E extends Endpoint> = Static<E['output']>
+
+/** The codes that a handler of this endpoint may return. */
+export type ErrorOf<E extends Endpoint> = E['failures'][number]
+
+/** Every code that an endpoint can answer: its own and those that follow from who calls it and what it takes. */
+export function failuresOf(it: Endpoint): readonly FailureCode[] {
+  const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
+  if (it.caller !== 'operator') codes.add('TOKEN_EXPIRED')
+  if (it.caller === 'token') {
+    codes.add('TOKEN_REVOKED').add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE').add('INSUFFICIENT_SCOPE')
+  }
+  if (it.method !== 'GET') codes.add('INVALID_JSON').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
+  codes.add('VALIDATION_FAILED')
+  if (it.idempotent) {
+    codes.add('IDEMPOTENCY_KEY_REQUIRED').add('IDEMPOTENCY_KEY_INVALID')
+    codes.add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_PROGRESS')
+  }
+  for (const code of it.failures) codes.add(code)
+  codes.add('INTERNAL_ERROR').add('SERVICE_UNAVAILABLE')
+  return [...codes]
+}
+
+/** The names of the path parameters, in their order. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] as string)
+}
+
+/** Members of an object schema, for tools that list them. */
+export function membersOf(schema: TSchema | undefined): TProperties {
+  return schema !== undefined && 'properties' in schema ? (schema.properties as TProperties) : {}
+}

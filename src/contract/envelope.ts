@@ -1,0 +1,28 @@
+/** The body of every JSON answer (decisions.md 1, envelope). */
+export type Envelope<Data> = SuccessEnvelope<Data> | FailureEnvelope
+
+export interface SuccessEnvelope<Data> {
+  success: true
+  data: Data
+  requestId: string
+}
+
+export interface FailureEnvelope {
+  success: false
+  code: string
+  message: string
+  retryable: boolean
+  details?: Record<string, unknown>
+  requestId: string
+}
+
+/** One member of `details.errors` of a VALIDATION_FAILED answer. */
+export interface ValidationIssue {
+  /** JSON pointer into the body, or the name of a query member or header. */
+  pointer: string
+  /** The rule that was broken, a JSON Schema keyword such as `required`. */
+  code: string
+  message: string
+  /** "did you mean …?" for an unknown member. */
+  suggestion?: string
+}

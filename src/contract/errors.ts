@@ -1,0 +1,106 @@
+/**
+ * The failure table: every code that a voucher service answers, with the HTTP status it travels under, the
+ * exit code of the command that meets it, whether the same call may be repeated, and what to do about it.
+ * Source: interface.md, Errors; decisions.md 2 to 7.
+ */
+export interface FailureRule {
+  /** HTTP status of the answer. */
+  readonly status: number
+  /** Exit code of a command that ends with this failure (see `voucherctl help exit-codes`). */
+  readonly exit: number
+  /** True when the very same call, sent again, may succeed. */
+  readonly retryable: boolean
+  /** One sentence for the person who meets it; handlers may send a more specific one. */
+  readonly message: string
+  /** What to do next. */
+  readonly advice: string
+}
+
+/** Exit code for an HTTP status that no code of the table explains. */
+export function exitOfStatus(status: number): number {
+  if (status === 401 || status === 403) return 4
+  if (status === 404) return 5
+  if (status === 409) return 6
+  if (status === 429) return 7
+  if (status === 426) return 10
+  return status >= 400 && status < 500 ? 8 : 9
+}
+
+function rule(status: number, message: string, advice: string): FailureRule {
+  return { status, exit: exitOfStatus(status), retryable: status === 429 || status === 503, message, advice }
+}
+
+const retryable = (it: FailureRule): FailureRule => ({ ...it, retryable: true })
+
+export const failures = {
+  INVALID_JSON: rule(400, 'The body is not valid JSON.', 'Send one JSON object, UTF-8, nested at most 16 levels.'),
+  VALIDATION_FAILED: rule(400, 'The request does not fit the interface.', 'Correct each member named in details.errors.'),
+  IDEMPOTENCY_KEY_REQUIRED: rule(400, 'The Idempotency-Key header is missing.', 'Send a key that is unique for this business action.'),
+  IDEMPOTENCY_KEY_INVALID: rule(400, 'The Idempotency-Key header is malformed.', 'Send it once: 1 to 255 visible ASCII characters without spaces.'),
+
+  TOKEN_MISSING: rule(401, 'The call carries no credential.', 'Send the header Authorization: Bearer <token>.'),
+  TOKEN_INVALID: rule(401, 'The credential is not valid.', 'Check that the whole value was copied and belongs to this server.'),
+  TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.'),
+  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token for the application.'),
+  TOKEN_TYPE_NOT_ACCEPTED: rule(401, 'This kind of credential is not accepted here.', 'Use the credential kind named in details.accepted.'),
+
+  APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.'),
+  FEATURE_UNAVAILABLE: rule(403, 'The application does not have the vouchers feature.', 'Ask the platform to switch the feature on.'),
+  INSUFFICIENT_SCOPE: rule(403, 'The token lacks the required scope.', 'Create a token that carries details.required_scope.'),
+
+  ROUTE_NOT_FOUND: rule(404, 'There is no such route.', 'Check the path; all paths begin with /api/v1/.'),
+  APPLICATION_NOT_FOUND: rule(404, 'No such application.', 'List the applications of this account.'),
+  TOKEN_NOT_FOUND: rule(404, 'No such token.', 'List the tokens of this application.'),
+  TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.'),
+  VOUCHER_NOT_FOUND: rule(404, 'No voucher has this credential.', 'Scan or type the code again; it must belong to this application.'),
+  REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call answered.'),
+  METHOD_NOT_ALLOWED: rule(405, 'This path does not take this method.', 'Use one of the methods in the Allow header.'),
+
+  APPLICATION_LIMIT_REACHED: rule(409, 'The account has as many applications as it may have.', 'Reuse an application of this account.'),
+  TOKEN_LIMIT_REACHED: rule(409, 'The application has as many active tokens as it may have.', 'Revoke a token that is no longer used.'),
+  EXTERNAL_TEMPLATE_ID_EXISTS: rule(409, 'Another template already has this external_template_id.', 'Use the template in details.template_id, or another id.'),
+  TEMPLATE_STATE_CONFLICT: rule(409, 'The state of the template does not allow this.', 'Read its status; only draft and rejected templates are submitted, only reviewing ones decided.'),
+  TEMPLATE_NOT_ACTIVE: rule(409, 'The template is not active.', 'Submit it and wait for the approval of the platform.'),
+  TEMPLATE_VALIDITY_ENDED: rule(409, 'The validity of the template is over.', 'Create a template with a later validity.'),
+  TEMPLATE_QUOTA_EXHAUSTED: rule(409, 'The issue limit of the template is used up.', 'Create another template; quota is never given back.'),
+  EXTERNAL_ISSUE_ID_CONFLICT: rule(409, 'This external_issue_id was issued to another recipient.', 'Use an external_issue_id of its own for each issuance.'),
+  VOUCHER_ALREADY_REDEEMED: rule(409, 'The voucher is already redeemed.', 'See details.redemption_id; a redemption can be reversed.'),
+  VOUCHER_EXPIRED: rule(409, 'The voucher has expired.', 'Issue a new voucher if the benefit is still due.'),
+  VOUCHER_NOT_YET_VALID: rule(409, 'The voucher is not valid yet.', 'Redeem it at or after details.valid_from.'),
+  RECIPIENT_MISMATCH: rule(409, 'The voucher belongs to another recipient.', 'Check who presents it.'),
+  REDEMPTION_ALREADY_REVERSED: rule(409, 'The redemption is already reversed.', 'Nothing to do; see details.reversed_at.'),
+  REVERSAL_WINDOW_CLOSED: rule(409, 'The redemption is too old to be reversed.', 'A redemption can be reversed for 90 days.'),
+  IDEMPOTENCY_KEY_REUSED: rule(409, 'The Idempotency-Key belongs to a different request.', 'Use a new key for a new action; repeat a request unchanged.'),
+  IDEMPOTENCY_KEY_IN_PROGRESS: retryable(rule(409, 'The first call with this Idempotency-Key is still running.', 'Repeat the same call after the time in Retry-After.')),
+  TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),
+
+  PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB.'),
+  UNSUPPORTED_MEDIA_TYPE: rule(415, 'The body is not application/json.', 'Send Content-Type: application/json without a content encoding.'),
+  RATE_LIMITED: rule(429, 'Too many calls.', 'Repeat after the time in Retry-After.'),
+  CREDENTIAL_ATTEMPTS_EXCEEDED: rule(429, 'Too many unknown codes were tried.', 'Wait for the time in Retry-After; known codes are still accepted.'),
+
+  INTERNAL_ERROR: rule(500, 'The server failed.', 'Report the request id; repeat with the same Idempotency-Key.'),
+  SERVICE_UNAVAILABLE: rule(503, 'The server cannot do this right now.', 'Repeat after the time in Retry-After with the same Idempotency-Key.'),
+} as const satisfies Record<string, FailureRule>
+
+export type FailureCode = keyof typeof failures
+
+/** What a failure carries beside its code. Never a secret: it goes on the wire and into terminals. */
+export type FailureDetails = Readonly<Record<string, unknown>>
+
+/** A refusal: a value that domain functions, store operations and handlers return, never throw. */
+export interface Refusal<Code extends FailureCode = FailureCode> {
+  readonly ok: false
+  readonly code: Code
+  readonly details?: FailureDetails
+  readonly message?: string
+}
+
+export function refuse<const Code extends FailureCode>(code: Code, details?: FailureDetails): Refusal<Code> {
+  return details === undefined ? { ok: false, code } : { ok: false, code, details }
+}
+
+/** True for codes of the table: the answer of a foreign server may carry any other. */
+export function isFailureCode(code: string): code is FailureCode {
+  return Object.hasOwn(failures, code)
+}

@@ -1,0 +1,78 @@
+import * as Type from 'typebox'
+import type { Static, TSchema } from 'typebox'
+
+/**
+ * Building blocks of the records. `x-expected` is what a validation error says that a value must be;
+ * patterns are matched with the u flag, lengths count code points (decisions.md 1, text).
+ */
+const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
+
+/** Human text: no control characters, lone surrogates or bidi overrides. */
+export function text(minLength: number, maxLength: number) {
+  return Type.String({
+    minLength,
+    maxLength,
+    pattern: `^[^${CONTROL_OR_OVERRIDE}]*$`,
+    'x-expected': `text of ${minLength} to ${maxLength} characters without control characters or bidi overrides`,
+  })
+}
+
+/** A machine identifier: visible ASCII, case-sensitive. */
+export function machineId(maxLength: number) {
+  return Type.String({
+    pattern: `^[!-~]{1,${maxLength}}$`,
+    'x-expected': `1 to ${maxLength} visible ASCII characters without spaces`,
+  })
+}
+
+/** An RFC 3339 instant with an explicit offset, as input. */
+export const instantInput = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$',
+  'x-expected': 'an RFC 3339 time with an offset, such as 2027-01-31T00:00:00Z',
+})
+
+/** RFC 3339 UTC with milliseconds, as output. */
+export const instant = Type.String({ description: 'RFC 3339, UTC, milliseconds' })
+
+/** `schema` or null; one `type` array, so that it serialises without trying alternatives. */
+export function nullable<S extends TSchema>(schema: S) {
+  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
+  return Type.Unsafe<Static<S> | null>({
+    ...schema,
+    ...(values === undefined ? { type: [type, 'null'] } : { type: ['string', 'null'], enum: [...values, null] }),
+  })
+}
+
+export const metadataInput = Type.Record(text(1, 40), text(0, 500), {
+  maxProperties: 20,
+  'x-expected': 'at most 20 pairs of strings, keys of 1 to 40 characters, values of at most 500',
+})
+export const metadata = Type.Record(Type.String(), Type.String())
+
+export const pageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'from 1, default 1' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 20' })),
+}
+
+/** Answer of a list: newest first, then by id. */
+export function page<S extends TSchema>(item: S) {
+  return Type.Object({
+    items: Type.Array(item),
+    pagination: Type.Object({
+      page: Type.Integer(),
+      limit: Type.Integer(),
+      total: Type.Integer(),
+      pages: Type.Integer(),
+    }),
+  })
+}
+
+/** An object input that refuses members it does not know. */
+export function input<P extends Record<string, TSchema>>(properties: P) {
+  return Type.Object(properties, { additionalProperties: false })
+}
+
+/** A string of a closed set. */
+export function oneOf<const V extends readonly string[]>(values: V) {
+  return Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
+}

@@ -1,0 +1,225 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { application } from './apps.js'
+import { endpoint } from './endpoint.js'
+import { input, instant, instantInput, nullable, oneOf, text } from './fields.js'
+import { template } from './templates.js'
+
+/** The operator's side (decisions.md 7): outside the specification, absent unless switched on. */
+
+const templateId = Type.Object({ templateId: Type.String() })
+const appId = Type.Object({ appId: Type.String() })
+
+export const issueAccountToken = endpoint({
+  id: 'platform.issueAccountToken',
+  summary: 'Make an account JWT',
+  method: 'POST',
+  path: '/_platform/v1/accounts/:accountId/token',
+  caller: 'operator',
+  params: Type.Object({
+    accountId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -' }),
+  }),
+  body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 })) }),
+  bodyOptional: true,
+  status: 200,
+  output: Type.Object({ jwt: Type.String(), expires_at: instant }),
+  failures: [],
+})
+
+export const review = Type.Object({
+  kind: oneOf(['template', 'bot']),
+  id: Type.String(),
+  application_id: nullable(Type.String()),
+  account_id: Type.String(),
+  name: Type.String(),
+  submitted_at: instant,
+})
+export type Review = Static<typeof review>
+
+export const reviews = endpoint({
+  id: 'platform.reviews',
+  summary: 'List what waits for a decision',
+  method: 'GET',
+  path: '/_platform/v1/reviews',
+  caller: 'operator',
+  query: input({ kind: Type.Optional(oneOf(['template', 'bot'])) }),
+  status: 200,
+  output: Type.Object({ items: Type.Array(review) }),
+  failures: [],
+})
+
+export const approveTemplate = endpoint({
+  id: 'platform.approveTemplate',
+  summary: 'Approve a template under review',
+  method: 'POST',
+  path: '/_platform/v1/templates/:templateId/approve',
+  caller: 'operator',
+  params: templateId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: template,
+  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
+})
+
+export const rejectTemplate = endpoint({
+  id: 'platform.rejectTemplate',
+  summary: 'Reject a template under review',
+  method: 'POST',
+  path: '/_platform/v1/templates/:templateId/reject',
+  caller: 'operator',
+  params: templateId,
+  body: input({
+    code: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$', 'x-expected': 'a word of at most 64 letters, digits and _' }),
+    reason: text(1, 200),
+  }),
+  status: 200,
+  output: template,
+  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
+})
+
+export const suspendApp = endpoint({
+  id: 'platform.suspendApp',
+  summary: 'Suspend an application',
+  method: 'POST',
+  path: '/_platform/v1/applications/:appId/suspend',
+  caller: 'operator',
+  params: appId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND'],
+})
+
+export const reinstateApp = endpoint({
+  id: 'platform.reinstateApp',
+  summary: 'End the suspension of an application',
+  method: 'POST',
+  path: '/_platform/v1/applications/:appId/reinstate',
+  caller: 'operator',
+  params: appId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND'],
+})
+
+export const setAppFeatures = endpoint({
+  id: 'platform.setAppFeatures',
+  summary: 'Set the features of an application',
+  method: 'PUT',
+  path: '/_platform/v1/applications/:appId/features',
+  caller: 'operator',
+  params: appId,
+  body: input({ features: Type.Array(oneOf(['vouchers']), { uniqueItems: true }) }),
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND'],
+})
+
+const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })
+
+export const getClock = endpoint({
+  id: 'platform.getClock',
+  summary: 'Read the test clock',
+  method: 'GET',
+  path: '/_platform/v1/clock',
+  caller: 'operator',
+  query: input({}),
+  status: 200,
+  output: clock,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const setClock = endpoint({
+  id: 'platform.setClock',
+  summary: 'Set the test clock; it only moves forward',
+  method: 'PUT',
+  path: '/_platform/v1/clock',
+  caller: 'operator',
+  body: input({ now: instantInput }),
+  status: 200,
+  output: clock,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const advanceClock = endpoint({
+  id: 'platform.advanceClock',
+  summary: 'Advance the test clock',
+  method: 'POST',
+  path: '/_platform/v1/clock/advance',
+  caller: 'operator',
+  body: input({ seconds: Type.Number({ minimum: 0, maximum: 3_153_600_000 }) }),
+  status: 200,
+  output: clock,
+  failures: ['TEST_CLOCK_OFF'],
+})
+
+export const faultKinds = ['drop_response', 'delay', 'error'] as const
+
+export const fault = Type.Object({
+  endpoint: Type.String(),
+  kind: oneOf(faultKinds),
+  times: Type.Integer(),
+  delay_ms: nullable(Type.Integer()),
+})
+
+export const addFault = endpoint({
+  id: 'platform.addFault',
+  summary: 'Make the next calls of an endpoint fail on purpose',
+  method: 'POST',
+  path: '/_platform/v1/faults',
+  caller: 'operator',
+  body: input({
+    endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
+    kind: oneOf(faultKinds),
+    times: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000 })),
+  }),
+  status: 200,
+  output: fault,
+  failures: [],
+})
+
+export const clearFaults = endpoint({
+  id: 'platform.clearFaults',
+  summary: 'Remove all faults',
+  method: 'DELETE',
+  path: '/_platform/v1/faults',
+  caller: 'operator',
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: Type.Object({ removed: Type.Integer() }),
+  failures: [],
+})
+
+/** One line of the request log: no query, no body, no header. */
+export const requestLogEntry = Type.Object({
+  time: instant,
+  request_id: Type.String(),
+  endpoint: nullable(Type.String({ description: 'contract id, null outside the routes' })),
+  method: Type.String(),
+  path: nullable(Type.String({ description: 'the route with its parameters by name' })),
+  status: Type.Integer(),
+  code: nullable(Type.String({ description: 'failure code' })),
+  application_id: nullable(Type.String()),
+  replayed: Type.Boolean(),
+  duration_ms: Type.Number(),
+})
+export type RequestLogEntry = Static<typeof requestLogEntry>
+
+export const requests = endpoint({
+  id: 'platform.requests',
+  summary: 'Read the request log as NDJSON; follow=true keeps it open',
+  method: 'GET',
+  path: '/_platform/v1/requests',
+  caller: 'operator',
+  query: input({ follow: Type.Optional(oneOf(['true', 'false'])) }),
+  status: 200,
+  output: requestLogEntry,
+  streams: true,
+  failures: [],
+})

@@ -1,0 +1,131 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { endpoint } from './endpoint.js'
+import { input, instant, instantInput, metadata, metadataInput, nullable, oneOf, page, pageQuery, text } from './fields.js'
+
+export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
+export const fulfillmentCategories = ['physical_goods', 'offline_service', 'ecommerce_discount'] as const
+
+/** Values that help suggests; any other of the form is accepted (decisions.md 3). */
+export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
+export const suggestedSources = ['free_claim', 'campaign_reward', 'purchase', 'points_exchange', 'membership_benefit'] as const
+
+const EXTERNAL_TEMPLATE_ID = '^[A-Za-z0-9._:-]{1,64}$'
+
+const word = Type.String({
+  pattern: '^[a-z][a-z0-9_]{0,63}$',
+  'x-expected': 'a lower-case word: a letter, then letters, digits and _, at most 64',
+})
+
+export const validityInput = Type.Union([
+  input({ type: Type.Literal('fixed'), starts_at: instantInput, ends_at: instantInput }),
+  input({
+    type: Type.Literal('relative'),
+    duration_days: Type.Integer({ minimum: 1, maximum: 1095 }),
+    delay_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 })),
+    not_after: Type.Optional(instantInput),
+  }),
+])
+
+export const validity = Type.Union([
+  Type.Object({ type: Type.Literal('fixed'), startsAt: instant, endsAt: instant }),
+  Type.Object({
+    type: Type.Literal('relative'),
+    durationDays: Type.Integer(),
+    delayDays: Type.Integer(),
+    notAfter: nullable(instant),
+  }),
+])
+export type Validity = Static<typeof validity>
+
+/** Template record (interface.md, Voucher template; decisions.md 3). */
+export const template = Type.Object({
+  id: Type.String(),
+  externalTemplateId: Type.String(),
+  name: Type.String(),
+  type: Type.String(),
+  issuerName: Type.String(),
+  fulfillerName: Type.String(),
+  fulfillmentCategory: oneOf(fulfillmentCategories),
+  acquisitionSource: Type.String(),
+  validity,
+  issueLimit: Type.Integer(),
+  issuedCount: Type.Integer(),
+  status: oneOf(templateStatuses),
+  rejectionCode: nullable(Type.String()),
+  rejectionReason: nullable(Type.String()),
+  submittedAt: nullable(instant),
+  reviewedAt: nullable(instant),
+  applicationId: nullable(Type.String()),
+  botId: nullable(Type.String()),
+  description: nullable(Type.String()),
+  metadata,
+  createdAt: instant,
+  updatedAt: instant,
+})
+export type Template = Static<typeof template>
+
+export const templateInput = input({
+  external_template_id: Type.String({ pattern: EXTERNAL_TEMPLATE_ID, 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -' }),
+  name: text(1, 100),
+  type: word,
+  issuer_name: text(1, 100),
+  fulfiller_name: text(1, 100),
+  fulfillment_category: oneOf(fulfillmentCategories),
+  acquisition_source: word,
+  validity: validityInput,
+  issue_limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
+  description: Type.Optional(text(0, 500)),
+  metadata: Type.Optional(metadataInput),
+})
+export type TemplateInput = Static<typeof templateInput>
+
+export const list = endpoint({
+  id: 'templates.list',
+  summary: 'List the templates of the application',
+  method: 'GET',
+  path: '/api/v1/open-platform/vouchers/templates',
+  caller: 'token',
+  scope: 'vouchers:read',
+  limit: 'reads',
+  query: input({
+    ...pageQuery,
+    status: Type.Optional(oneOf(templateStatuses)),
+    external_template_id: Type.Optional(
+      Type.String({ pattern: EXTERNAL_TEMPLATE_ID, 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -' }),
+    ),
+  }),
+  status: 200,
+  output: page(template),
+  failures: [],
+})
+
+export const create = endpoint({
+  id: 'templates.create',
+  summary: 'Create a template as a draft',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/templates',
+  caller: 'token',
+  scope: 'vouchers:templates:write',
+  limit: 'template_writes',
+  body: templateInput,
+  status: 201,
+  output: template,
+  failures: ['EXTERNAL_TEMPLATE_ID_EXISTS'],
+})
+
+export const submit = endpoint({
+  id: 'templates.submit',
+  summary: 'Submit a draft or rejected template for review',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/templates/:templateId/submit',
+  caller: 'token',
+  scope: 'vouchers:templates:write',
+  limit: 'template_writes',
+  params: Type.Object({ templateId: Type.String() }),
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: template,
+  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+})

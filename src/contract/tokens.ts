@@ -1,0 +1,73 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { endpoint, scopes } from './endpoint.js'
+import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
+
+const appId = Type.Object({ appId: Type.String() })
+const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })
+
+/** Token record (decisions.md 2); the token itself is only in the answer of its creation. */
+const record = {
+  id: Type.String(),
+  name: Type.String(),
+  tokenPrefix: Type.String(),
+  last4: Type.String(),
+  scopes: Type.Array(oneOf(scopes)),
+  status: oneOf(['active', 'expired', 'revoked']),
+  createdAt: instant,
+  expiresAt: nullable(instant),
+  lastUsedAt: nullable(instant),
+  revokedAt: nullable(instant),
+}
+export const token = Type.Object(record)
+export type Token = Static<typeof token>
+
+export const createdToken = Type.Object({ ...record, token: Type.String({ description: 'shown once' }) })
+export type CreatedToken = Static<typeof createdToken>
+
+export const list = endpoint({
+  id: 'tokens.list',
+  summary: 'List the tokens of an application',
+  method: 'GET',
+  path: '/api/v1/open-platform/applications/:appId/tokens',
+  caller: 'jwt',
+  limit: 'console',
+  params: appId,
+  query: input(pageQuery),
+  status: 200,
+  output: page(token),
+  failures: ['APPLICATION_NOT_FOUND'],
+})
+
+export const create = endpoint({
+  id: 'tokens.create',
+  summary: 'Create an application token; its full value is shown once',
+  method: 'POST',
+  path: '/api/v1/open-platform/applications/:appId/tokens',
+  caller: 'jwt',
+  limit: 'console',
+  params: appId,
+  body: input({
+    name: text(1, 100),
+    scopes: Type.Array(oneOf(scopes), { minItems: 1, uniqueItems: true }),
+    expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
+  }),
+  status: 201,
+  output: createdToken,
+  failures: ['APPLICATION_NOT_FOUND', 'TOKEN_LIMIT_REACHED'],
+})
+
+export const revoke = endpoint({
+  id: 'tokens.revoke',
+  summary: 'Revoke a token',
+  method: 'DELETE',
+  path: '/api/v1/open-platform/applications/:appId/tokens/:tokenId',
+  caller: 'jwt',
+  limit: 'console',
+  params: appAndTokenId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: token,
+  failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],
+})

@@ -1,0 +1,185 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { endpoint } from './endpoint.js'
+import { input, instant, machineId, metadata, metadataInput, nullable, oneOf, text } from './fields.js'
+import { fulfillmentCategories } from './templates.js'
+
+export const credentialTypes = ['qr_token', 'redeem_code'] as const
+export type CredentialType = (typeof credentialTypes)[number]
+
+/** interface.md, Credential. The form of the value is checked by the domain. */
+export const credential = input({
+  type: oneOf(credentialTypes),
+  value: Type.String({ minLength: 1, maxLength: 256 }),
+})
+export type Credential = Static<typeof credential>
+
+/** Voucher record (decisions.md 4). */
+const voucherFields = {
+  id: Type.String(),
+  templateId: Type.String(),
+  externalTemplateId: Type.String(),
+  applicationId: Type.String(),
+  externalIssueId: Type.String(),
+  recipientUserId: Type.String(),
+  status: oneOf(['issued', 'redeemed', 'expired']),
+  redeemable: Type.Boolean(),
+  type: Type.String(),
+  name: Type.String(),
+  issuerName: Type.String(),
+  fulfillerName: Type.String(),
+  fulfillmentCategory: oneOf(fulfillmentCategories),
+  validFrom: instant,
+  validUntil: instant,
+  codeHint: Type.String({ description: 'the last four symbols of the redeem code' }),
+  channel: oneOf(['direct', 'bot']),
+  botId: nullable(Type.String()),
+  issuedAt: instant,
+  redeemedAt: nullable(instant),
+  redemptionId: nullable(Type.String()),
+  metadata,
+  updatedAt: instant,
+}
+export const voucher = Type.Object(voucherFields)
+export type Voucher = Static<typeof voucher>
+
+export const issuedVoucher = Type.Object({
+  ...voucherFields,
+  credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String() })),
+})
+export type IssuedVoucher = Static<typeof issuedVoucher>
+
+export const verification = Type.Object({
+  redeemable: Type.Boolean(),
+  reason: nullable(oneOf(['already_redeemed', 'expired', 'not_yet_valid', 'recipient_mismatch'])),
+  voucher,
+  checkedAt: instant,
+})
+export type Verification = Static<typeof verification>
+
+/** Redemption record (decisions.md 4). */
+export const redemption = Type.Object({
+  id: Type.String(),
+  status: oneOf(['succeeded', 'reversed']),
+  voucherId: Type.String(),
+  templateId: Type.String(),
+  applicationId: Type.String(),
+  externalIssueId: Type.String(),
+  recipientUserId: Type.String(),
+  credentialType: oneOf(credentialTypes),
+  reference: nullable(Type.String()),
+  metadata,
+  redeemedAt: instant,
+  reversedAt: nullable(instant),
+  reversalReason: nullable(Type.String()),
+  voucher: Type.Object({
+    id: Type.String(),
+    status: oneOf(['issued', 'redeemed', 'expired']),
+    redeemable: Type.Boolean(),
+    validUntil: instant,
+    codeHint: Type.String(),
+  }),
+})
+export type Redemption = Static<typeof redemption>
+
+export const issue = endpoint({
+  id: 'vouchers.issue',
+  summary: 'Issue a voucher of an active template to a user',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/issue',
+  caller: 'token',
+  scope: 'vouchers:issue',
+  limit: 'issue',
+  idempotent: true,
+  body: input({
+    template_id: Type.String(),
+    external_issue_id: machineId(128),
+    recipient_user_id: machineId(128),
+    metadata: Type.Optional(metadataInput),
+  }),
+  status: 201,
+  statuses: [200],
+  output: issuedVoucher,
+  failures: [
+    'TEMPLATE_NOT_FOUND',
+    'TEMPLATE_NOT_ACTIVE',
+    'TEMPLATE_VALIDITY_ENDED',
+    'TEMPLATE_QUOTA_EXHAUSTED',
+    'EXTERNAL_ISSUE_ID_CONFLICT',
+  ],
+})
+
+export const verify = endpoint({
+  id: 'vouchers.verify',
+  summary: 'Look at a voucher without changing it',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/verify',
+  caller: 'token',
+  scope: 'vouchers:verify',
+  limit: 'verify',
+  body: input({ credential, recipient_user_id: Type.Optional(machineId(128)) }),
+  status: 200,
+  output: verification,
+  failures: ['VOUCHER_NOT_FOUND', 'CREDENTIAL_ATTEMPTS_EXCEEDED'],
+})
+
+export const redeem = endpoint({
+  id: 'vouchers.redeem',
+  summary: 'Redeem a voucher',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/redeem',
+  caller: 'token',
+  scope: 'vouchers:redeem',
+  limit: 'redeem',
+  idempotent: true,
+  body: input({
+    credential,
+    recipient_user_id: Type.Optional(machineId(128)),
+    reference: Type.Optional(machineId(128)),
+    metadata: Type.Optional(metadataInput),
+  }),
+  status: 200,
+  output: redemption,
+  failures: [
+    'VOUCHER_NOT_FOUND',
+    'CREDENTIAL_ATTEMPTS_EXCEEDED',
+    'VOUCHER_ALREADY_REDEEMED',
+    'VOUCHER_EXPIRED',
+    'VOUCHER_NOT_YET_VALID',
+    'RECIPIENT_MISMATCH',
+  ],
+})
+
+const redemptionId = Type.Object({ redemptionId: Type.String() })
+
+export const getRedemption = endpoint({
+  id: 'vouchers.redemption',
+  summary: 'Read a redemption',
+  method: 'GET',
+  path: '/api/v1/open-platform/vouchers/redemptions/:redemptionId',
+  caller: 'token',
+  scope: 'vouchers:read',
+  limit: 'reads',
+  params: redemptionId,
+  query: input({}),
+  status: 200,
+  output: redemption,
+  failures: ['REDEMPTION_NOT_FOUND'],
+})
+
+export const reverse = endpoint({
+  id: 'vouchers.reverse',
+  summary: 'Reverse a redemption',
+  method: 'POST',
+  path: '/api/v1/open-platform/vouchers/redemptions/:redemptionId/reverse',
+  caller: 'token',
+  scope: 'vouchers:reverse',
+  limit: 'reverse',
+  idempotent: true,
+  params: redemptionId,
+  body: input({ reason: Type.Optional(text(0, 200)), metadata: Type.Optional(metadataInput) }),
+  bodyOptional: true,
+  status: 200,
+  output: redemption,
+  failures: ['REDEMPTION_NOT_FOUND', 'REDEMPTION_ALREADY_REVERSED', 'REVERSAL_WINDOW_CLOSED'],
+})

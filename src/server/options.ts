@@ -1,0 +1,47 @@
+import type { LimitName } from '../contract/endpoint.js'
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export interface RateLimit {
+  readonly calls: number
+  readonly seconds: number
+}
+
+export type RateLimitName = LimitName | 'credential_failures' | 'auth_failures'
+
+export interface ServerOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string
+  /** Default 8420; 0 takes any free port. */
+  readonly port?: number
+  /** Keeps nothing after the end: SQLite in memory, keys in a private temporary folder. */
+  readonly memory?: boolean
+  /** Folder of the database and the keys; made with mode 0700 when absent. */
+  readonly dataDir?: string
+  /** Credential keys from this file instead of the data folder. */
+  readonly keyFile?: string
+  /** The operator plane under /_platform/v1. Default: on when bound to loopback. */
+  readonly operator?: boolean
+  readonly autoApprove?: boolean
+  readonly testClock?: boolean
+  /** `off`, or limits that replace the defaults by name. */
+  readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>
+  /** Account JWTs are verified against this key set instead of the server's own key. */
+  readonly jwksUrl?: string
+  readonly logLevel?: LogLevel
+  /** Receives one JSON line a time; default stderr. */
+  readonly logTo?: { write(line: string): void }
+}
+
+export interface RunningServer {
+  /** `http://127.0.0.1:8420` */
+  readonly baseUrl: string
+  readonly pid: number
+  readonly dataDir: string
+  /** Null when the operator plane is off. */
+  readonly operatorKeyFile: string | null
+  /** `sqlite` or `memory` */
+  readonly store: string
+  /** Finishes what is in flight, checkpoints and closes; at most 10 s. */
+  close(): Promise<void>
+}
