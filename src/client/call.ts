@@ -1,4 +1,9 @@
-import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import { readAnswer } from './answer.js'
+import { refused, unanswered, unsendable } from './failure.js'
+import { prepareCall } from './prepare.js'
+import type { Transport } from './transport.js'
+import { TransportError } from './transport.js'
 
 export interface CallOptions {
   /** Sent as Idempotency-Key; made fresh for idempotent endpoints when absent. */
@@ -18,7 +23,11 @@ export interface CallSuccess<Data> {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A refusal of the server, or no answer at all (`status` 0, code NETWORK_ERROR or TIMEOUT). */
+/**
+ * A refusal of the server; or no answer at all, with `status` 0 and the code NETWORK_ERROR, TIMEOUT or ABORTED; or an
+ * input that cannot be sent, with `status` 0 and the code INVALID_INPUT. Where an answer names no code, the code is
+ * INVALID_RESPONSE (a 2xx that is not JSON) or HTTP_ and the status.
+ */
 export interface CallFailure {
   readonly ok: false
   readonly code: string
@@ -38,3 +47,32 @@ export type CallResult<Data> = CallSuccess<Data> | CallFailure
 
 /** Calls one endpoint; refusals and network failures are values. */
 export type Call = <E extends Endpoint>(endpoint: E, input: InputOf<E>, options?: CallOptions) => Promise<CallResult<OutputOf<E>>>
+
+/** One credential for every call, or a choice by the kind that the endpoint takes; undefined sends none. */
+export type TokenSource = string | ((kind: CredentialKind) => string | undefined | Promise<string | undefined>)
+
+export interface CallSettings {
+  readonly token?: TokenSource
+  readonly userAgent?: string
+  /** Milliseconds; default 30,000. */
+  readonly timeoutMs?: number
+  /** Default: random UUIDs. */
+  readonly newIdempotencyKey?: () => string
+}
+
+/** The call over a transport; repeats are the transport's (retry.ts). */
+export function createCall(transport: Transport, settings: CallSettings = {}): Call {
+  return async (endpoint, input, options = {}) => {
+    if (endpoint.streams) throw new TypeError(`${endpoint.id} answers a stream: use the stream function`)
+    const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
+    if (!prepared.ok) return unsendable(prepared)
+    try {
+      const response = await transport(prepared.request)
+      const answer = readAnswer<OutputOf<typeof endpoint>>(response)
+      return answer.ok ? answer : refused(response, prepared)
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error
+      return unanswered(error, prepared)
+    }
+  }
+}

@@ -10,6 +10,8 @@ export interface TransportRequest {
   readonly signal?: AbortSignal
   /** Milliseconds for the whole exchange. */
   readonly timeoutMs?: number
+  /** True when processing it twice has the effect of processing it once: reads, and calls with an Idempotency-Key. */
+  readonly repeatable?: boolean
 }
 
 export interface TransportResponse {
@@ -17,6 +19,8 @@ export interface TransportResponse {
   /** Lower-case names; repeated headers joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** True when an earlier try of the same request may have been processed, whatever this answer says. */
+  readonly maybeProcessed?: boolean
 }
 
 /**
@@ -31,11 +35,22 @@ export type Transport = (request: TransportRequest) => Promise<TransportResponse
  */
 export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted'
 
+export interface TransportErrorOptions extends ErrorOptions {
+  /** False when a timeout or an abort came before anything was sent. Default: true unless `refused`. */
+  readonly maybeProcessed?: boolean
+}
+
 export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly kind: TransportErrorKind
-  constructor(kind: TransportErrorKind, message: string, options?: ErrorOptions) {
+  /** True when the server may have processed the request all the same. */
+  readonly maybeProcessed: boolean
+  constructor(kind: TransportErrorKind, message: string, options?: TransportErrorOptions) {
     super(message, options)
     this.kind = kind
+    this.maybeProcessed = options?.maybeProcessed ?? kind !== 'refused'
   }
 }
+
+/** Bytes of a body that a transport reads before it gives up. */
+export const maxResponseBytes = 64 * 1024 * 1024

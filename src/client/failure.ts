@@ -1,0 +1,42 @@
+import type { AnsweredFailure } from './answer.js'
+import { readFailure } from './answer.js'
+import type { CallFailure } from './call.js'
+import type { PreparedCall, UnsendableCall } from './prepare.js'
+import type { TransportError, TransportResponse } from './transport.js'
+
+/** Shorter texts may be words of the answer. */
+const SHORTEST_SECRET = 8
+
+const noAnswer = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
+
+/** The failure that stands for an answer. */
+export function refused(answered: TransportResponse, { token, key, mutates }: PreparedCall): CallFailure {
+  const response = withoutToken(answered, token)
+  const failure = readFailure(response)
+  const outcomeUnknown = mutates && (response.maybeProcessed === true || saysNothingOfOutcome(response, failure))
+  return { ...failure, status: response.status, outcomeUnknown, ...key, headers: response.headers }
+}
+
+/** A 503 and everything below 500 declines the call; any other 5xx, or a 2xx that nobody can read, leaves it open. */
+function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredFailure): boolean {
+  return (status >= 500 && status !== 503) || code === 'INVALID_RESPONSE'
+}
+
+/** The failure that stands for a call without a complete answer. */
+export function unanswered({ kind, message, maybeProcessed }: TransportError, { key, mutates }: PreparedCall): CallFailure {
+  const code = kind === 'timeout' ? 'TIMEOUT' : kind === 'aborted' ? 'ABORTED' : 'NETWORK_ERROR'
+  return { ...noAnswer, code, message, retryable: kind !== 'aborted', outcomeUnknown: mutates && maybeProcessed, ...key }
+}
+
+/** Servers and proxies may repeat a request in their error: the credential goes no further. */
+function withoutToken(response: TransportResponse, token: string | undefined): TransportResponse {
+  if (token === undefined || token.length < SHORTEST_SECRET) return response
+  const strip = (text: string) => text.replaceAll(token, '[credential]')
+  const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, strip(value)]))
+  return { ...response, headers, body: strip(response.body) }
+}
+
+/** The failure that stands for an input that cannot be sent. */
+export function unsendable({ message, details }: UnsendableCall): CallFailure {
+  return { ...noAnswer, code: 'INVALID_INPUT', message, retryable: false, details, outcomeUnknown: false }
+}

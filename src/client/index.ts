@@ -1,0 +1,80 @@
+import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import type { Contract } from '../contract/index.js'
+import { contract } from '../contract/index.js'
+import type { Call, CallFailure, CallOptions, CallResult, CallSettings, CallSuccess } from './call.js'
+import { createCall } from './call.js'
+import { createHttpTransport } from './http.js'
+import type { PoolOptions, PoolTransport } from './pool.js'
+import type { RetryOptions } from './retry.js'
+import { withRetry } from './retry.js'
+import type { Stream } from './stream.js'
+import { createStream } from './stream.js'
+import type { Transport } from './transport.js'
+
+export type { Credential, IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
+export type { Application } from '../contract/apps.js'
+export type { Template } from '../contract/templates.js'
+export type { CreatedToken, Token } from '../contract/tokens.js'
+export type { Call, CallFailure, CallOptions, CallResult, CallSettings, CallSuccess, TokenSource } from './call.js'
+export { createHttpTransport } from './http.js'
+export type { PoolOptions, PoolTransport } from './pool.js'
+export type { Repeat, RetryOptions } from './retry.js'
+export { withRetry } from './retry.js'
+export type { Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
+export { TransportError } from './transport.js'
+export { contract }
+
+export interface ClientOptions extends CallSettings {
+  /** http or https, optionally with a path prefix. */
+  readonly baseUrl: string
+  /** Default: one connection a call, by node:http. `createPoolTransport` keeps connections. */
+  readonly transport?: Transport
+  /** How failed calls are repeated; `{ tries: 1 }` never repeats. */
+  readonly retry?: RetryOptions
+}
+
+type Arguments<E extends Endpoint> =
+  Record<never, never> extends InputOf<E>
+    ? [input?: InputOf<E>, options?: CallOptions]
+    : [input: InputOf<E>, options?: CallOptions]
+
+type Method<E extends Endpoint> = E extends { streams: true }
+  ? (...args: Arguments<E>) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
+  : (...args: Arguments<E>) => Promise<CallResult<OutputOf<E>>>
+
+/** Every endpoint of the contract by group and name, and the calls beneath them. */
+export type Client = {
+  readonly [Group in keyof Contract]: {
+    readonly [Name in keyof Contract[Group]]: Contract[Group][Name] extends Endpoint ? Method<Contract[Group][Name]> : never
+  }
+} & { readonly call: Call; readonly stream: Stream }
+
+/**
+ * A client of one server. Its methods take the flat input of their endpoint by wire names and answer a value:
+ * `{ ok: true, data, … }` or `{ ok: false, code, … }`. They throw for mistakes of the caller only.
+ * @throws TypeError for a base URL that is none.
+ */
+export function createClient(options: ClientOptions): Client {
+  const transport = withRetry(options.transport ?? createHttpTransport(options.baseUrl), options.retry)
+  const call = createCall(transport, options)
+  const stream = createStream(options.baseUrl, options)
+  const methodOf = (endpoint: Endpoint) => {
+    const send = endpoint.streams ? (stream as Call) : call
+    return (input: object = {}, callOptions?: CallOptions) => send(endpoint, input, callOptions)
+  }
+  const groups = Object.entries(contract).map(([group, endpoints]) => [
+    group,
+    Object.fromEntries(Object.entries(endpoints).map(([name, endpoint]) => [name, methodOf(endpoint)])),
+  ])
+  return { ...Object.fromEntries(groups), call, stream } as Client
+}
+
+/**
+ * A transport for many calls over kept connections. Close it at the end.
+ * @throws TypeError for a base URL that is none.
+ */
+export async function createPoolTransport(baseUrl: string, options?: PoolOptions): Promise<PoolTransport> {
+  // undici is loaded by those who use it.
+  const pool = await import('./pool.js')
+  return pool.createPoolTransport(baseUrl, options)
+}

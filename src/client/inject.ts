@@ -1,0 +1,48 @@
+import { joinHeaders } from './exchange.js'
+import { throwIfAborted, watchLifetime } from './lifetime.js'
+import type { Transport } from './transport.js'
+import { TransportError } from './transport.js'
+
+/** What is used of a Fastify instance. */
+export interface Injectable {
+  inject(request: {
+    method: 'GET'
+    url: string
+    headers: Record<string, string>
+    payload?: string
+  }): Promise<{ statusCode: number; headers: Record<string, string | string[] | number | undefined>; body: string }>
+}
+
+/** Calls a server in the same process, without a socket. */
+export function createInjectTransport(app: Injectable): Transport {
+  return async (request) => {
+    throwIfAborted(request)
+    let stop = () => {}
+    const ended = new Promise<never>((_resolve, reject) => {
+      stop = watchLifetime(request, (kind, message) => reject(new TransportError(kind, message)))
+    })
+    const answer = app.inject({
+      method: request.method as 'GET',
+      url: request.path,
+      headers: { ...request.headers },
+      ...(request.body === undefined ? {} : { payload: request.body }),
+    })
+    try {
+      const { statusCode, headers, body } = await Promise.race([answer.catch(lost), ended])
+      return { status: statusCode, headers: joinHeaders(asText(headers)), body }
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** The server destroyed the connection. */
+function lost(): never {
+  throw new TransportError('lost', 'The connection broke before an answer arrived')
+}
+
+function asText(headers: Record<string, string | string[] | number | undefined>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'number' ? String(value) : value]),
+  )
+}

@@ -1,0 +1,89 @@
+import { Pool } from 'undici'
+import { parseBaseUrl } from './base-url.js'
+import { joinHeaders } from './exchange.js'
+import { throwIfAborted, watchLifetime } from './lifetime.js'
+import type { Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
+import { maxResponseBytes, TransportError } from './transport.js'
+
+export interface PoolOptions {
+  /** Connections at most; default 32. */
+  readonly connections?: number
+}
+
+export interface PoolTransport {
+  readonly send: Transport
+  /** Lets running calls finish, then closes the connections. */
+  close(): Promise<void>
+}
+
+/**
+ * Many calls over kept connections, by undici. Loading it costs more than a whole one-shot call: import this module
+ * where many calls are made.
+ * @throws TypeError for a base URL that is none.
+ */
+export function createPoolTransport(baseUrl: string, { connections = 32 }: PoolOptions = {}): PoolTransport {
+  const { origin, prefix } = parseBaseUrl(baseUrl)
+  // The lifetime of a call is watched by ourselves: undici's own limits would count differently.
+  const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
+  return {
+    send: async (request) => {
+      throwIfAborted(request)
+      return dispatch(pool, origin, prefix, request)
+    },
+    close: () => pool.close(),
+  }
+}
+
+function dispatch(pool: Pool, origin: string, prefix: string, request: TransportRequest): Promise<TransportResponse> {
+  return new Promise((resolve, reject) => {
+    let started = false
+    let abort: ((reason: Error) => void) | undefined
+    let failure: TransportError | undefined
+    let status = 0
+    let headers: Record<string, string> = {}
+    const body: Buffer[] = []
+    let bytes = 0
+    const fail = (kind: TransportErrorKind, message: string) => {
+      failure ??= new TransportError(kind, message, { maybeProcessed: started })
+      stop()
+      abort?.(failure)
+      reject(failure)
+    }
+    const stop = watchLifetime(request, fail)
+    const { method, headers: sent, body: content } = request
+    pool.dispatch(
+      {
+        path: prefix + request.path,
+        method: method as 'GET',
+        headers: sent,
+        ...(content === undefined ? {} : { body: content }),
+      },
+      {
+        // Called when the request is about to be written to a connection that stands.
+        onRequestStart: (controller) => {
+          abort = (reason) => controller.abort(reason)
+          if (failure === undefined) started = true
+          else controller.abort(failure)
+        },
+        onResponseStart: (_controller, statusCode, received) => {
+          status = statusCode
+          headers = joinHeaders(received)
+        },
+        onResponseData: (_controller, chunk) => {
+          bytes += chunk.byteLength
+          if (bytes > maxResponseBytes) fail('lost', `The answer is larger than ${maxResponseBytes} bytes`)
+          else body.push(chunk)
+        },
+        onResponseEnd: () => {
+          stop()
+          resolve({ status, headers, body: Buffer.concat(body).toString('utf8') })
+        },
+        onResponseError: (_controller, error) => {
+          const code = 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
+          if (started) fail('lost', `The connection to ${origin} broke before the answer was complete (${code})`)
+          else fail('refused', `No connection to ${origin} (${code})`)
+        },
+      },
+    )
+  })
+}

@@ -1,0 +1,66 @@
+import type { Endpoint } from '../contract/endpoint.js'
+import type { CallOptions, CallSettings } from './call.js'
+import { buildRequest } from './request.js'
+import type { TransportRequest } from './transport.js'
+
+export interface PreparedCall {
+  readonly ok: true
+  readonly request: TransportRequest
+  readonly token: string | undefined
+  /** Member of a failure, so that the caller can repeat safely. */
+  readonly key: { readonly idempotencyKey?: string }
+  /** False for reads, whose outcome does not matter. */
+  readonly mutates: boolean
+}
+
+export interface UnsendableCall {
+  readonly ok: false
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+const headerText = /^[ -~]*$/
+
+/** Everything about a call that is known before it is sent: what a dry run shows. */
+export async function prepareCall(
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+  settings: CallSettings,
+  options: CallOptions,
+): Promise<PreparedCall | UnsendableCall> {
+  const built = buildRequest(endpoint, input)
+  if (!built.ok) return { ok: false, message: built.message, details: { parameter: built.parameter } }
+  const { token: source } = settings
+  const token = typeof source === 'function' ? await source(endpoint.caller) : source
+  if (token !== undefined && !headerText.test(token)) {
+    return { ok: false, message: 'The credential holds characters that a header cannot carry', details: {} }
+  }
+  const makeKey = settings.newIdempotencyKey ?? (() => crypto.randomUUID())
+  const idempotencyKey = options.idempotencyKey ?? (endpoint.idempotent ? makeKey() : undefined)
+  if (idempotencyKey !== undefined && !headerText.test(idempotencyKey)) {
+    return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
+  }
+  const mutates = endpoint.method !== 'GET' && !isReadOnly(endpoint)
+  const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
+  const request: TransportRequest = {
+    method: built.method,
+    path: built.path,
+    headers: {
+      accept: endpoint.streams ? 'application/x-ndjson' : 'application/json',
+      ...(built.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
+    },
+    timeoutMs,
+    repeatable: !mutates || endpoint.idempotent === true,
+    ...(built.body === undefined ? {} : { body: built.body }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+  return { ok: true, request, token, mutates, key: idempotencyKey === undefined ? {} : { idempotencyKey } }
+}
+
+/** A POST that changes nothing: what the scope grants (interface.md, States and transitions). */
+function isReadOnly({ scope }: Endpoint): boolean {
+  return scope === 'vouchers:verify'
+}

@@ -1,0 +1,116 @@
+import { readFailure } from './answer.js'
+import { readRetryAfter } from './retry-after.js'
+import type { Transport, TransportRequest, TransportResponse } from './transport.js'
+import { TransportError } from './transport.js'
+
+export interface Repeat {
+  /** The try that failed, from 1. */
+  readonly attempt: number
+  readonly delayMs: number
+  /** HTTP status, or 0 when no answer arrived. */
+  readonly status: number
+  /** Failure code of the answer, or the kind of the transport error. */
+  readonly code: string
+}
+
+export interface RetryOptions {
+  /** Tries in all; default 4. */
+  readonly tries?: number
+  /** From 0 to below 1. */
+  readonly random?: () => number
+  /** @throws TransportError `aborted` when the signal fires first. */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs?: () => number
+  /** Milliseconds since 1970, for dates in Retry-After. */
+  readonly now?: () => number
+  readonly onRepeat?: (repeat: Repeat) => void
+}
+
+const FIRST_DELAY_MS = 200
+const LONGEST_DELAY_MS = 5_000
+
+/**
+ * Sends again what failed for now: a repeatable request after any network error, 429, 5xx or retryable failure; any
+ * other only when it was certainly not processed (no connection, 429, 503). Waits a random share of a delay that
+ * doubles, at least as long as Retry-After says, and never beyond the request's `timeoutMs`.
+ */
+export function withRetry(transport: Transport, options: RetryOptions = {}): Transport {
+  const { tries = 4, random = Math.random, sleep = sleepFor, now = Date.now } = options
+  const { monotonicMs = () => performance.now(), onRepeat } = options
+  return async (request) => {
+    const endsAt = request.timeoutMs === undefined ? Number.POSITIVE_INFINITY : monotonicMs() + request.timeoutMs
+    let maybeProcessed = false
+    for (let attempt = 1; ; attempt += 1) {
+      const left = endsAt - monotonicMs()
+      const outcome = await attemptOnce(transport, left === Number.POSITIVE_INFINITY ? request : { ...request, timeoutMs: left })
+      const delayMs = Math.max(
+        random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)),
+        outcome.ok ? (readRetryAfter(outcome.response.headers, now) ?? 0) : 0,
+      )
+      const repeat = attempt < tries && isWorthRepeating(outcome, request) && monotonicMs() + delayMs < endsAt
+      if (!repeat) return finish(outcome, maybeProcessed)
+      maybeProcessed ||= wasMaybeProcessed(outcome)
+      onRepeat?.({ attempt, delayMs, ...describe(outcome) })
+      try {
+        await sleep(delayMs, request.signal)
+      } catch (error) {
+        if (!(error instanceof TransportError)) throw error
+        throw new TransportError(error.kind, error.message, { maybeProcessed })
+      }
+    }
+  }
+}
+
+type Outcome = { ok: true; response: TransportResponse } | { ok: false; error: TransportError }
+
+async function attemptOnce(transport: Transport, request: TransportRequest): Promise<Outcome> {
+  try {
+    return { ok: true, response: await transport(request) }
+  } catch (error) {
+    if (error instanceof TransportError) return { ok: false, error }
+    throw error
+  }
+}
+
+function isWorthRepeating(outcome: Outcome, { repeatable = false }: TransportRequest): boolean {
+  if (!outcome.ok) {
+    const { kind } = outcome.error
+    return kind === 'refused' || (repeatable && kind !== 'aborted')
+  }
+  const { status } = outcome.response
+  if (status === 429 || status === 503) return true
+  return repeatable && status >= 400 && (status >= 500 || readFailure(outcome.response).retryable)
+}
+
+/** A 503 and everything below 500 says that the server declined; any other 5xx may come after the work was done. */
+function wasMaybeProcessed(outcome: Outcome): boolean {
+  return outcome.ok ? outcome.response.status >= 500 && outcome.response.status !== 503 : outcome.error.maybeProcessed
+}
+
+function describe(outcome: Outcome): { status: number; code: string } {
+  if (!outcome.ok) return { status: 0, code: outcome.error.kind }
+  return { status: outcome.response.status, code: readFailure(outcome.response).code }
+}
+
+/** The last outcome, with the doubt that earlier tries left. */
+function finish(outcome: Outcome, maybeProcessed: boolean): TransportResponse {
+  if (outcome.ok) return maybeProcessed ? { ...outcome.response, maybeProcessed } : outcome.response
+  if (!maybeProcessed || outcome.error.maybeProcessed) throw outcome.error
+  throw new TransportError(outcome.error.kind, outcome.error.message, { maybeProcessed })
+}
+
+function sleepFor(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(new TransportError('aborted', 'The call was aborted'))
+    }
+    if (signal?.aborted) return onAbort()
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,66 @@
+import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import { parseBaseUrl } from './base-url.js'
+import type { CallFailure, CallOptions, CallSettings, CallSuccess } from './call.js'
+import type { OpenResponse } from './exchange.js'
+import { openExchange } from './exchange.js'
+import { refused, unanswered, unsendable } from './failure.js'
+import { readText } from './http.js'
+import { readLines } from './lines.js'
+import { prepareCall } from './prepare.js'
+import { TransportError } from './transport.js'
+
+/**
+ * Calls an endpoint that answers NDJSON. `data` yields its documents as they arrive and throws TransportError when
+ * the stream breaks; leaving the loop or aborting ends the call. `timeoutMs` counts until the stream begins.
+ */
+export type Stream = <E extends Endpoint & { streams: true }>(
+  endpoint: E,
+  input: InputOf<E>,
+  options?: CallOptions,
+) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
+
+/** @throws TypeError for a base URL that is none. */
+export function createStream(baseUrl: string, settings: CallSettings = {}): Stream {
+  const base = parseBaseUrl(baseUrl)
+  return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, options: CallOptions = {}) => {
+    const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
+    if (!prepared.ok) return unsendable(prepared)
+    const { timeoutMs, ...request } = prepared.request
+    const opening = new AbortController()
+    const timer = setTimeout(() => opening.abort(), timeoutMs)
+    const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
+    try {
+      const response = await openExchange(base, { ...request, signal })
+      const { status, headers } = response
+      if (status < 200 || status > 299) {
+        return refused({ status, headers, body: await readText(response) }, prepared)
+      }
+      return {
+        ok: true,
+        data: readDocuments<OutputOf<E>>(response),
+        status,
+        requestId: headers['x-request-id'] ?? null,
+        replayed: false,
+        headers,
+      }
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error
+      const late = opening.signal.aborted
+      return unanswered(late ? new TransportError('timeout', `No answer within ${timeoutMs} ms`) : error, prepared)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+async function* readDocuments<Document>(response: OpenResponse): AsyncGenerator<Document> {
+  for await (const line of readLines(response.chunks)) yield parseLine(line) as Document
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw new TransportError('lost', 'The stream holds a line that is not JSON')
+  }
+}
