@@ -1,4 +1,5 @@
 import { readFailure } from './answer.js'
+import { throwIfAborted, watchLifetime } from './lifetime.js'
 import { readRetryAfter } from './retry-after.js'
 import type { Transport, TransportRequest, TransportResponse } from './transport.js'
 import { TransportError } from './transport.js'
@@ -100,17 +101,14 @@ function finish(outcome: Outcome, maybeProcessed: boolean): TransportResponse {
   throw new TransportError(outcome.error.kind, outcome.error.message, { maybeProcessed })
 }
 
-function sleepFor(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(new TransportError('aborted', 'The call was aborted'))
-    }
-    if (signal?.aborted) return onAbort()
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', onAbort, { once: true })
+async function sleepFor(ms: number, signal?: AbortSignal): Promise<void> {
+  const limits = signal === undefined ? { timeoutMs: ms } : { timeoutMs: ms, signal }
+  throwIfAborted(limits)
+  await new Promise<void>((resolve, reject) => {
+    const stop = watchLifetime(limits, (end, message) => {
+      stop()
+      if (end === 'timeout') resolve()
+      else reject(new TransportError('aborted', message))
+    })
   })
 }

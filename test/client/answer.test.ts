@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { readAnswer } from '../../src/client/answer.js'
+import { failures } from '../../src/contract/errors.js'
+
+const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  readAnswer({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
+
+test('a success is unwrapped from its envelope', () => {
+  expect(answer(201, { success: true, data: { id: 'vch_1' }, requestId: 'req_1' })).toMatchObject({
+    ok: true,
+    data: { id: 'vch_1' },
+    status: 201,
+    requestId: 'req_1',
+    replayed: false,
+  })
+})
+
+test('a body without a boolean `success` is the data itself, even when it has a member `data`', () => {
+  expect(answer(200, { data: 1, success: 'yes' })).toMatchObject({ ok: true, data: { data: 1, success: 'yes' } })
+  expect(answer(200, [1])).toMatchObject({ ok: true, data: [1] })
+  expect(answer(200, 'null')).toMatchObject({ ok: true, data: null })
+})
+
+test('an envelope without `data` counts as the data, an empty body as an empty record', () => {
+  expect(answer(200, { success: true, items: [] })).toMatchObject({ ok: true, data: { items: [] } })
+  expect(answer(204, '')).toMatchObject({ ok: true, data: {} })
+})
+
+test('null is data like any other', () => {
+  expect(answer(200, { success: true, data: null })).toMatchObject({ ok: true, data: null })
+})
+
+test('a replay is known by its header, the request id by body or header', () => {
+  const headers = { 'idempotent-replayed': 'true', 'x-request-id': 'req_h' }
+  expect(answer(200, { success: true, data: {} }, headers)).toMatchObject({ replayed: true, requestId: 'req_h' })
+})
+
+test('`success: false` is a failure whatever the status', () => {
+  expect(answer(200, { success: false, code: 'VOUCHER_EXPIRED', message: 'Over.' })).toMatchObject({
+    ok: false,
+    code: 'VOUCHER_EXPIRED',
+    message: 'Over.',
+  })
+})
+
+test('a failing status is a failure whatever the body says', () => {
+  expect(answer(500, { success: true, data: {} })).toMatchObject({ ok: false, code: 'HTTP_500' })
+})
+
+test('a failure keeps code, message, details and request id', () => {
+  const body = { success: false, code: 'VOUCHER_ALREADY_REDEEMED', message: 'Used.', details: { redemption_id: 'rdm_1' }, requestId: 'req_2' }
+  expect(answer(409, body)).toEqual({
+    ok: false,
+    code: 'VOUCHER_ALREADY_REDEEMED',
+    message: 'Used.',
+    retryable: false,
+    details: { redemption_id: 'rdm_1' },
+    requestId: 'req_2',
+  })
+})
+
+test.each(Object.entries(failures))('%s is retryable as the table says, whatever the answer says', (code, rule) => {
+  expect(answer(rule.status, { success: false, code, message: 'x', retryable: !rule.retryable })).toMatchObject({
+    code,
+    retryable: rule.retryable,
+  })
+})
+
+test('an unknown code is kept and the answer decides whether it is retryable', () => {
+  expect(answer(409, { success: false, code: 'MOON_PHASE', retryable: true })).toMatchObject({
+    code: 'MOON_PHASE',
+    retryable: true,
+    details: {},
+  })
+  expect(answer(409, { code: 'MOON_PHASE' })).toMatchObject({ retryable: false })
+})
+
+test('members of a wrong type count as missing', () => {
+  expect(answer(400, { success: false, code: 7, message: {}, details: [1], requestId: 1 })).toMatchObject({
+    code: 'HTTP_400',
+    details: {},
+    requestId: null,
+  })
+})
+
+test("a proxy's page becomes its status and a short line without control characters", () => {
+  const page = `<html>\u001b[31m\r\nBad gateway\u0007\u009b\u202e ${'x'.repeat(5000)}`
+  const failure = answer(502, page)
+  expect(failure).toMatchObject({ ok: false, code: 'HTTP_502', retryable: false })
+  if (failure.ok) return expect.unreachable()
+  expect(failure.message).toMatch(/^The server answered 502: <html> \[31m Bad gateway x+…$/)
+  expect(failure.message.length).toBeLessThan(260)
+})
+
+test('a gateway without a code is retryable by its status', () => {
+  expect(answer(503, 'busy')).toMatchObject({ code: 'HTTP_503', retryable: true })
+  expect(answer(429, '')).toMatchObject({ code: 'HTTP_429', retryable: true })
+})
+
+test('a 2xx that is not JSON is an invalid response', () => {
+  expect(answer(200, '<html>Please log in to this network')).toMatchObject({
+    ok: false,
+    code: 'INVALID_RESPONSE',
+    message: 'The server answered 200: <html>Please log in to this network',
+  })
+})
+
+test('a redirect says where to', () => {
+  expect(answer(301, '', { location: 'https://new.example/' })).toMatchObject({
+    code: 'HTTP_301',
+    message: 'The server answered 301, a redirect to https://new.example/; redirects are not followed',
+  })
+})

@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest'
+import { createCall } from '../../src/client/call.js'
+import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js'
+import { TransportError } from '../../src/client/transport.js'
+import * as apps from '../../src/contract/apps.js'
+import * as platform from '../../src/contract/platform.js'
+import * as templates from '../../src/contract/templates.js'
+import * as vouchers from '../../src/contract/vouchers.js'
+
+const token = `sop_${'a'.repeat(36)}`
+const credential = { type: 'redeem_code', value: 'ABCD' } as const
+
+function recorder(answer: Partial<TransportResponse> | TransportError) {
+  const requests: TransportRequest[] = []
+  const transport: Transport = async (request) => {
+    requests.push(request)
+    if (answer instanceof TransportError) throw answer
+    return { status: 200, headers: {}, body: '{}', ...answer }
+  }
+  const call = createCall(transport, { token, newIdempotencyKey: () => 'fresh-key', userAgent: 'test/1' })
+  return { requests, call }
+}
+
+test('a call carries its credential and its media types', async () => {
+  const { requests, call } = recorder({})
+  await call(vouchers.verify, { credential })
+  expect(requests[0]).toMatchObject({
+    method: 'POST',
+    path: '/api/v1/open-platform/vouchers/verify',
+    headers: {
+      accept: 'application/json',
+      'content-type': 'application/json',
+      authorization: `Bearer ${token}`,
+      'user-agent': 'test/1',
+    },
+    timeoutMs: 30_000,
+  })
+})
+
+test('a call without a body names no content type', async () => {
+  const { requests, call } = recorder({})
+  await call(templates.list, {})
+  expect(requests[0]?.headers).not.toHaveProperty('content-type')
+})
+
+test('issue, redeem and reverse carry an Idempotency-Key: the given one, else a fresh one; others none', async () => {
+  const { requests, call } = recorder({})
+  await call(vouchers.redeem, { credential })
+  await call(vouchers.reverse, { redemptionId: 'rdm_1' }, { idempotencyKey: 'mine' })
+  await call(vouchers.verify, { credential })
+  expect(requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['fresh-key', 'mine', undefined])
+})
+
+test('only reads and idempotent calls are repeatable', async () => {
+  const { requests, call } = recorder({})
+  await call(templates.list, {})
+  await call(vouchers.verify, { credential })
+  await call(vouchers.redeem, { credential })
+  await call(templates.submit, { templateId: 'tpl_1' })
+  await call(apps.create, { name: 'Shop' })
+  expect(requests.map(({ repeatable }) => repeatable)).toEqual([true, true, true, false, false])
+})
+
+test('the credential may be chosen by the kind that the endpoint takes', async () => {
+  const sent: (string | undefined)[] = []
+  const call = createCall(
+    async ({ headers }) => {
+      sent.push(headers.authorization)
+      return { status: 200, headers: {}, body: '{}' }
+    },
+    { token: async (kind) => (kind === 'operator' ? undefined : `${kind}-credential`) },
+  )
+  await call(apps.list, {})
+  await call(templates.list, {})
+  await call(platform.reviews, {})
+  expect(sent).toEqual(['Bearer jwt-credential', 'Bearer token-credential', undefined])
+})
+
+test.each([
+  ['refused', 'NETWORK_ERROR', false],
+  ['lost', 'NETWORK_ERROR', true],
+  ['timeout', 'TIMEOUT', true],
+  ['aborted', 'ABORTED', true],
+] as const)('a mutation that met `%s` is the failure %s, outcome unknown: %s', async (kind, code, outcomeUnknown) => {
+  const { call } = recorder(new TransportError(kind, 'gone'))
+  expect(await call(vouchers.redeem, { credential })).toEqual({
+    ok: false,
+    code,
+    message: 'gone',
+    status: 0,
+    retryable: kind !== 'aborted',
+    details: {},
+    requestId: null,
+    outcomeUnknown,
+    idempotencyKey: 'fresh-key',
+    headers: {},
+  })
+})
+
+test('the outcome of a read is never unknown', async () => {
+  const { call } = recorder(new TransportError('lost', 'gone'))
+  expect(await call(vouchers.verify, { credential })).toMatchObject({ ok: false, outcomeUnknown: false })
+  expect(await call(templates.list, {})).toMatchObject({ ok: false, outcomeUnknown: false })
+})
+
+test.each([
+  [409, 'x', false],
+  [429, 'x', false],
+  [503, 'x', false],
+  [500, 'x', true],
+  [504, 'x', true],
+  [200, 'x', true],
+])('a mutation answered %i %j leaves the outcome unknown: %s', async (status, body, outcomeUnknown) => {
+  const { call } = recorder({ status, body })
+  expect(await call(apps.create, { name: 'Shop' })).toMatchObject({ ok: false, status, outcomeUnknown })
+})
+
+test('a doubt left by an earlier try makes the outcome unknown', async () => {
+  const { call } = recorder({ status: 429, body: '', maybeProcessed: true })
+  expect(await call(vouchers.redeem, { credential })).toMatchObject({ status: 429, outcomeUnknown: true })
+})
+
+test('a path parameter that no path can carry is a failure that was not sent', async () => {
+  const { requests, call } = recorder({})
+  expect(await call(vouchers.getRedemption, { redemptionId: '..' })).toMatchObject({
+    ok: false,
+    code: 'INVALID_INPUT',
+    status: 0,
+    details: { parameter: 'redemptionId' },
+    outcomeUnknown: false,
+  })
+  expect(requests).toEqual([])
+})
+
+test.each(['a\nb', 'é', 'a\u0000'])('a credential or key %j that no header can carry is not sent and not repeated', async (text) => {
+  const transport: Transport = async () => expect.unreachable('sent')
+  const failure = await createCall(transport, { token: text })(templates.list, {})
+  expect(failure).toMatchObject({ ok: false, code: 'INVALID_INPUT' })
+  expect(JSON.stringify(failure)).not.toContain(JSON.stringify(text).slice(1, -1))
+  expect(await createCall(transport)(vouchers.redeem, { credential }, { idempotencyKey: text })).toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+})
+
+test('a failure does not repeat the credential that an answer echoes', async () => {
+  const { call } = recorder({
+    status: 400,
+    headers: { 'x-echo': `Bearer ${token}` },
+    body: JSON.stringify({ success: false, code: 'X', message: `no ${token}`, details: { [token]: token } }),
+  })
+  const failure = await call(templates.list, {})
+  expect(failure).toMatchObject({ ok: false, message: 'no [credential]' })
+  expect(JSON.stringify(failure)).not.toContain(token)
+  const page = await recorder({ status: 502, body: `${'x'.repeat(180)}${token}` }).call(templates.list, {})
+  expect(JSON.stringify(page)).not.toContain('sop_')
+})
+
+test('a bug of a transport is thrown, not reported as a failure', async () => {
+  const call = createCall(async () => {
+    throw new RangeError('bug')
+  })
+  await expect(call(templates.list, {})).rejects.toThrow(RangeError)
+})
+
+test('an endpoint that streams is refused by the plain call', async () => {
+  const { call } = recorder({})
+  await expect(call(platform.requests, {})).rejects.toThrow(TypeError)
+})

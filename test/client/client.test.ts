@@ -1,0 +1,86 @@
+import Fastify from 'fastify'
+import { expect, test } from 'vitest'
+import { createClient, createPoolTransport } from '../../src/client/index.js'
+import { createInjectTransport } from '../../src/client/inject.js'
+import { endpoints } from '../../src/contract/index.js'
+import { rawServer } from '../support/listen.js'
+
+const baseUrl = 'http://voucher.test'
+
+test('every endpoint of the contract has a method of its name', () => {
+  const client = createClient({ baseUrl, transport: async () => expect.unreachable('sent') })
+  for (const { id } of endpoints) {
+    const [group = '', name = ''] = id.split('.')
+    expect((client as unknown as Record<string, Record<string, unknown>>)[group]?.[name], id).toBeTypeOf('function')
+  }
+})
+
+test('a method sends its endpoint through the given transport', async () => {
+  const app = Fastify()
+  app.post('/api/v1/open-platform/vouchers/redemptions/:id/reverse', async (request) => ({
+    success: true,
+    data: { id: (request.params as { id: string }).id, key: request.headers['idempotency-key'], sent: request.body },
+  }))
+  const client = createClient({ baseUrl, token: 'sop_x', transport: createInjectTransport(app) })
+  expect(await client.vouchers.reverse({ redemptionId: 'rdm_1', reason: 'x' }, { idempotencyKey: 'k' })).toMatchObject({
+    ok: true,
+    data: { id: 'rdm_1', key: 'k', sent: { reason: 'x' } },
+  })
+})
+
+test('failed calls are repeated, with the same Idempotency-Key', async () => {
+  const keys: unknown[] = []
+  const client = createClient({
+    baseUrl,
+    transport: async ({ headers }) => {
+      keys.push(headers['idempotency-key'])
+      return { status: keys.length < 3 ? 503 : 200, headers: {}, body: '{}' }
+    },
+    retry: { sleep: async () => {} },
+  })
+  expect(await client.vouchers.redeem({ credential: { type: 'redeem_code', value: 'x' } })).toMatchObject({ ok: true })
+  expect(keys).toHaveLength(3)
+  expect(new Set(keys).size).toBe(1)
+  expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('without a transport it speaks HTTP', async () => {
+  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"items":[]}'))
+  const client = createClient({ baseUrl: server.baseUrl, token: 'sop_x' })
+  expect(await client.templates.list()).toMatchObject({ ok: true, data: { items: [] } })
+})
+
+test('streaming endpoints answer a stream', async () => {
+  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"status":200}'))
+  const result = await createClient({ baseUrl: server.baseUrl }).platform.requests()
+  if (!result.ok) return expect.unreachable()
+  for await (const entry of result.data) expect(entry.status).toBe(200)
+})
+
+test('a pool serves as the transport', async () => {
+  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'))
+  const pool = await createPoolTransport(server.baseUrl, { connections: 2 })
+  const client = createClient({ baseUrl: server.baseUrl, transport: pool.send })
+  expect(await client.apps.list()).toMatchObject({ ok: true })
+  await pool.close()
+})
+
+test('inject: a destroyed connection is `lost`, a silent handler a timeout, an aborted signal sends nothing', async () => {
+  const app = Fastify()
+  let calls = 0
+  app.get('/drop', (request) => {
+    calls += 1
+    request.raw.destroy(new Error('dropped'))
+  })
+  app.get('/silent', () => {})
+  const send = createInjectTransport(app)
+  const get = { method: 'GET', headers: {} }
+  await expect(send({ ...get, path: '/drop' })).rejects.toMatchObject({ kind: 'lost' })
+  await expect(send({ ...get, path: '/silent', timeoutMs: 20 })).rejects.toMatchObject({ kind: 'timeout' })
+  await expect(send({ ...get, path: '/drop', signal: AbortSignal.abort() })).rejects.toMatchObject({ kind: 'aborted' })
+  expect(calls).toBe(1)
+})
+
+test('refuses a base URL that is none', () => {
+  expect(() => createClient({ baseUrl: 'vouchers.example' })).toThrow(TypeError)
+})

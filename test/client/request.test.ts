@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { buildRequest } from '../../src/client/request.js'
+import * as apps from '../../src/contract/apps.js'
+import * as templates from '../../src/contract/templates.js'
+import * as tokens from '../../src/contract/tokens.js'
+import * as vouchers from '../../src/contract/vouchers.js'
+
+test('the body holds the members of a POST', () => {
+  const credential = { type: 'redeem_code', value: 'ABCD' }
+  expect(buildRequest(vouchers.redeem, { credential, reference: 'till 7' })).toEqual({
+    ok: true,
+    method: 'POST',
+    path: '/api/v1/open-platform/vouchers/redeem',
+    body: JSON.stringify({ credential, reference: 'till 7' }),
+  })
+})
+
+test('path parameters are taken out of the input and percent-encoded', () => {
+  expect(buildRequest(tokens.revoke, { appId: 'a/b', tokenId: 'é %?#' })).toEqual({
+    ok: true,
+    method: 'DELETE',
+    path: '/api/v1/open-platform/applications/a%2Fb/tokens/%C3%A9%20%25%3F%23',
+  })
+})
+
+test('the other members of a GET are its query', () => {
+  expect(buildRequest(templates.list, { page: 2, status: 'active', limit: undefined })).toEqual({
+    ok: true,
+    method: 'GET',
+    path: '/api/v1/open-platform/vouchers/templates?page=2&status=active',
+  })
+})
+
+test('an optional body without members is not sent, a required one is', () => {
+  expect(buildRequest(vouchers.reverse, { redemptionId: 'rdm_1', reason: undefined })).not.toHaveProperty('body')
+  expect(buildRequest(vouchers.reverse, { redemptionId: 'rdm_1', reason: 'wrong till' })).toHaveProperty(
+    'body',
+    '{"reason":"wrong till"}',
+  )
+  expect(buildRequest(vouchers.issue, {})).toHaveProperty('body', '{}')
+})
+
+test('members that the contract does not know are left to the server', () => {
+  expect(buildRequest(vouchers.issue, { external_isue_id: '1' })).toHaveProperty('body', '{"external_isue_id":"1"}')
+  expect(buildRequest(apps.get, { appId: 'a', pgae: 1 })).toHaveProperty('path', '/api/v1/open-platform/applications/a?pgae=1')
+})
+
+test.each([undefined, null, '', '.', '..', '\ud800'])('a path parameter %j is refused by its name', (redemptionId) => {
+  expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({ ok: false, parameter: 'redemptionId' })
+})
+
+test('whatever a path parameter holds, a URL parser reads exactly that one segment', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1 }), (redemptionId) => {
+      const built = buildRequest(vouchers.getRedemption, { redemptionId })
+      if (!built.ok) return expect(['.', '..']).toContain(redemptionId)
+      const { pathname, search, hash } = new URL(built.path, 'http://x')
+      expect(search + hash).toBe('')
+      const prefix = '/api/v1/open-platform/vouchers/redemptions/'
+      expect(pathname.startsWith(prefix)).toBe(true)
+      expect(decodeURIComponent(pathname.slice(prefix.length))).toBe(redemptionId)
+      expect(pathname.slice(prefix.length)).not.toContain('/')
+    }),
+  )
+})

@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest'
+import type { Repeat, RetryOptions } from '../../src/client/retry.js'
+import { withRetry } from '../../src/client/retry.js'
+import { readRetryAfter } from '../../src/client/retry-after.js'
+import type { TransportErrorKind, TransportRequest } from '../../src/client/transport.js'
+import { TransportError } from '../../src/client/transport.js'
+
+type Answer = { status: number; headers?: Record<string, string>; body?: string }
+type Step = Answer | TransportErrorKind
+
+const ok = { status: 200 }
+const read: TransportRequest = { method: 'GET', path: '/x', headers: {}, repeatable: true }
+const mutation: TransportRequest = { method: 'POST', path: '/x', headers: {}, repeatable: false }
+
+/** A transport that goes through the steps, and a clock that only sleeping and calls (10 ms each) move. */
+function setup(steps: Step[], options: RetryOptions = {}) {
+  const sleeps: number[] = []
+  const sent: TransportRequest[] = []
+  const repeats: Repeat[] = []
+  let clock = 0
+  const send = withRetry(
+    async (request) => {
+      sent.push(request)
+      clock += 10
+      const step = steps[sent.length - 1] ?? expect.unreachable('one try too many')
+      if (typeof step === 'string') throw new TransportError(step, step)
+      return { headers: {}, body: '', ...step }
+    },
+    {
+      random: () => 1,
+      sleep: async (ms) => {
+        sleeps.push(ms)
+        clock += ms
+      },
+      monotonicMs: () => clock,
+      now: () => Date.UTC(2027, 0, 1),
+      onRepeat: (repeat) => repeats.push(repeat),
+      ...options,
+    },
+  )
+  return { send, sent, sleeps, repeats }
+}
+
+const inProgress = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_IN_PROGRESS"}' }
+const reused = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_REUSED","retryable":true}' }
+const unknownRetryable = { status: 409, body: '{"success":false,"code":"BUSY","retryable":true}' }
+
+describe('a repeatable call', () => {
+  test.each<Step>(['refused', 'lost', 'timeout', { status: 429 }, { status: 500 }, { status: 502 }, { status: 503 }, inProgress, unknownRetryable])(
+    'is sent again after %j',
+    async (step) => {
+      const { send, sent } = setup([step, ok])
+      expect(await send(read)).toMatchObject(ok)
+      expect(sent).toHaveLength(2)
+    },
+  )
+
+  test.each<Answer>([{ status: 200 }, { status: 302 }, { status: 400 }, { status: 404 }, { status: 426 }, reused])(
+    'is not sent again after %j',
+    async (step) => {
+      const { send, sent } = setup([step])
+      expect(await send(read)).toMatchObject(step)
+      expect(sent).toHaveLength(1)
+    },
+  )
+
+  test('is not sent again after an abort', async () => {
+    const { send, sent } = setup(['aborted'])
+    await expect(send(read)).rejects.toMatchObject({ kind: 'aborted' })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('is sent again unchanged', async () => {
+    const { send, sent } = setup(['lost', ok])
+    const request = { ...read, method: 'POST', body: '{"a":1}', headers: { 'idempotency-key': 'k' } }
+    await send(request)
+    expect(sent).toEqual([request, request])
+  })
+})
+
+describe('any other mutation', () => {
+  test.each<Step>(['refused', { status: 429 }, { status: 503 }])('is sent again after %j: it was not processed', async (step) => {
+    const { send, sent } = setup([step, ok])
+    expect(await send(mutation)).toMatchObject(ok)
+    expect(sent).toHaveLength(2)
+  })
+
+  test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])('is not sent again after `%s`', async (kind) => {
+    const { send, sent } = setup([kind])
+    await expect(send(mutation)).rejects.toMatchObject({ kind, maybeProcessed: true })
+    expect(sent).toHaveLength(1)
+  })
+
+  test.each<Answer>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])('is not sent again after %j', async (step) => {
+    const { send, sent } = setup([step])
+    expect(await send(mutation)).toMatchObject(step)
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('how often and when', () => {
+  test('4 tries, then the last outcome', async () => {
+    const { send, sent, repeats } = setup(['refused', { status: 503 }, 'lost', { status: 502, body: 'last' }])
+    expect(await send(read)).toMatchObject({ status: 502, body: 'last' })
+    expect(sent).toHaveLength(4)
+    expect(repeats).toEqual([
+      { attempt: 1, delayMs: 200, status: 0, code: 'refused' },
+      { attempt: 2, delayMs: 400, status: 503, code: 'HTTP_503' },
+      { attempt: 3, delayMs: 800, status: 0, code: 'lost' },
+    ])
+  })
+
+  test('one try when told so', async () => {
+    const { send, sent } = setup([{ status: 503 }], { tries: 1 })
+    expect(await send(read)).toMatchObject({ status: 503 })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('the delay is a random share of one that doubles up to 5 s', async () => {
+    const shares = [0, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5]
+    const { send, sleeps } = setup([...shares.map(() => 'lost' as const), ok], { tries: 8, random: () => shares.shift() ?? 0 })
+    await send(read)
+    expect(sleeps).toEqual([0, 200, 200, 800, 1600, 2500, 2500])
+  })
+
+  test('waits at least as long as Retry-After says', async () => {
+    const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '7' } }, ok])
+    await send(read)
+    expect(sleeps).toEqual([7000])
+  })
+
+  test('a short Retry-After does not undo the backoff', async () => {
+    const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '0' } }, ok])
+    await send(read)
+    expect(sleeps).toEqual([200])
+  })
+
+  test('gives up at once where the wait would pass the time limit', async () => {
+    const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '60' } }])
+    expect(await send({ ...read, timeoutMs: 30_000 })).toMatchObject({ status: 429 })
+    expect(sleeps).toEqual([])
+  })
+
+  test('each try gets what is left of the time limit', async () => {
+    const { send, sent } = setup(['lost', 'lost', ok])
+    await send({ ...read, timeoutMs: 1000 })
+    expect(sent.map(({ timeoutMs }) => timeoutMs)).toEqual([1000, 790, 380])
+  })
+
+  test('an abort ends the wait', async () => {
+    const controller = new AbortController()
+    const { send } = setup(['refused'], {
+      sleep: async () => {
+        throw new TransportError('aborted', 'aborted')
+      },
+    })
+    await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted', maybeProcessed: false })
+  })
+
+  test.each<[string, (abort: () => void) => void]>([
+    ['before', (abort) => abort()],
+    ['during', (abort) => setImmediate(abort)],
+  ])('a signal that fires %s the real wait ends it', async (_when, schedule) => {
+    const controller = new AbortController()
+    const send = withRetry(async () => ({ status: 429, headers: { 'retry-after': '600' }, body: '' }), {
+      onRepeat: () => schedule(() => controller.abort()),
+    })
+    await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted' })
+  })
+
+  test('the real wait ends by itself', async () => {
+    let tries = 0
+    const send = withRetry(async () => ({ status: (tries += 1) < 2 ? 503 : 200, headers: {}, body: '' }), { random: () => 0 })
+    expect(await send(read)).toMatchObject(ok)
+  })
+})
+
+describe('the doubt of an earlier try', () => {
+  test('stays when a later one is refused a connection', async () => {
+    const { send } = setup(['lost', 'refused', 'refused', 'refused'])
+    await expect(send(read)).rejects.toMatchObject({ kind: 'refused', maybeProcessed: true })
+  })
+
+  test('stays when a later one is answered', async () => {
+    const { send } = setup([{ status: 504 }, { status: 401 }])
+    expect(await send(read)).toMatchObject({ status: 401, maybeProcessed: true })
+  })
+
+  test('is not there when no try was processed', async () => {
+    const { send } = setup(['refused', { status: 429 }, { status: 503 }, { status: 401 }])
+    expect(await send(read)).not.toHaveProperty('maybeProcessed')
+  })
+})
+
+test('a bug of a transport is thrown at once', async () => {
+  let tries = 0
+  const send = withRetry(async () => {
+    tries += 1
+    throw new RangeError('bug')
+  })
+  await expect(send(read)).rejects.toThrow(RangeError)
+  expect(tries).toBe(1)
+})
+
+describe('Retry-After', () => {
+  const at = (headers: Record<string, string>) => readRetryAfter(headers, () => Date.UTC(2027, 0, 1, 0, 0, 0))
+
+  test.each([
+    [{}, null],
+    [{ 'retry-after': '120' }, 120_000],
+    [{ 'retry-after': 'Fri, 01 Jan 2027 00:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Thu, 31 Dec 2026 23:59:30 GMT' }, 0],
+    [{ 'retry-after': 'Fri, 01 Jan 2027 00:00:30 GMT', date: 'Fri, 01 Jan 2027 00:00:20 GMT' }, 10_000],
+    [{ 'retry-after': 'Fri, 01 Jan 2027 00:00:30 GMT', date: 'junk' }, 30_000],
+    [{ 'retry-after': '-5' }, null],
+    [{ 'retry-after': '1.5' }, null],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after': '2027' }, 2_027_000],
+    [{ 'retry-after': 'Foo, 99 Bar 2027 00:00:30 GMT' }, null],
+  ])('%j asks for %s ms', (headers, expected) => {
+    expect(at(headers as Record<string, string>)).toBe(expected)
+  })
+})

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { createStream } from '../../src/client/stream.js'
+import { requests } from '../../src/contract/platform.js'
+import { closedPort, rawServer } from '../support/listen.js'
+
+const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nX-Request-Id: req_1\r\nTransfer-Encoding: chunked\r\n\r\n'
+const chunk = (bytes: Buffer) => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+
+async function collect(data: AsyncIterable<unknown>): Promise<unknown[]> {
+  const items: unknown[] = []
+  for await (const item of data) items.push(item)
+  return items
+}
+
+test('documents come out one a line, however the bytes are cut', async () => {
+  const bytes = Buffer.from('{"path":"é"}\n\n{"path":null}\n{"path":"last"}')
+  const server = await rawServer((socket) => {
+    socket.write(head)
+    for (const byte of bytes) socket.write(chunk(Buffer.from([byte])))
+    socket.end('0\r\n\r\n')
+  })
+  const result = await createStream(server.baseUrl, { token: 'opk_x' })(requests, {})
+  expect(result).toMatchObject({ ok: true, status: 200, requestId: 'req_1' })
+  if (!result.ok) return expect.unreachable()
+  expect(await collect(result.data)).toEqual([{ path: 'é' }, { path: null }, { path: 'last' }])
+  expect(server.received[0]).toMatch(/^GET \/_platform\/v1\/requests HTTP/)
+  expect(server.received[0]?.toLowerCase()).toContain('authorization: bearer opk_x')
+})
+
+test('a document arrives while the stream is still open; leaving the loop closes the connection', async () => {
+  let closed: () => void = () => {}
+  const closing = new Promise<void>((resolve) => {
+    closed = resolve
+  })
+  const server = await rawServer((socket) => {
+    socket.on('close', closed)
+    socket.write(head)
+    socket.write(chunk(Buffer.from('{"path":"a"}\n')))
+  })
+  const result = await createStream(server.baseUrl)(requests, { follow: 'true' }, { timeoutMs: 5000 })
+  if (!result.ok) return expect.unreachable()
+  for await (const entry of result.data) {
+    expect(entry).toEqual({ path: 'a' })
+    break
+  }
+  await closing
+})
+
+test('an abort ends an open stream', async () => {
+  const controller = new AbortController()
+  const server = await rawServer((socket) => {
+    socket.write(head)
+    socket.write(chunk(Buffer.from('{"path":"a"}\n')))
+  })
+  const result = await createStream(server.baseUrl)(requests, { follow: 'true' }, { signal: controller.signal })
+  if (!result.ok) return expect.unreachable()
+  const entries = result.data[Symbol.asyncIterator]()
+  await entries.next()
+  controller.abort()
+  await expect(entries.next()).rejects.toMatchObject({ kind: 'aborted' })
+})
+
+test('a stream that breaks off throws `lost`', async () => {
+  const server = await rawServer((socket) => {
+    socket.write(head)
+    socket.end(chunk(Buffer.from('{"path":"a"}\n')))
+  })
+  const result = await createStream(server.baseUrl)(requests, {})
+  if (!result.ok) return expect.unreachable()
+  await expect(collect(result.data)).rejects.toMatchObject({ name: 'TransportError', kind: 'lost' })
+})
+
+test('a line that is not JSON throws `lost`', async () => {
+  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\noops'))
+  const result = await createStream(server.baseUrl)(requests, {})
+  if (!result.ok) return expect.unreachable()
+  await expect(collect(result.data)).rejects.toMatchObject({ kind: 'lost' })
+})
+
+test('a refusal is a value', async () => {
+  const body = '{"success":false,"code":"TOKEN_INVALID","message":"No."}'
+  const server = await rawServer((socket) => socket.end(`HTTP/1.1 401 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`))
+  expect(await createStream(server.baseUrl)(requests, {})).toMatchObject({ ok: false, code: 'TOKEN_INVALID', status: 401 })
+})
+
+test('no connection, and no beginning in time, are values', async () => {
+  const stream = createStream(`http://127.0.0.1:${await closedPort()}`)
+  expect(await stream(requests, {})).toMatchObject({ ok: false, code: 'NETWORK_ERROR', status: 0 })
+  const silent = await rawServer(() => {})
+  expect(await createStream(silent.baseUrl)(requests, {}, { timeoutMs: 50 })).toMatchObject({ ok: false, code: 'TIMEOUT' })
+})
