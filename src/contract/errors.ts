@@ -93,7 +93,8 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly ok: false
   readonly code: Code
   readonly details?: FailureDetails
-  readonly message?: string
+  /** Whole seconds until a repeat makes sense. */
+  readonly retryAfterSeconds?: number
 }
 
 export function refuse<const Code extends FailureCode>(code: Code, details?: FailureDetails): Refusal<Code> {

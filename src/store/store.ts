@@ -20,7 +20,14 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
+export type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING'
+
 /** The database cannot be used at all: the message says what to do. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable'
+  readonly code: StoreUnusableCode
+  constructor(code: StoreUnusableCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
 }

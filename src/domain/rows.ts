@@ -1,0 +1,118 @@
+/** Rows as the store keeps them: times in ms since the epoch, flags 0 or 1, structures as JSON text. */
+
+export interface ApplicationRow {
+  id: string
+  account_id: string
+  name: string
+  description: string | null
+  /** What the owner chose; a suspension lies over it. */
+  status: 'active' | 'disabled'
+  suspended: number
+  features: string
+  allowed_origins: string
+  secure_transport: 'optional' | 'required'
+  created_at: number
+  updated_at: number
+}
+
+export interface TokenRow {
+  id: string
+  application_id: string
+  name: string
+  token_hash: string
+  token_prefix: string
+  last4: string
+  scopes: string
+  created_at: number
+  expires_at: number | null
+  last_used_at: number | null
+  revoked_at: number | null
+}
+
+export interface TemplateRow {
+  /** Empty for a template that belongs to no application. */
+  application_id: string
+  id: string
+  account_id: string
+  bot_id: string | null
+  external_template_id: string
+  name: string
+  type: string
+  issuer_name: string
+  fulfiller_name: string
+  fulfillment_category: string
+  acquisition_source: string
+  validity: string
+  issue_limit: number
+  issued_count: number
+  status: 'draft' | 'reviewing' | 'active' | 'rejected'
+  rejection_code: string | null
+  rejection_reason: string | null
+  submitted_at: number | null
+  reviewed_at: number | null
+  description: string | null
+  metadata: string
+  created_at: number
+  updated_at: number
+}
+
+export interface VoucherRow {
+  application_id: string
+  id: string
+  template_id: string
+  external_issue_id: string
+  recipient_user_id: string
+  /** Expiry is never written: it follows from valid_until. */
+  state: 'issued' | 'redeemed'
+  valid_from: number
+  valid_until: number
+  code_hint: string
+  /** Which credential key, and which attempt, the credentials derive from. */
+  key_id: string
+  key_counter: number
+  channel: 'direct' | 'bot'
+  bot_id: string | null
+  issued_at: number
+  redeemed_at: number | null
+  redemption_id: string | null
+  metadata: string
+  updated_at: number
+}
+
+/** The members of a template that a voucher shows. Templates never change them. */
+export interface VoucherFace {
+  external_template_id: string
+  name: string
+  type: string
+  issuer_name: string
+  fulfiller_name: string
+  fulfillment_category: string
+}
+
+export interface RedemptionRow {
+  application_id: string
+  id: string
+  voucher_id: string
+  template_id: string
+  external_issue_id: string
+  recipient_user_id: string
+  credential_type: 'qr_token' | 'redeem_code'
+  reference: string | null
+  metadata: string
+  redeemed_at: number
+  reversed_at: number | null
+  reversal_reason: string | null
+}
+
+/** A successful call, kept under its Idempotency-Key; `data` holds no credential. */
+export interface IdempotencyRow {
+  application_id: string
+  idempotency_key: string
+  fingerprint: string
+  status: number
+  subject_id: string
+  data: string
+  created_at: number
+  /** Null: kept for ever. */
+  expires_at: number | null
+}

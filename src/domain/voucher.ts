@@ -1,0 +1,160 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import type { RedemptionRow, TemplateRow, VoucherFace, VoucherRow } from './rows.js'
+import { formatInstant } from './time.js'
+import { windowOf } from './validity.js'
+
+const DAY_MS = 86_400_000
+
+/** How long a redemption can be reversed (decisions.md 4, reverse). */
+export const REVERSAL_WINDOW_MS = 90 * DAY_MS
+
+type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
+
+/** States issued <-> redeemed; expired is derived, and a redeemed voucher does not expire. */
+export function statusOf(voucher: Live, now: number): Voucher['status'] {
+  if (voucher.state === 'redeemed') return 'redeemed'
+  return now < voucher.valid_until ? 'issued' : 'expired'
+}
+
+/** Why a voucher cannot be redeemed now, or null. The order is the order of precedence. */
+export function obstacleOf(
+  voucher: Live & Pick<VoucherRow, 'recipient_user_id'>,
+  now: number,
+  recipient?: string,
+): Verification['reason'] {
+  if (voucher.state === 'redeemed') return 'already_redeemed'
+  if (now >= voucher.valid_until) return 'expired'
+  if (now < voucher.valid_from) return 'not_yet_valid'
+  if (recipient !== undefined && recipient !== voucher.recipient_user_id) return 'recipient_mismatch'
+  return null
+}
+
+export function voucherRecord(row: VoucherRow, face: VoucherFace, now: number): Voucher {
+  return {
+    id: row.id,
+    templateId: row.template_id,
+    externalTemplateId: face.external_template_id,
+    applicationId: row.application_id,
+    externalIssueId: row.external_issue_id,
+    recipientUserId: row.recipient_user_id,
+    status: statusOf(row, now),
+    redeemable: obstacleOf(row, now) === null,
+    type: face.type,
+    name: face.name,
+    issuerName: face.issuer_name,
+    fulfillerName: face.fulfiller_name,
+    fulfillmentCategory: face.fulfillment_category as Voucher['fulfillmentCategory'],
+    validFrom: formatInstant(row.valid_from),
+    validUntil: formatInstant(row.valid_until),
+    codeHint: row.code_hint,
+    channel: row.channel,
+    botId: row.bot_id,
+    issuedAt: formatInstant(row.issued_at),
+    redeemedAt: row.redeemed_at === null ? null : formatInstant(row.redeemed_at),
+    redemptionId: row.redemption_id,
+    metadata: JSON.parse(row.metadata),
+    updatedAt: formatInstant(row.updated_at),
+  }
+}
+
+export function redemptionRecord(row: RedemptionRow, voucher: VoucherRow, now: number): Redemption {
+  return {
+    id: row.id,
+    status: row.reversed_at === null ? 'succeeded' : 'reversed',
+    voucherId: row.voucher_id,
+    templateId: row.template_id,
+    applicationId: row.application_id,
+    externalIssueId: row.external_issue_id,
+    recipientUserId: row.recipient_user_id,
+    credentialType: row.credential_type,
+    reference: row.reference,
+    metadata: JSON.parse(row.metadata),
+    redeemedAt: formatInstant(row.redeemed_at),
+    reversedAt: row.reversed_at === null ? null : formatInstant(row.reversed_at),
+    reversalReason: row.reversal_reason,
+    voucher: {
+      id: voucher.id,
+      status: statusOf(voucher, now),
+      redeemable: obstacleOf(voucher, now) === null,
+      validUntil: formatInstant(voucher.valid_until),
+      codeHint: voucher.code_hint,
+    },
+  }
+}
+
+export interface IssueRequest {
+  readonly externalIssueId: string
+  readonly recipientUserId: string
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export type IssueDecision =
+  | Refusal<
+      | 'TEMPLATE_NOT_FOUND'
+      | 'EXTERNAL_ISSUE_ID_CONFLICT'
+      | 'TEMPLATE_NOT_ACTIVE'
+      | 'TEMPLATE_VALIDITY_ENDED'
+      | 'TEMPLATE_QUOTA_EXHAUSTED'
+    >
+  | { readonly ok: true; readonly existing: VoucherRow }
+  | { readonly ok: true; readonly existing: null; readonly validFrom: number; readonly validUntil: number }
+
+/** A repeat answers the voucher that is there, before quota and window are looked at. */
+export function decideIssue(
+  template: TemplateRow | undefined,
+  existing: VoucherRow | undefined,
+  request: IssueRequest,
+  now: number,
+): IssueDecision {
+  if (template === undefined) return refuse('TEMPLATE_NOT_FOUND')
+  if (existing !== undefined) {
+    return existing.recipient_user_id === request.recipientUserId
+      ? { ok: true, existing }
+      : refuse('EXTERNAL_ISSUE_ID_CONFLICT')
+  }
+  if (template.status !== 'active') return refuse('TEMPLATE_NOT_ACTIVE', { status: template.status })
+  const window = windowOf(JSON.parse(template.validity), now)
+  if (window === null) return refuse('TEMPLATE_VALIDITY_ENDED')
+  if (template.issued_count >= template.issue_limit) {
+    return refuse('TEMPLATE_QUOTA_EXHAUSTED', { issue_limit: template.issue_limit })
+  }
+  return { ok: true, existing: null, ...window }
+}
+
+export type RedeemRefusal = Refusal<
+  'VOUCHER_ALREADY_REDEEMED' | 'VOUCHER_EXPIRED' | 'VOUCHER_NOT_YET_VALID' | 'RECIPIENT_MISMATCH'
+>
+
+/** Null when the voucher can be redeemed. */
+export function refuseRedeem(voucher: VoucherRow, now: number, recipient?: string): RedeemRefusal | null {
+  switch (obstacleOf(voucher, now, recipient)) {
+    case 'already_redeemed':
+      return refuse('VOUCHER_ALREADY_REDEEMED', {
+        redemption_id: voucher.redemption_id,
+        redeemed_at: formatInstant(voucher.redeemed_at as number),
+      })
+    case 'expired':
+      return refuse('VOUCHER_EXPIRED', { valid_until: formatInstant(voucher.valid_until) })
+    case 'not_yet_valid':
+      return refuse('VOUCHER_NOT_YET_VALID', { valid_from: formatInstant(voucher.valid_from) })
+    case 'recipient_mismatch':
+      return refuse('RECIPIENT_MISMATCH')
+    case null:
+      return null
+  }
+}
+
+/** Null when the redemption can be reversed. */
+export function refuseReverse(
+  redemption: RedemptionRow,
+  now: number,
+): Refusal<'REDEMPTION_ALREADY_REVERSED' | 'REVERSAL_WINDOW_CLOSED'> | null {
+  if (redemption.reversed_at !== null) {
+    return refuse('REDEMPTION_ALREADY_REVERSED', { reversed_at: formatInstant(redemption.reversed_at) })
+  }
+  if (now - redemption.redeemed_at > REVERSAL_WINDOW_MS) {
+    return refuse('REVERSAL_WINDOW_CLOSED', { redeemed_at: formatInstant(redemption.redeemed_at) })
+  }
+  return null
+}

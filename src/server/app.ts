@@ -1,0 +1,177 @@
+import type { Socket } from 'node:net'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Endpoint } from '../contract/endpoint.js'
+import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
+import { contract } from '../contract/index.js'
+import { formatInstant } from '../domain/time.js'
+import { StoreUnavailable } from '../store/store.js'
+import { bind } from './bind.js'
+import { BODY_BYTES_MAX, parseBody } from './body.js'
+import type { Deps } from './deps.js'
+import { failureEnvelope, sendFailure } from './envelope.js'
+import type { Handler } from './handler.js'
+import { checks, makeHandlers } from './handlers/index.js'
+import { bindHealth } from './health.js'
+import { InFlight } from './in-flight.js'
+import type { Metrics } from './metrics.js'
+import { allowedMethods } from './routes.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    endpoint?: Endpoint
+  }
+}
+
+export interface AppEvents {
+  /** One line a request; nothing in it comes from a header, a body or a query. */
+  onRequestDone(entry: Parameters<Deps['requestLog']['add']>[0]): void
+  /** A bug or an unusable store: what the caller saw as 500 or 503. */
+  onError(requestId: string, error: unknown): void
+  onTokenUse(tokenId: string): void
+}
+
+/** Fastify with every route bound; it never listens by itself. */
+export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    genReqId: () => deps.newId('req'),
+    requestIdHeader: false,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: 15_000,
+    keepAliveTimeout: 65_000,
+    maxRequestsPerSocket: 100_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 16_384 },
+    rewriteUrl: ({ url = '/' }) => decodable(url),
+    clientErrorHandler: (error, socket) => answerNonHttp(error, socket, deps.newId('req')),
+    frameworkErrors: (_error, request, reply) => {
+      prepare(request, reply)
+      sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
+    },
+  })
+
+  app.decorateRequest('caller', null)
+  app.decorateRequest('failureCode', null)
+  app.decorateRequest('applicationId', null)
+  app.decorateRequest('replayed', false)
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const parsed = acceptsEncoding(request) ? parseBody(bytes as Buffer) : refuse('UNSUPPORTED_MEDIA_TYPE')
+    if (parsed.ok) done(null, parsed.value)
+    else done(new RefusedBody(parsed))
+  })
+
+  app.addHook('onRequest', (request, reply, done) => {
+    prepare(request, reply)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { endpoint } = request.routeOptions.config
+    metrics.observe(endpoint?.id ?? 'none', request.method, reply.statusCode, request.failureCode, reply.elapsedTime / 1000)
+    events.onRequestDone({
+      time: formatInstant(deps.clock.now()),
+      request_id: request.id,
+      endpoint: endpoint?.id ?? null,
+      method: request.method,
+      path: endpoint?.path ?? null,
+      status: reply.statusCode,
+      code: request.failureCode,
+      application_id: request.applicationId,
+      replayed: request.replayed,
+      duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
+    })
+    done()
+  })
+
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = allowedMethods(request.url, deps.operatorKeyHash !== null)
+    if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
+    return sendFailure(request, reply.header('allow', allowed.join(', ')), refuse('METHOD_NOT_ALLOWED'))
+  })
+
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const refusal = refusalOf(error)
+    if (refusal.code === 'INTERNAL_ERROR' || refusal.code === 'SERVICE_UNAVAILABLE') events.onError(request.id, error)
+    return sendFailure(request, reply, refusal)
+  })
+
+  bindHealth(app, deps, metrics)
+  const inFlight = new InFlight()
+  const handlers = makeHandlers(deps)
+  for (const [group, groupHandlers] of Object.entries(handlers)) {
+    if (group === 'platform' && deps.operatorKeyHash === null) continue
+    const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
+    for (const [name, endpoint] of Object.entries(groupEndpoints)) {
+      const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
+      bind({ app, deps, inFlight, checks, onTokenUse: events.onTokenUse }, endpoint, handler)
+    }
+  }
+  return app
+}
+
+function prepare(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('cache-control', 'no-store')
+}
+
+/** The refusal of a body, on its way through Fastify's error path. */
+class RefusedBody extends Error {
+  readonly refusal: Refusal
+  constructor(refusal: Refusal) {
+    super(refusal.code)
+    this.refusal = refusal
+  }
+}
+
+const OF_FASTIFY: Record<string, FailureCode> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_CTP_EMPTY_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_JSON',
+}
+
+function refusalOf(error: FastifyError): Refusal {
+  if (error instanceof RefusedBody) return error.refusal
+  if (error instanceof StoreUnavailable) return refuse('SERVICE_UNAVAILABLE')
+  return refuse(OF_FASTIFY[error.code] ?? 'INTERNAL_ERROR')
+}
+
+/** JSON is UTF-8, and nothing here inflates bodies. */
+function acceptsEncoding({ headers }: FastifyRequest): boolean {
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') return false
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  return charset === undefined || charset.toLowerCase() === 'utf-8'
+}
+
+/** A malformed percent escape is a literal %, so that a malformed id is an unknown one. */
+function decodable(url: string): string {
+  if (!url.includes('%')) return url
+  try {
+    decodeURIComponent(url)
+    return url
+  } catch {
+    return url.replaceAll('%', '%25')
+  }
+}
+
+/** Bytes that are no HTTP request: answered with the envelope, then closed. */
+function answerNonHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, code]: [string, FailureCode] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'PAYLOAD_TOO_LARGE']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'INVALID_JSON']
+        : ['400 Bad Request', 'VALIDATION_FAILED']
+  const body = JSON.stringify(failureEnvelope(refuse(code), requestId))
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

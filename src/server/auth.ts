@@ -1,0 +1,81 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import type { CredentialKind, Endpoint } from '../contract/endpoint.js'
+import { type Refusal, refuse } from '../contract/errors.js'
+import { refuseRuntimeCall } from '../domain/application.js'
+import { hashToken, isWellFormedToken, tokenKind } from '../domain/tokens.js'
+import * as tokens from '../store/tokens.js'
+import type { Deps } from './deps.js'
+
+/** Who calls: an application by its token, an account by its JWT, or the operator. */
+export interface Caller {
+  readonly kind: CredentialKind
+  /** Empty for the operator. */
+  readonly accountId: string
+  /** Empty but for an application token. */
+  readonly applicationId: string
+  readonly tokenId: string
+}
+
+const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '' }
+
+const BEARER = /^Bearer +([!-~]+) *$/i
+
+/** One bearer value; doubled headers are refused, since Node would silently take the first. */
+function bearerOf(request: FastifyRequest): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
+  const header = request.headers.authorization
+  if (header === undefined) return refuse('TOKEN_MISSING')
+  let seen = 0
+  const { rawHeaders } = request.raw
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 13 && name.toLowerCase() === 'authorization') seen += 1
+  }
+  const value = BEARER.exec(header)?.[1]
+  return value === undefined || seen > 1 ? refuse('TOKEN_INVALID') : value
+}
+
+/** By its form alone; a JWT has two dots. */
+function kindOf(value: string): CredentialKind | 'bot' | null {
+  switch (tokenKind(value)) {
+    case 'sop_':
+      return 'token'
+    case 'sbot_':
+      return 'bot'
+    case 'opk_':
+      return 'operator'
+    default:
+      return /^[^.]+\.[^.]*\.[^.]+$/.test(value) ? 'jwt' : null
+  }
+}
+
+/** Authenticates a request and checks what its credential may do (decisions.md 1, order of checks). */
+export async function authenticate(deps: Deps, endpoint: Endpoint, request: FastifyRequest): Promise<Caller | Refusal> {
+  const value = bearerOf(request)
+  if (typeof value !== 'string') return value
+  const kind = kindOf(value)
+  if (kind === null) return refuse('TOKEN_INVALID')
+  if (kind !== endpoint.caller) return refuse('TOKEN_TYPE_NOT_ACCEPTED', { accepted: endpoint.caller })
+  switch (endpoint.caller) {
+    case 'token':
+      return byToken(deps, endpoint, value)
+    case 'jwt': {
+      const verified = await deps.accounts.verify(value, deps.clock.now())
+      return verified.ok ? { kind, accountId: verified.accountId, applicationId: '', tokenId: '' } : verified
+    }
+    case 'operator': {
+      const known = deps.operatorKeyHash !== null && timingSafeEqual(Buffer.from(hashToken(value)), Buffer.from(deps.operatorKeyHash))
+      return known ? OPERATOR : refuse('TOKEN_INVALID')
+    }
+  }
+}
+
+async function byToken(deps: Deps, endpoint: Endpoint, value: string): Promise<Caller | Refusal> {
+  if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
+  const hash = hashToken(value)
+  const row = await deps.store.read(() => tokens.callerByHash(hash))
+  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now())
+  if (refusal !== null) return refusal
+  const { account_id: accountId, application_id: applicationId, token_id: tokenId } = row as NonNullable<typeof row>
+  return { kind: 'token', accountId, applicationId, tokenId }
+}

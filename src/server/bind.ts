@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
+import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import { type Refusal, refuse } from '../contract/errors.js'
+import { input as strictInput } from '../contract/fields.js'
+import { fingerprint } from '../domain/canonical.js'
+import { parseIdempotencyKey } from '../domain/idempotency.js'
+import type { IdempotencyClaim } from '../store/idempotency.js'
+import { type Caller, authenticate } from './auth.js'
+import type { Deps } from './deps.js'
+import { sendFailure } from './envelope.js'
+import type { Call, Checks, Handler, Reply } from './handler.js'
+import type { InFlight } from './in-flight.js'
+import { successSerializer } from './serialize.js'
+import { lazyValidator } from './validation.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+  }
+}
+
+type AnyHandler = Handler<Endpoint>
+
+interface Binding {
+  readonly app: FastifyInstance
+  readonly deps: Deps
+  readonly inFlight: InFlight
+  readonly checks: Checks
+  /** Told of every authenticated use of a token. */
+  onTokenUse(tokenId: string): void
+}
+
+const NO_QUERY = strictInput({})
+
+/**
+ * Makes a route of an endpoint and its handler. The order of checks is that of decisions.md 1: credential,
+ * application, feature, scope and rate limit before the body is read; then body, Idempotency-Key, handler.
+ */
+export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): void {
+  const { app, deps, checks } = binding
+  const query = endpoint.query ?? NO_QUERY
+  const validateQuery = lazyValidator(query)
+  const validateParams = endpoint.params === undefined ? undefined : lazyValidator(endpoint.params)
+  const validateBody = endpoint.body === undefined ? undefined : lazyValidator(endpoint.body)
+  const check = checks[endpoint.id] as ((body: unknown) => ReturnType<Checks[string]>) | undefined
+  const serialize = endpoint.streams ? undefined : successSerializer(endpoint)
+
+  app.route({
+    method: endpoint.method,
+    url: endpoint.path,
+    config: { endpoint },
+    ...(endpoint.streams ? { exposeHeadRoute: false } : {}),
+
+    onRequest: async (request, reply) => {
+      const refusal = await admit(deps, endpoint, request, reply)
+      if (refusal !== null) return sendFailure(request, reply, refusal)
+      const { caller } = request
+      if (caller?.kind === 'token') binding.onTokenUse(caller.tokenId)
+    },
+
+    handler: async (request, reply) => {
+      const params = request.params as Record<string, string>
+      const queryInput = readQuery(request.query as Record<string, unknown>, query)
+      const body = validateBody === undefined ? undefined : (request.body ?? (endpoint.bodyOptional ? {} : undefined))
+      const issues =
+        validateParams?.(params) ?? validateQuery(queryInput) ?? validateBody?.(body) ?? (check === undefined ? null : check(body))
+      if (issues !== null && issues.length > 0) return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
+
+      const claim = endpoint.idempotent ? readClaim(request, endpoint, body) : undefined
+      if (claim !== undefined && 'ok' in claim) return sendFailure(request, reply, claim)
+
+      const caller = request.caller as Caller
+      const input = { ...params, ...queryInput, ...(body as object | undefined) }
+      const call = { caller, claim } as Call<Endpoint>
+      const run = () => withFault(deps, endpoint, reply, () => handle(input, call))
+      const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
+      if (result === 'dropped') return reply
+      return send(request, reply, endpoint, result, serialize)
+    },
+  })
+}
+
+/** Who calls and whether it may, before anything of the body is read. */
+async function admit(deps: Deps, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
+  const caller = await authenticate(deps, endpoint, request)
+  if ('ok' in caller) {
+    if (!caller.code.startsWith('TOKEN_')) return caller
+    const verdict = await deps.limits.take('auth_failures', request.ip)
+    return verdict === null || verdict.allowed ? caller : limited(verdict.resetSeconds)
+  }
+  request.caller = caller
+  request.applicationId = caller.applicationId === '' ? null : caller.applicationId
+  if (endpoint.limit === undefined) return null
+  const verdict = await deps.limits.take(endpoint.limit, caller.applicationId || caller.accountId)
+  if (verdict === null) return null
+  if (caller.kind === 'token') {
+    const { policy, remaining, resetSeconds } = verdict
+    reply.header('ratelimit-policy', `"${endpoint.limit}";q=${policy.calls};w=${policy.seconds}`)
+    reply.header('ratelimit', `"${endpoint.limit}";r=${remaining};t=${resetSeconds}`)
+  }
+  return verdict.allowed ? null : limited(verdict.resetSeconds)
+}
+
+function limited(retryAfterSeconds: number): Refusal<'RATE_LIMITED'> {
+  return { ...refuse('RATE_LIMITED'), retryAfterSeconds }
+}
+
+/** Query values are text: whole numbers are read where the contract wants them, nothing else is converted. */
+function readQuery(query: Record<string, unknown>, schema: TObject): Record<string, unknown> {
+  const members = membersOf(schema)
+  const read: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(query)) {
+    const numeric = (members[name] as { type?: string } | undefined)?.type === 'integer'
+    read[name] = numeric && typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  }
+  return read
+}
+
+function readClaim(
+  request: FastifyRequest,
+  endpoint: Endpoint,
+  body: unknown,
+): IdempotencyClaim | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
+  const values = request.raw.headersDistinct['idempotency-key']
+  if (values === undefined) return refuse('IDEMPOTENCY_KEY_REQUIRED')
+  const key = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
+  if (key === null) return refuse('IDEMPOTENCY_KEY_INVALID')
+  const path = request.url.split('?', 1)[0] as string
+  return { key, fingerprint: fingerprint(endpoint.method, path, body) }
+}
+
+/** Meets the fault that was set for this endpoint, if any. */
+async function withFault(
+  deps: Deps,
+  endpoint: Endpoint,
+  reply: FastifyReply,
+  call: () => Promise<Reply<Endpoint>>,
+): Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'> | 'dropped'> {
+  const fault = endpoint.caller === 'operator' ? undefined : deps.faults.next(endpoint.id)
+  if (fault === undefined) return call()
+  if (fault.delay_ms !== null) await delay(fault.delay_ms)
+  if (fault.kind === 'error') return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
+  const result = await call()
+  if (fault.kind !== 'drop_response') return result
+  reply.hijack()
+  reply.raw.destroy()
+  return 'dropped'
+}
+
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: Endpoint,
+  result: Reply<Endpoint> | Refusal,
+  serialize: ((data: unknown, requestId: string) => string) | undefined,
+): FastifyReply {
+  if (!result.ok) return sendFailure(request, reply, result)
+  if (serialize === undefined) return reply.type('application/x-ndjson').send(result.data)
+  if (result.replayed) {
+    request.replayed = true
+    reply.header('idempotent-replayed', 'true')
+  }
+  return reply
+    .code(result.status ?? endpoint.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(serialize(result.data, request.id))
+}

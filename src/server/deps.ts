@@ -1,0 +1,24 @@
+import type { IdPrefix, RandomBytes } from '../domain/ids.js'
+import type { Keyring } from '../domain/keyring.js'
+import type { Store } from '../store/store.js'
+import type { AccountKeys } from './accounts.js'
+import type { Clock } from './clock.js'
+import type { Faults } from './faults.js'
+import type { Limits } from './limits.js'
+import type { RequestLog } from './request-log.js'
+
+/** Everything that handlers use; nothing else reaches them. */
+export interface Deps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: RandomBytes
+  newId(prefix: IdPrefix): string
+  readonly keys: Keyring
+  readonly accounts: AccountKeys
+  /** SHA-256 of the operator key, base64url; null when the operator plane is off. */
+  readonly operatorKeyHash: string | null
+  readonly limits: Limits
+  readonly faults: Faults
+  readonly requestLog: RequestLog
+  readonly autoApprove: boolean
+}

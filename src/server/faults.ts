@@ -1,0 +1,37 @@
+import type { faultKinds } from '../contract/platform.js'
+
+export interface Fault {
+  readonly endpoint: string
+  readonly kind: (typeof faultKinds)[number]
+  readonly times: number
+  readonly delay_ms: number | null
+}
+
+/** Failures on purpose, by contract id, for the next calls (decisions.md 7, faults). */
+export class Faults {
+  readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
+
+  add(fault: Fault): void {
+    const queue = this.#queues.get(fault.endpoint) ?? []
+    queue.push({ fault, left: fault.times })
+    this.#queues.set(fault.endpoint, queue)
+  }
+
+  /** The fault that the next call of an endpoint meets, used up by one. */
+  next(endpoint: string): Fault | undefined {
+    const queue = this.#queues.get(endpoint)
+    const entry = queue?.[0]
+    if (queue === undefined || entry === undefined) return undefined
+    entry.left -= 1
+    if (entry.left === 0) queue.shift()
+    if (queue.length === 0) this.#queues.delete(endpoint)
+    return entry.fault
+  }
+
+  /** How many were removed. */
+  clear(): number {
+    const removed = [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0)
+    this.#queues.clear()
+    return removed
+  }
+}

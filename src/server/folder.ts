@@ -1,0 +1,108 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { RandomBytes } from '../domain/ids.js'
+import type { CredentialKey, Keyring } from '../domain/keyring.js'
+import { makeToken } from '../domain/tokens.js'
+
+/** `$XDG_DATA_HOME/voucherctl`, by default under ~/.local/share. */
+export function defaultDataDir(): string {
+  return join(process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'voucherctl')
+}
+
+/** Makes a folder for this user alone; an existing one is used as it is. */
+export function makeDataDir(path: string): void {
+  if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 })
+}
+
+/** A private folder that the end of the server removes. */
+export function makeTemporaryDir(): string {
+  return mkdtempSync(join(tmpdir(), 'voucherctl-'))
+}
+
+/** Writes a file that only this user reads, whole or not at all. */
+export function writePrivate(path: string, text: string): void {
+  const draft = `${path}.${process.pid}.tmp`
+  writeFileSync(draft, text, { mode: 0o600, flush: true })
+  chmodSync(draft, 0o600)
+  renameSync(draft, path)
+}
+
+export interface ServerKeys {
+  readonly credentials: Keyring
+  /** HS256 key of account JWTs. */
+  readonly account: Uint8Array
+}
+
+interface KeyFile {
+  version: 1
+  current: string
+  credential_keys: { id: string; derive: string; index: string }[]
+  account_key: string
+}
+
+export class KeysUnusable extends Error {
+  override readonly name = 'KeysUnusable'
+  readonly code = 'KEYS_UNUSABLE'
+}
+
+/**
+ * The keys of a data folder, made on first use.
+ * @param mayCreate false for a file that the user named: a slip of the pen must not make new keys
+ * @throws KeysUnusable
+ */
+export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes): ServerKeys {
+  if (!existsSync(path)) {
+    if (!mayCreate) throw new KeysUnusable(`${path} does not exist. Copy keys.json of the data folder whose vouchers this server shall serve.`)
+    writePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`)
+  }
+  let file: KeyFile
+  try {
+    file = JSON.parse(readFileSync(path, 'utf8')) as KeyFile
+  } catch (cause) {
+    throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
+  }
+  const account = Buffer.from(String(file.account_key), 'base64url')
+  const all = Array.isArray(file.credential_keys) ? file.credential_keys.map(readKey) : []
+  const current = all.find((key) => key.id === file.current)
+  const complete = account.length === 32 && all.every((key) => key.derive.length === 32 && key.index.length === 32)
+  if (file.version !== 1 || current === undefined || !complete) {
+    throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
+  }
+  return { credentials: { current, all: [current, ...all.filter((key) => key !== current)] }, account }
+}
+
+function readKey({ id, derive, index }: KeyFile['credential_keys'][number]): CredentialKey {
+  return { id: String(id), derive: Buffer.from(String(derive), 'base64url'), index: Buffer.from(String(index), 'base64url') }
+}
+
+function newKeyFile(random: RandomBytes): KeyFile {
+  const secret = () => Buffer.from(random(32)).toString('base64url')
+  const id = `key_${Buffer.from(random(6)).toString('hex')}`
+  return { version: 1, current: id, credential_keys: [{ id, derive: secret(), index: secret() }], account_key: secret() }
+}
+
+/** The operator key of a data folder, made on first use. */
+export function loadOperatorKey(path: string, random: RandomBytes): string {
+  if (!existsSync(path)) writePrivate(path, `${makeToken('opk_', random)}\n`)
+  return readFileSync(path, 'utf8').trim()
+}
+
+/** What other commands read to find the running server. */
+export interface ServerFile {
+  pid: number
+  base_url: string
+  data_dir: string
+  operator_key_file: string | null
+  store: string
+  started_at: string
+}
+
+export function writeServerFile(dataDir: string, file: ServerFile): void {
+  writePrivate(join(dataDir, 'server.json'), `${JSON.stringify(file, null, 2)}\n`)
+}
+
+export function removeServerFile(dataDir: string): void {
+  rmSync(join(dataDir, 'server.json'), { force: true })
+}

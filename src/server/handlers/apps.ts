@@ -1,0 +1,13 @@
+import * as apps from '../../store/apps.js'
+import { type MakeHandlers, answer } from '../handler.js'
+
+export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
+  list: async (input, { caller }) => answer(await store.read(() => apps.list(caller.accountId, input))),
+  create: async (input, { caller }) => {
+    const id = newId('app')
+    return answer(await store.write(() => apps.create(caller.accountId, id, input, clock.now())))
+  },
+  get: async ({ appId }, { caller }) => answer(await store.read(() => apps.get(caller.accountId, appId))),
+  update: async ({ appId, ...settings }, { caller }) =>
+    answer(await store.write(() => apps.update(caller.accountId, appId, settings, clock.now()))),
+})

@@ -1,0 +1,20 @@
+import type { Deps } from '../deps.js'
+import type { Checks, Handlers } from '../handler.js'
+import { appHandlers } from './apps.js'
+import { platformHandlers } from './platform.js'
+import { templateChecks, templateHandlers } from './templates.js'
+import { tokenHandlers } from './tokens.js'
+import { voucherChecks, voucherHandlers } from './vouchers.js'
+
+/** One handler for each endpoint of the contract, under the same names: the compiler misses none. */
+export function makeHandlers(deps: Deps): Handlers {
+  return {
+    apps: appHandlers(deps),
+    tokens: tokenHandlers(deps),
+    templates: templateHandlers(deps),
+    vouchers: voucherHandlers(deps),
+    platform: platformHandlers(deps),
+  }
+}
+
+export const checks: Checks = { ...templateChecks, ...voucherChecks }

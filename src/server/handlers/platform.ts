@@ -1,0 +1,71 @@
+import { endpoints } from '../../contract/index.js'
+import { refuse } from '../../contract/errors.js'
+import { formatInstant, parseInstant } from '../../domain/time.js'
+import * as apps from '../../store/apps.js'
+import * as templates from '../../store/templates.js'
+import { TestClock } from '../clock.js'
+import { closest } from '../validation.js'
+import { type MakeHandlers, answer, invalid } from '../handler.js'
+
+const JWT_LIFETIME_SECONDS = 86_400
+
+export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
+  const { store, clock, accounts, faults, requestLog } = deps
+  const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
+  return {
+    issueAccountToken: async ({ accountId, expires_in_seconds: seconds = JWT_LIFETIME_SECONDS }) => {
+      const now = clock.now()
+      if (accounts.sign === null) {
+        return invalid({ pointer: '/accountId', code: 'jwks', message: 'accounts of this server come from --jwks-url' })
+      }
+      const expiresAt = (Math.floor(now / 1000) + seconds) * 1000
+      return { ok: true, data: { jwt: await accounts.sign(accountId, now, seconds), expires_at: formatInstant(expiresAt) } }
+    },
+
+    reviews: async ({ kind }) => ({ ok: true, data: { items: kind === 'bot' ? [] : await store.read(() => templates.waiting()) } }),
+
+    approveTemplate: async ({ templateId }) =>
+      answer(await store.write(() => templates.review(templateId, { approve: true }, clock.now()))),
+    rejectTemplate: async ({ templateId, code, reason }) =>
+      answer(await store.write(() => templates.review(templateId, { approve: false, code, reason }, clock.now()))),
+
+    suspendApp: async ({ appId }) => answer(await store.write(() => apps.govern(appId, { suspended: true }, clock.now()))),
+    reinstateApp: async ({ appId }) => answer(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
+    setAppFeatures: async ({ appId, features }) =>
+      answer(await store.write(() => apps.govern(appId, { features }, clock.now()))),
+
+    getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
+    setClock: async ({ now }) => {
+      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+      const target = parseInstant(now)
+      if (target === null) return invalid({ pointer: '/now', code: 'format', message: 'is not a time that exists' })
+      const forward = target - clock.now()
+      if (forward < 0) return invalid({ pointer: '/now', code: 'minimum', message: 'lies in the past; the test clock only moves forward' })
+      clock.advance(forward)
+      return clockState()
+    },
+    advanceClock: async ({ seconds }) => {
+      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+      clock.advance(seconds * 1000)
+      return clockState()
+    },
+
+    addFault: async ({ endpoint, kind, times, delay_ms }) => {
+      const known = endpoints.map((it) => it.id as string)
+      if (!known.includes(endpoint)) {
+        const close = closest(endpoint, known)
+        const issue = { pointer: '/endpoint', code: 'enum', message: 'is not a contract id, such as vouchers.redeem' }
+        return invalid(close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` })
+      }
+      if (kind === 'delay' && delay_ms === undefined) {
+        return invalid({ pointer: '/delay_ms', code: 'required', message: 'is required for a delay' })
+      }
+      const fault = { endpoint, kind, times, delay_ms: delay_ms ?? null }
+      faults.add(fault)
+      return { ok: true, data: fault }
+    },
+    clearFaults: async () => ({ ok: true, data: { removed: faults.clear() } }),
+
+    requests: async ({ follow }) => ({ ok: true, data: requestLog.stream(follow === 'true') }),
+  }
+}

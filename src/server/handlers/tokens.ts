@@ -1,0 +1,34 @@
+import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
+import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
+import * as tokens from '../../store/tokens.js'
+import { type MakeHandlers, answer } from '../handler.js'
+
+const DAY_MS = 86_400_000
+
+export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId }) => ({
+  list: async ({ appId, ...page }, { caller }) =>
+    answer(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now()))),
+
+  create: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
+    const token = makeToken('sop_', random)
+    const now = clock.now()
+    const row = {
+      id: newId('tok'),
+      application_id: appId,
+      name,
+      token_hash: hashToken(token),
+      token_prefix: tokenPrefixOf(token),
+      last4: last4Of(token),
+      scopes: JSON.stringify(scopes),
+      created_at: now,
+      expires_at: days === null ? null : now + days * DAY_MS,
+      last_used_at: null,
+      revoked_at: null,
+    }
+    const created = answer(await store.write(() => tokens.create(caller.accountId, row, now)))
+    return created.ok ? { ok: true, data: { ...created.data, token } } : created
+  },
+
+  revoke: async ({ appId, tokenId }, { caller }) =>
+    answer(await store.write(() => tokens.revoke(caller.accountId, appId, tokenId, clock.now()))),
+})

@@ -1,0 +1,103 @@
+import type { ValidationIssue } from '../../contract/envelope.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { Credential } from '../../contract/vouchers.js'
+import { indexCredential, parseCredential } from '../../domain/credentials.js'
+import type { Keyring } from '../../domain/keyring.js'
+import * as vouchers from '../../store/vouchers.js'
+import type { Caller } from '../auth.js'
+import type { Deps } from '../deps.js'
+import { type Checks, type MakeHandlers, answer } from '../handler.js'
+
+const EXPECTED = {
+  redeem_code: 'must be a redeem code of 16 symbols, such as M9S3-46Q3-D25V-T4FJ',
+  qr_token: 'must be a QR token: VQ1- and 33 symbols',
+}
+
+function credentialIssues({ credential }: { credential: Credential }): ValidationIssue[] {
+  const parsed = parseCredential(credential.type, credential.value)
+  if (parsed.ok || parsed.reason === 'check_failed') return []
+  return [{ pointer: '/credential/value', code: 'format', message: EXPECTED[credential.type] }]
+}
+
+export const voucherChecks: Checks = { 'vouchers.verify': credentialIssues, 'vouchers.redeem': credentialIssues }
+
+/** One hash for each index key; none when the check symbol is wrong, which no voucher can have. */
+function hashesOf(credential: Credential, keys: Keyring): string[] {
+  const parsed = parseCredential(credential.type, credential.value)
+  return parsed.ok ? keys.all.map((key) => indexCredential(key.index, credential.type, parsed.normalised)) : []
+}
+
+/** The answer for a credential that no voucher has; guesses with a right check symbol are counted. */
+async function unknownCredential(
+  { limits }: Deps,
+  caller: Caller,
+  wellFormed: boolean,
+): Promise<Refusal<'VOUCHER_NOT_FOUND' | 'CREDENTIAL_ATTEMPTS_EXCEEDED'>> {
+  if (!wellFormed) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
+  const verdict = await limits.take('credential_failures', caller.applicationId)
+  if (verdict === null || verdict.allowed) return refuse('VOUCHER_NOT_FOUND')
+  return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }
+}
+
+export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
+  const { store, clock, newId, keys } = deps
+  return {
+    issue: (input, { caller, claim }) => {
+      const voucherId = newId('vch')
+      return store.write(() =>
+        vouchers.issue({
+          applicationId: caller.applicationId,
+          templateId: input.template_id,
+          externalIssueId: input.external_issue_id,
+          recipientUserId: input.recipient_user_id,
+          metadata: input.metadata ?? {},
+          claim,
+          voucherId,
+          now: clock.now(),
+          keys,
+        }),
+      )
+    },
+
+    verify: async ({ credential, recipient_user_id }, { caller }) => {
+      const hashes = hashesOf(credential, keys)
+      const verified = await store.read(() => vouchers.verify(caller.applicationId, hashes, recipient_user_id, clock.now()))
+      return verified.ok ? verified : unknownCredential(deps, caller, hashes.length > 0)
+    },
+
+    redeem: async (input, { caller, claim }) => {
+      const hashes = hashesOf(input.credential, keys)
+      const redemptionId = newId('rdm')
+      const redeemed = await store.write(() =>
+        vouchers.redeem({
+          applicationId: caller.applicationId,
+          hashes,
+          credentialType: input.credential.type,
+          recipientUserId: input.recipient_user_id,
+          reference: input.reference,
+          metadata: input.metadata ?? {},
+          claim,
+          redemptionId,
+          now: clock.now(),
+        }),
+      )
+      if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND') return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
+      return unknownCredential(deps, caller, hashes.length > 0)
+    },
+
+    redemption: async ({ redemptionId }, { caller }) =>
+      answer(await store.read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now()))),
+
+    reverse: ({ redemptionId, reason, metadata }, { caller, claim }) =>
+      store.write(() =>
+        vouchers.reverse({
+          applicationId: caller.applicationId,
+          redemptionId,
+          reason,
+          metadata: metadata ?? {},
+          claim,
+          now: clock.now(),
+        }),
+      ),
+  }
+}

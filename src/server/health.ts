@@ -1,0 +1,23 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { refuse } from '../contract/errors.js'
+import { one } from '../store/operation.js'
+import type { Deps } from './deps.js'
+import { sendFailure } from './envelope.js'
+import type { Metrics } from './metrics.js'
+
+/** /healthz: the process answers; /readyz: it can read its store; /metrics: Prometheus. */
+export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
+  const fine = (reply: FastifyReply, requestId: string, status: string) =>
+    reply.send({ success: true, data: { status }, requestId })
+
+  app.get('/healthz', (request, reply) => fine(reply, request.id, 'ok'))
+  app.get('/readyz', async (request, reply) => {
+    try {
+      await deps.store.read(() => one('select 1 as ready'))
+    } catch {
+      return sendFailure(request, reply, refuse('SERVICE_UNAVAILABLE'))
+    }
+    return fine(reply, request.id, 'ready')
+  })
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+}

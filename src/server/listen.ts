@@ -1,0 +1,200 @@
+import { createHmac, randomFillSync } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import pino from 'pino'
+import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
+import type { Keyring } from '../domain/keyring.js'
+import { formatInstant } from '../domain/time.js'
+import { hashToken } from '../domain/tokens.js'
+import { forgetExpired } from '../store/idempotency.js'
+import { unknownKeys } from '../store/keys.js'
+import { openSqliteStore } from '../store/sqlite.js'
+import type { Store } from '../store/store.js'
+import * as tokens from '../store/tokens.js'
+import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
+import { buildApp } from './app.js'
+import { TestClock, systemClock } from './clock.js'
+import type { Deps } from './deps.js'
+import { Faults } from './faults.js'
+import {
+  defaultDataDir,
+  KeysUnusable,
+  loadKeys,
+  loadOperatorKey,
+  makeDataDir,
+  makeTemporaryDir,
+  removeServerFile,
+  writeServerFile,
+} from './folder.js'
+import { createLimits } from './limits.js'
+import { createMetrics } from './metrics.js'
+import type { RunningServer, ServerOptions } from './options.js'
+import { RequestLog } from './request-log.js'
+
+export const DEFAULT_PORT = 8420
+
+/** What is in flight may take so long to finish when the server stops. */
+const CLOSE_MS_MAX = 9_000
+const TOKEN_USE_INTERVAL_MS = 60_000
+const EXPIRY_INTERVAL_MS = 60_000
+const EXPIRED_PER_WRITE = 1_000
+
+/**
+ * Starts a server and answers when it accepts connections.
+ * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, SQLITE_MISSING, KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
+ */
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const host = options.host ?? '127.0.0.1'
+  const dataDir = options.memory ? makeTemporaryDir() : resolve(options.dataDir ?? defaultDataDir())
+  const undo: (() => unknown)[] = []
+  if (options.memory) undo.push(() => rmSync(dataDir, { recursive: true, force: true }))
+  try {
+    makeDataDir(dataDir)
+    const store = openSqliteStore(options.memory ? ':memory:' : join(dataDir, 'voucherctl.db'))
+    undo.push(() => store.close())
+    const server = await assemble(options, host, dataDir, store)
+    undo.push(() => server.app.close())
+    await server.app.listen({ host, port: options.port ?? DEFAULT_PORT })
+    return await accepting(server, host, dataDir, options, undo)
+  } catch (error) {
+    for (const step of undo.reverse()) await step()
+    throw error
+  }
+}
+
+type Assembled = Awaited<ReturnType<typeof assemble>>
+
+async function assemble(options: ServerOptions, host: string, dataDir: string, store: Store) {
+  const clock = options.testClock ? new TestClock() : systemClock
+  const random = pooledRandom()
+  const keys = loadKeys(options.keyFile ?? join(dataDir, 'keys.json'), options.keyFile === undefined, random)
+  await requireSameKeys(store, keys.credentials, clock.now())
+
+  const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
+  const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTarget(options))
+  const requestLog = new RequestLog()
+  const tokenUses = new Map<string, number>()
+  const deps: Deps = {
+    store,
+    clock,
+    random,
+    newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random),
+    keys: keys.credentials,
+    accounts: options.jwksUrl === undefined ? ownAccountKeys(keys.account) : remoteAccountKeys(new URL(options.jwksUrl)),
+    operatorKeyHash: operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random)),
+    limits: createLimits(options.rateLimits),
+    faults: new Faults(),
+    requestLog,
+    autoApprove: options.autoApprove ?? false,
+  }
+  const app = buildApp(deps, createMetrics(store.name), {
+    onRequestDone(entry) {
+      requestLog.add(entry)
+      log.info(entry, 'request')
+    },
+    onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
+    onTokenUse: (tokenId) => tokenUses.set(tokenId, clock.now()),
+  })
+
+  const flushTokenUses = async () => {
+    if (tokenUses.size === 0) return
+    const uses = new Map(tokenUses)
+    tokenUses.clear()
+    await store.write(() => tokens.touch(uses))
+  }
+  const housekeeping = { flushTokenUses, forgetExpired: () => forgetAllExpired(store, clock.now()) }
+  return { app, log, deps, operatorKeyFile, housekeeping }
+}
+
+async function accepting(
+  { app, log, deps, operatorKeyFile, housekeeping }: Assembled,
+  host: string,
+  dataDir: string,
+  options: ServerOptions,
+  undo: (() => unknown)[],
+): Promise<RunningServer> {
+  const { port } = app.server.address() as AddressInfo
+  const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const running = { pid: process.pid, data_dir: dataDir, base_url: baseUrl, operator_key_file: operatorKeyFile, store: deps.store.name }
+  writeServerFile(dataDir, { ...running, started_at: formatInstant(Date.now()) })
+  undo.push(() => removeServerFile(dataDir))
+
+  const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
+  const timers = [
+    setInterval(() => housekeeping.flushTokenUses().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
+    setInterval(() => housekeeping.forgetExpired().catch(failed('expired keys were not removed')), EXPIRY_INTERVAL_MS),
+  ]
+  for (const timer of timers) timer.unref()
+  log.info(running, 'listening')
+
+  let closing: Promise<void> | undefined
+  const close = async () => {
+    for (const timer of timers) clearInterval(timer)
+    deps.requestLog.close()
+    const overdue = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS_MAX)
+    await app.close()
+    clearTimeout(overdue)
+    await housekeeping.flushTokenUses().catch(failed('token uses were not written'))
+    await deps.store.close()
+    removeServerFile(dataDir)
+    if (options.memory) rmSync(dataDir, { recursive: true, force: true })
+    log.info('stopped')
+  }
+  return {
+    baseUrl,
+    pid: process.pid,
+    dataDir,
+    operatorKeyFile,
+    store: deps.store.name,
+    close: () => {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+async function forgetAllExpired(store: Store, now: number): Promise<void> {
+  let forgotten = EXPIRED_PER_WRITE
+  while (forgotten === EXPIRED_PER_WRITE) forgotten = await store.write(() => forgetExpired(now, EXPIRED_PER_WRITE))
+}
+
+/** A database whose vouchers were made with other keys could verify none of them: refused at the start. */
+async function requireSameKeys(store: Store, ring: Keyring, now: number): Promise<void> {
+  const checks = new Map(
+    ring.all.map(({ id, derive, index }) => [
+      id,
+      createHmac('sha256', derive).update(index).update('voucherctl key check').digest('base64url'),
+    ]),
+  )
+  const unknown = await store.write(() => unknownKeys(ring, checks, now))
+  if (unknown.length === 0) return
+  throw new KeysUnusable(
+    `The vouchers in this database were made with credential key ${unknown.join(', ')}, which the key file lacks or has with another value. Restore keys.json of this data folder, or name the right file with --key-file.`,
+  )
+}
+
+function logTarget(options: ServerOptions): pino.DestinationStream {
+  return options.logTo ?? pino.destination({ fd: 2, sync: false })
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+/** Random bytes from the system, fetched in blocks: one call for several hundred ids. */
+function pooledRandom(): RandomBytes {
+  const pool = Buffer.alloc(8192)
+  let used = pool.length
+  return (size) => {
+    if (size > pool.length) return randomFillSync(Buffer.alloc(size))
+    if (used + size > pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    used += size
+    return Uint8Array.prototype.slice.call(pool, used - size, used)
+  }
+}
+

@@ -1,0 +1,41 @@
+import { Readable } from 'node:stream'
+import type { RequestLogEntry } from '../contract/platform.js'
+
+const KEPT = 1000
+/** A follower that reads too slowly is cut off rather than buffered for. */
+const UNREAD_BYTES_MAX = 1024 * 1024
+
+/** The last requests, and a stream of those to come. Entries hold no query, header or body. */
+export class RequestLog {
+  #entries: RequestLogEntry[] = []
+  readonly #followers = new Set<Readable>()
+
+  add(entry: RequestLogEntry): void {
+    this.#entries.push(entry)
+    if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT)
+    if (this.#followers.size === 0) return
+    const line = `${JSON.stringify(entry)}\n`
+    for (const follower of this.#followers) {
+      if (!follower.push(line) && follower.readableLength > UNREAD_BYTES_MAX) follower.destroy()
+    }
+  }
+
+  /** NDJSON of what is kept; with `follow` it stays open. */
+  stream(follow: boolean): Readable {
+    const stream = new Readable({ read() {} })
+    for (const entry of this.#entries.slice(-KEPT)) stream.push(`${JSON.stringify(entry)}\n`)
+    if (!follow) {
+      stream.push(null)
+      return stream
+    }
+    this.#followers.add(stream)
+    stream.once('close', () => this.#followers.delete(stream))
+    return stream
+  }
+
+  /** Ends every follower. */
+  close(): void {
+    for (const follower of this.#followers) follower.push(null)
+    this.#followers.clear()
+  }
+}

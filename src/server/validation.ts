@@ -1,0 +1,123 @@
+import type { TSchema } from 'typebox'
+import { Compile, type Validator } from 'typebox/compile'
+import { Settings } from 'typebox/system'
+import { membersOf } from '../contract/endpoint.js'
+import type { ValidationIssue } from '../contract/envelope.js'
+
+/** At most so many issues are answered: the rest follows once these are corrected. */
+const ISSUES_MAX = 20
+
+/** Its default of 8 would cut off what tells the alternatives of a union apart. */
+Settings.Set({ maxErrors: 200 })
+
+/** Validates against a schema that is compiled when it is first needed: most runs use few of them. */
+export function lazyValidator(schema: TSchema): (value: unknown) => ValidationIssue[] | null {
+  let validator: Validator | undefined
+  return (value) => {
+    validator ??= Compile(schema)
+    return validator.Check(value) ? null : issuesOf(schema, validator.Errors(value) as SchemaError[])
+  }
+}
+
+interface SchemaError {
+  keyword: string
+  schemaPath: string
+  instancePath: string
+  params: Record<string, unknown>
+  message: string
+}
+
+function issuesOf(schema: TSchema, errors: SchemaError[]): ValidationIssue[] {
+  const issues: ValidationIssue[] = []
+  for (const error of withoutOtherAlternatives(errors)) {
+    const place = resolve(schema, error.schemaPath)
+    switch (error.keyword) {
+      case 'required':
+        for (const name of error.params.requiredProperties as string[]) {
+          issues.push({ pointer: `${error.instancePath}/${escape(name)}`, code: 'required', message: 'is required' })
+        }
+        break
+      case 'additionalProperties':
+        for (const name of error.params.additionalProperties as string[]) {
+          issues.push(unknownMember(place, error.instancePath, name))
+        }
+        break
+      case 'boolean':
+      case 'anyOf':
+        break
+      default:
+        issues.push({ pointer: error.instancePath, code: error.keyword, message: messageOf(place, error) })
+    }
+  }
+  return [...new Map(issues.map((issue) => [`${issue.pointer} ${issue.code}`, issue])).values()].slice(0, ISSUES_MAX)
+}
+
+function messageOf(place: Record<string, unknown>, error: SchemaError): string {
+  const expected = place['x-expected']
+  if (typeof expected === 'string') return `must be ${expected}`
+  const allowed = error.params.allowedValues
+  if (Array.isArray(allowed)) return `must be one of ${allowed.filter((it) => it !== null).join(', ')}`
+  return error.message
+}
+
+/** Of a union told apart by `type`, keeps the errors of the alternative that was meant. */
+function withoutOtherAlternatives(errors: SchemaError[]): SchemaError[] {
+  const unions = errors.filter((error) => error.keyword === 'anyOf')
+  return unions.reduce((kept, union) => narrow(kept, union), errors)
+}
+
+function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {
+  const inside = errors.filter((error) => error.schemaPath.startsWith(`${union.schemaPath}/anyOf/`))
+  const branchOf = (error: SchemaError) => error.schemaPath.slice(`${union.schemaPath}/anyOf/`.length).split('/')[0]
+  const branches = new Set(inside.map(branchOf))
+  const otherType = inside.filter((error) => error.keyword === 'const' && error.instancePath === `${union.instancePath}/type`)
+  const excluded = new Set(otherType.map(branchOf))
+  const rest = errors.filter((error) => !inside.includes(error))
+  const meant = [...branches].filter((branch) => !excluded.has(branch))
+  if (meant.length > 0) return [...rest, ...inside.filter((error) => branchOf(error) === meant[0])]
+  const allowedValues = otherType.map((error) => error.params.allowedValue)
+  return [
+    ...rest,
+    { ...union, keyword: 'enum', instancePath: `${union.instancePath}/type`, schemaPath: '#', params: { allowedValues } },
+  ]
+}
+
+function resolve(schema: TSchema, schemaPath: string): Record<string, unknown> {
+  let place: unknown = schema
+  for (const part of schemaPath.split('/').slice(1)) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    place = (place as Record<string, unknown> | undefined)?.[name]
+  }
+  return typeof place === 'object' && place !== null ? (place as Record<string, unknown>) : {}
+}
+
+function unknownMember(place: Record<string, unknown>, instancePath: string, name: string): ValidationIssue {
+  const issue = { pointer: `${instancePath}/${escape(name)}`, code: 'additionalProperties', message: 'is not known here' }
+  const close = closest(name, Object.keys(membersOf(place as unknown as TSchema)))
+  return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
+}
+
+const escape = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** The known name that is nearest, when it is near enough to be a slip: also externalIssueId for external_issue_id. */
+export function closest(name: string, known: readonly string[]): string | undefined {
+  if (name.length > 64) return undefined
+  const plain = (it: string) => it.replaceAll(/[-_]/g, '').toLowerCase()
+  const ranked = known.map((it) => ({ it, distance: editDistance(plain(name), plain(it)) }))
+  ranked.sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(best.it.length / 3)) ? best.it : undefined
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = (previous[column - 1] as number) + Number(a[row - 1] !== b[column - 1])
+      current.push(Math.min(substitution, (previous[column] as number) + 1, (current[column - 1] as number) + 1))
+    }
+    previous = current
+  }
+  return previous[b.length] as number
+}

@@ -1,0 +1,69 @@
+import type { Refusal } from '../contract/errors.js'
+import { recall } from '../domain/idempotency.js'
+import type { IdempotencyRow } from '../domain/rows.js'
+import { type Op, one, run } from './operation.js'
+
+/** The key of a call and what identifies the call itself. */
+export interface IdempotencyClaim {
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** What a successful call answered, to be answered again. */
+export interface Replay<Data> {
+  readonly status: 200 | 201
+  readonly subjectId: string
+  readonly data: Data
+}
+
+export function* replayOf<Data>(
+  applicationId: string,
+  claim: IdempotencyClaim,
+  now: number,
+): Op<Replay<Data> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
+  const row = yield* one<IdempotencyRow>(
+    'select * from idempotency_keys where application_id = $1 and idempotency_key = $2',
+    [applicationId, claim.key],
+    'row',
+  )
+  const recalled = recall(row, claim.fingerprint, now)
+  if (recalled === null || 'ok' in recalled) return recalled
+  return { status: recalled.status as 200 | 201, subjectId: recalled.subject_id, data: JSON.parse(recalled.data) }
+}
+
+/** An expired record that still lies under the key is replaced. */
+export function* remember(
+  applicationId: string,
+  claim: IdempotencyClaim,
+  success: Replay<unknown>,
+  now: number,
+  expiresAt: number | null,
+): Op<void> {
+  yield* run(
+    `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status, subject_id, data, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (application_id, idempotency_key) do update set fingerprint = excluded.fingerprint,
+       status = excluded.status, subject_id = excluded.subject_id, data = excluded.data,
+       created_at = excluded.created_at, expires_at = excluded.expires_at`,
+    [
+      applicationId,
+      claim.key,
+      claim.fingerprint,
+      success.status,
+      success.subjectId,
+      JSON.stringify(success.data),
+      now,
+      expiresAt,
+    ],
+  )
+}
+
+/** Deletes up to `limit` expired records; answers how many. */
+export function* forgetExpired(now: number, limit: number): Op<number> {
+  return yield* run(
+    `delete from idempotency_keys where (application_id, idempotency_key) in (
+       select application_id, idempotency_key from idempotency_keys
+       where expires_at is not null and expires_at <= $1 order by expires_at limit $2)`,
+    [now, limit],
+  )
+}

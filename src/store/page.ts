@@ -1,0 +1,27 @@
+import { type Op, type Value, all, one } from './operation.js'
+
+export interface PageRequest {
+  readonly page?: number
+  readonly limit?: number
+}
+
+export interface Page<T> {
+  items: T[]
+  pagination: { page: number; limit: number; total: number; pages: number }
+}
+
+/**
+ * One page of a table, newest first, then by id (decisions.md 1, lists).
+ * @param from `templates where application_id = $1`: the rows of the list, without an order
+ */
+export function* listPage<R, T>(from: string, params: readonly Value[], request: PageRequest, record: (row: R) => T): Op<Page<T>> {
+  const { page = 1, limit = 20 } = request
+  const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
+  const total = Number(counted?.n ?? 0)
+  const [limitAt, offsetAt] = [`$${params.length + 1}`, `$${params.length + 2}`]
+  const rows = yield* all<R>(
+    `select * from ${from} order by created_at desc, id desc limit ${limitAt} offset ${offsetAt}`,
+    [...params, limit, (page - 1) * limit],
+  )
+  return { items: rows.map(record), pagination: { page, limit, total, pages: Math.ceil(total / limit) } }
+}

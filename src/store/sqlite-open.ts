@@ -1,0 +1,121 @@
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { migrations } from './migrations/sqlite/index.js'
+import { type SqliteDatabase, openDatabase, sqliteProblemOf } from './sqlite-engine.js'
+import { StoreUnusable } from './store.js'
+
+/** "vchr": marks a file as this program's (SQLite's application_id). */
+const APPLICATION_ID = 0x76636872
+
+/** Up to this size every page is checked at the start; larger files are checked page by page as they are read. */
+const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
+
+/**
+ * Opens or creates the database, takes it for this process alone, and brings its schema up to date.
+ *
+ * One connection, in exclusive locking mode: the lock ends with the process, no other connection can exist,
+ * so SQLite's WAL-reset race between two connections (3.7.0 to 3.51.2) cannot happen with any version.
+ * @param path a file, or `:memory:`
+ * @throws StoreUnusable with what to do
+ */
+export function openSqliteFile(path: string): SqliteDatabase {
+  const inMemory = path === ':memory:'
+  if (!inMemory && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  const size = inMemory ? 0 : statSync(path).size
+  const db = openDatabase(path)
+  try {
+    db.exec('pragma busy_timeout = 1000')
+    const mode = pragma(db, 'locking_mode = exclusive')
+    if (!inMemory) requireOneConnection(db, mode)
+    db.exec('pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -65536; pragma temp_store = memory')
+    refuseForeign(db, path)
+    pragma(db, 'journal_mode = wal')
+    db.exec('begin immediate; commit')
+    if (size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
+    migrate(db, path)
+    return db
+  } catch (error) {
+    db.close()
+    throw explain(error, path)
+  }
+}
+
+function pragma(db: SqliteDatabase, text: string): unknown {
+  const row = db.prepare(`pragma ${text}`).get({})
+  return row === undefined ? undefined : Object.values(row as object)[0]
+}
+
+/** A file system without the exclusive mode would let a second connection in: SQLite must then be free of the race. */
+function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
+  if (lockingMode === 'exclusive') return
+  const version = Object.values(db.prepare('select sqlite_version()').get({}) as object)[0] as string
+  if (isSafeWithTwoConnections(version)) return
+  throw new StoreUnusable(
+    'STORE_UNUSABLE',
+    `SQLite ${version} can lose data when two connections share a file, and this file cannot be held by one alone. Use a Node whose SQLite is 3.51.3 or later.`,
+  )
+}
+
+/** @param version such as `3.51.2` */
+export function isSafeWithTwoConnections(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  return major * 1_000_000 + minor * 1000 + patch >= 3_051_003
+}
+
+function refuseForeign(db: SqliteDatabase, path: string): void {
+  const id = pragma(db, 'application_id')
+  const version = pragma(db, 'user_version') as number
+  const tables = Object.values(db.prepare('select count(*) as n from sqlite_master').get({}) as object)[0] as number
+  if (id !== APPLICATION_ID && (tables > 0 || id !== 0)) {
+    throw new StoreUnusable('STORE_UNUSABLE', `${path} is the database of another program. Choose another folder with --data.`)
+  }
+  if (version > migrations.length) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${path} was written by a newer voucherctl (schema ${version}, this one knows ${migrations.length}). Use that version, or another folder with --data.`,
+    )
+  }
+}
+
+function refuseDamaged(db: SqliteDatabase, path: string): void {
+  const verdict = pragma(db, 'quick_check(1)')
+  if (verdict !== 'ok') throw damaged(path, new Error(String(verdict)))
+}
+
+function damaged(path: string, cause: unknown): StoreUnusable {
+  return new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${path} is damaged. Restore it from a backup, or move it away to start with an empty one.`,
+    { cause },
+  )
+}
+
+function migrate(db: SqliteDatabase, path: string): void {
+  const version = pragma(db, 'user_version') as number
+  if (version === migrations.length) return
+  db.exec('begin immediate')
+  try {
+    for (const sql of migrations.slice(version)) db.exec(sql)
+    db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${migrations.length}; commit`)
+  } catch (cause) {
+    db.exec('rollback')
+    throw new StoreUnusable('STORE_UNUSABLE', `The schema of ${path} could not be brought up to date; it is unchanged.`, { cause })
+  }
+}
+
+function explain(error: unknown, path: string): unknown {
+  switch (sqliteProblemOf(error)) {
+    case 'busy':
+      return new StoreUnusable(
+        'DATA_FOLDER_IN_USE',
+        `${path} is in use by another server. Stop it with voucherctl server stop, or choose another folder with --data.`,
+        { cause: error },
+      )
+    case 'damaged':
+    case 'not_a_database':
+      return damaged(path, error)
+    case null:
+      return error
+    default:
+      return new StoreUnusable('STORE_UNUSABLE', `${path} cannot be opened: ${(error as Error).message}.`, { cause: error })
+  }
+}

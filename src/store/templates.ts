@@ -1,0 +1,125 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { Review } from '../contract/platform.js'
+import type { Template } from '../contract/templates.js'
+import type { TemplateRow } from '../domain/rows.js'
+import { type ReviewDecision, decideReview, decideSubmit, templateRecord } from '../domain/template.js'
+import { formatInstant } from '../domain/time.js'
+import { type Op, type Value, all, one, run } from './operation.js'
+import { type Page, type PageRequest, listPage } from './page.js'
+
+export interface TemplateFilter extends PageRequest {
+  readonly status?: string
+  readonly external_template_id?: string
+}
+
+export function* list(applicationId: string, filter: TemplateFilter): Op<Page<Template>> {
+  const params: Value[] = [applicationId]
+  let from = 'templates where application_id = $1'
+  if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
+  if (filter.external_template_id !== undefined) {
+    from += ` and external_template_id = $${params.push(filter.external_template_id)}`
+  }
+  return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
+}
+
+/** The template that holds an external id: there is at most one that is not rejected. */
+function* holderOf(applicationId: string, externalTemplateId: string): Op<{ id: string } | undefined> {
+  return yield* one<{ id: string }>(
+    `select id from templates
+     where application_id = $1 and external_template_id = $2 and status <> 'rejected' and application_id <> ''`,
+    [applicationId, externalTemplateId],
+  )
+}
+
+export function* create(row: TemplateRow): Op<Template | Refusal<'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+  const holder = yield* holderOf(row.application_id, row.external_template_id)
+  if (holder !== undefined) return refuse('EXTERNAL_TEMPLATE_ID_EXISTS', { template_id: holder.id })
+  yield* run(
+    `insert into templates (application_id, id, account_id, bot_id, external_template_id, name, type, issuer_name,
+       fulfiller_name, fulfillment_category, acquisition_source, validity, issue_limit, issued_count, status,
+       rejection_code, rejection_reason, submitted_at, reviewed_at, description, metadata, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 'draft', null, null, null, null, $14, $15, $16, $16)`,
+    [
+      row.application_id,
+      row.id,
+      row.account_id,
+      row.bot_id,
+      row.external_template_id,
+      row.name,
+      row.type,
+      row.issuer_name,
+      row.fulfiller_name,
+      row.fulfillment_category,
+      row.acquisition_source,
+      row.validity,
+      row.issue_limit,
+      row.description,
+      row.metadata,
+      row.created_at,
+    ],
+  )
+  return templateRecord(row)
+}
+
+function* saveState(row: TemplateRow): Op<Template> {
+  yield* run(
+    `update templates set status = $3, rejection_code = $4, rejection_reason = $5, submitted_at = $6, reviewed_at = $7,
+       updated_at = $8
+     where application_id = $1 and id = $2`,
+    [
+      row.application_id,
+      row.id,
+      row.status,
+      row.rejection_code,
+      row.rejection_reason,
+      row.submitted_at,
+      row.reviewed_at,
+      row.updated_at,
+    ],
+  )
+  return templateRecord(row)
+}
+
+/** @param autoApprove the approval follows in the same transaction; the answer still says reviewing */
+export function* submit(
+  applicationId: string,
+  templateId: string,
+  now: number,
+  autoApprove: boolean,
+): Op<Template | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+  const row = yield* one<TemplateRow>('select * from templates where application_id = $1 and id = $2', [applicationId, templateId], 'row')
+  if (row === undefined) return refuse('TEMPLATE_NOT_FOUND')
+  const holder = row.status === 'rejected' ? yield* holderOf(applicationId, row.external_template_id) : undefined
+  const submitted = decideSubmit(row, holder, now)
+  if ('ok' in submitted) return submitted
+  const record = yield* saveState(submitted)
+  if (autoApprove) {
+    const approved = decideReview(submitted, { approve: true }, now)
+    if (!('ok' in approved)) yield* saveState(approved)
+  }
+  return record
+}
+
+export function* review(
+  templateId: string,
+  decision: ReviewDecision,
+  now: number,
+): Op<Template | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT'>> {
+  const row = yield* one<TemplateRow>('select * from templates where id = $1', [templateId], 'row')
+  if (row === undefined) return refuse('TEMPLATE_NOT_FOUND')
+  const decided = decideReview(row, decision, now)
+  return 'ok' in decided ? decided : yield* saveState(decided)
+}
+
+/** What waits for a decision, oldest first. */
+export function* waiting(): Op<Review[]> {
+  const rows = yield* all<TemplateRow>(`select * from templates where status = 'reviewing' order by submitted_at, id`)
+  return rows.map((row) => ({
+    kind: 'template',
+    id: row.id,
+    application_id: row.application_id === '' ? null : row.application_id,
+    account_id: row.account_id,
+    name: row.name,
+    submitted_at: formatInstant(row.submitted_at as number),
+  }))
+}

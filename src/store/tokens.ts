@@ -1,0 +1,85 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { Token } from '../contract/tokens.js'
+import { ACTIVE_TOKENS_PER_APPLICATION, type RuntimeCallerRow, tokenRecord } from '../domain/application.js'
+import type { TokenRow } from '../domain/rows.js'
+import { owned } from './apps.js'
+import { type Op, one, run } from './operation.js'
+import { type Page, type PageRequest, listPage } from './page.js'
+
+/** Who calls the runtime plane: the token and its application in one row. */
+export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
+  return yield* one<RuntimeCallerRow>(
+    `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
+       a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport
+     from tokens t join applications a on a.id = t.application_id
+     where t.token_hash = $1`,
+    [tokenHash],
+  )
+}
+
+export function* list(
+  accountId: string,
+  appId: string,
+  request: PageRequest,
+  now: number,
+): Op<Page<Token> | Refusal<'APPLICATION_NOT_FOUND'>> {
+  if ((yield* owned(accountId, appId)) === undefined) return refuse('APPLICATION_NOT_FOUND')
+  return yield* listPage<TokenRow, Token>('tokens where application_id = $1', [appId], request, (row) => tokenRecord(row, now))
+}
+
+export function* create(
+  accountId: string,
+  row: TokenRow,
+  now: number,
+): Op<Token | Refusal<'APPLICATION_NOT_FOUND' | 'TOKEN_LIMIT_REACHED'>> {
+  if ((yield* owned(accountId, row.application_id)) === undefined) return refuse('APPLICATION_NOT_FOUND')
+  const counted = yield* one<{ n: number }>(
+    `select count(*) as n from tokens
+     where application_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
+    [row.application_id, now],
+  )
+  if (Number(counted?.n) >= ACTIVE_TOKENS_PER_APPLICATION) {
+    return refuse('TOKEN_LIMIT_REACHED', { limit: ACTIVE_TOKENS_PER_APPLICATION })
+  }
+  yield* run(
+    `insert into tokens (id, application_id, name, token_hash, token_prefix, last4, scopes, created_at, expires_at,
+       last_used_at, revoked_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, null, null)`,
+    [
+      row.id,
+      row.application_id,
+      row.name,
+      row.token_hash,
+      row.token_prefix,
+      row.last4,
+      row.scopes,
+      row.created_at,
+      row.expires_at,
+    ],
+  )
+  return tokenRecord(row, now)
+}
+
+/** A repeat answers the same record. */
+export function* revoke(
+  accountId: string,
+  appId: string,
+  tokenId: string,
+  now: number,
+): Op<Token | Refusal<'APPLICATION_NOT_FOUND' | 'TOKEN_NOT_FOUND'>> {
+  if ((yield* owned(accountId, appId)) === undefined) return refuse('APPLICATION_NOT_FOUND')
+  const row = yield* one<TokenRow>('select * from tokens where id = $1 and application_id = $2', [tokenId, appId], 'row')
+  if (row === undefined) return refuse('TOKEN_NOT_FOUND')
+  if (row.revoked_at === null) yield* run('update tokens set revoked_at = $2 where id = $1', [tokenId, now])
+  return tokenRecord({ ...row, revoked_at: row.revoked_at ?? now }, now)
+}
+
+/** Writes coalesced last uses: pairs of token id and time. */
+export function* touch(uses: ReadonlyMap<string, number>): Op<void> {
+  for (const [tokenId, usedAt] of uses) {
+    yield* run('update tokens set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2)', [
+      tokenId,
+      usedAt,
+    ])
+  }
+}

@@ -1,0 +1,334 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
+import { IDEMPOTENCY_LIFETIME_MS } from '../domain/idempotency.js'
+import { type Keyring, keyOf } from '../domain/keyring.js'
+import type { RedemptionRow, TemplateRow, VoucherFace, VoucherRow } from '../domain/rows.js'
+import { formatInstant } from '../domain/time.js'
+import {
+  decideIssue,
+  obstacleOf,
+  redemptionRecord,
+  refuseRedeem,
+  refuseReverse,
+  type RedeemRefusal,
+  voucherRecord,
+} from '../domain/voucher.js'
+import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
+import { type Op, one, run } from './operation.js'
+
+/** A success with the status that it answers, and whether an earlier call had it first. */
+export interface Answered<Data> {
+  readonly ok: true
+  readonly status: 200 | 201
+  readonly replayed: boolean
+  readonly data: Data
+}
+
+export interface Issue {
+  readonly applicationId: string
+  readonly templateId: string
+  readonly externalIssueId: string
+  readonly recipientUserId: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly claim: IdempotencyClaim
+  /** Of the voucher, when this call makes one. */
+  readonly voucherId: string
+  readonly now: number
+  readonly keys: Keyring
+}
+
+export type IssueRefusal = Refusal<
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'TEMPLATE_NOT_FOUND'
+  | 'TEMPLATE_NOT_ACTIVE'
+  | 'TEMPLATE_VALIDITY_ENDED'
+  | 'TEMPLATE_QUOTA_EXHAUSTED'
+  | 'EXTERNAL_ISSUE_ID_CONFLICT'
+>
+
+export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
+  const { applicationId, claim, keys, now } = call
+  const replay = yield* replayOf<Voucher>(applicationId, claim, now)
+  if (replay !== null) {
+    if ('ok' in replay) return replay
+    const row = (yield* voucherById(applicationId, replay.subjectId)) as VoucherRow
+    return { ok: true, status: replay.status, replayed: true, data: withCredentials(replay.data, row, keys) }
+  }
+
+  const template = yield* one<TemplateRow>(
+    'select * from templates where application_id = $1 and id = $2',
+    [applicationId, call.templateId],
+    'row',
+  )
+  const existing = yield* one<VoucherRow>(
+    'select * from vouchers where application_id = $1 and template_id = $2 and external_issue_id = $3',
+    [applicationId, call.templateId, call.externalIssueId],
+  )
+  const decision = decideIssue(template, existing, call, now)
+  if (!decision.ok) return decision
+  const face = template as TemplateRow
+
+  const row = decision.existing ?? (yield* insertVoucher(call, decision))
+  const repeated = decision.existing !== null
+  const data = voucherRecord(row, face, now)
+  const success: Replay<Voucher> = { status: repeated ? 200 : 201, subjectId: row.id, data }
+  yield* remember(applicationId, claim, success, now, now + IDEMPOTENCY_LIFETIME_MS)
+  return { ok: true, status: success.status, replayed: repeated, data: withCredentials(data, row, keys) }
+}
+
+/** Credentials are derived when they are shown; the tables hold their hashes only. */
+function withCredentials(voucher: Voucher, row: VoucherRow, keys: Keyring): IssuedVoucher {
+  const { derive } = keyOf(keys, row.key_id)
+  return {
+    ...voucher,
+    credentials: [
+      { type: 'redeem_code', value: deriveCredential(derive, row.id, 'redeem_code', row.key_counter) },
+      { type: 'qr_token', value: deriveCredential(derive, row.id, 'qr_token', row.key_counter) },
+    ],
+  }
+}
+
+function* insertVoucher(call: Issue, window: { validFrom: number; validUntil: number }): Op<VoucherRow> {
+  const { applicationId, voucherId, now } = call
+  const key = call.keys.current
+  const { counter, redeemCode } = yield* claimCredentials(applicationId, voucherId, call.keys)
+  const row: VoucherRow = {
+    application_id: applicationId,
+    id: voucherId,
+    template_id: call.templateId,
+    external_issue_id: call.externalIssueId,
+    recipient_user_id: call.recipientUserId,
+    state: 'issued',
+    valid_from: window.validFrom,
+    valid_until: window.validUntil,
+    code_hint: codeHint(redeemCode),
+    key_id: key.id,
+    key_counter: counter,
+    channel: 'direct',
+    bot_id: null,
+    issued_at: now,
+    redeemed_at: null,
+    redemption_id: null,
+    metadata: JSON.stringify(call.metadata),
+    updated_at: now,
+  }
+  yield* run(
+    `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
+       valid_until, code_hint, key_id, key_counter, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata,
+       updated_at)
+     values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, null, null, $14, $13)`,
+    [
+      row.application_id,
+      row.id,
+      row.template_id,
+      row.external_issue_id,
+      row.recipient_user_id,
+      row.valid_from,
+      row.valid_until,
+      row.code_hint,
+      row.key_id,
+      row.key_counter,
+      row.channel,
+      row.bot_id,
+      row.issued_at,
+      row.metadata,
+    ],
+  )
+  yield* run('update templates set issued_count = issued_count + 1 where application_id = $1 and id = $2', [
+    applicationId,
+    call.templateId,
+  ])
+  return row
+}
+
+/** The first counter whose two credentials no other voucher of the application has. */
+function* claimCredentials(applicationId: string, voucherId: string, keys: Keyring): Op<{ counter: number; redeemCode: string }> {
+  const { derive, index } = keys.current
+  for (let counter = 0; ; counter++) {
+    const redeemCode = deriveCredential(derive, voucherId, 'redeem_code', counter)
+    const qrToken = deriveCredential(derive, voucherId, 'qr_token', counter)
+    const inserted = yield* run(
+      `insert into credentials (application_id, credential_hash, voucher_id) values ($1, $2, $4), ($1, $3, $4)
+       on conflict do nothing`,
+      [
+        applicationId,
+        indexCredential(index, 'redeem_code', redeemCode.replaceAll('-', '')),
+        indexCredential(index, 'qr_token', qrToken),
+        voucherId,
+      ],
+    )
+    if (inserted === 2) return { counter, redeemCode }
+    yield* run('delete from credentials where application_id = $1 and voucher_id = $2', [applicationId, voucherId])
+  }
+}
+
+function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefined> {
+  return yield* one<VoucherRow>('select * from vouchers where application_id = $1 and id = $2', [applicationId, id], 'row')
+}
+
+/** @param hashes of one credential, one for each index key */
+function* voucherByCredential(applicationId: string, hashes: readonly string[]): Op<VoucherRow | undefined> {
+  for (const hash of hashes) {
+    const row = yield* one<VoucherRow>(
+      `select v.* from credentials c join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
+       where c.application_id = $1 and c.credential_hash = $2`,
+      [applicationId, hash],
+      'row',
+    )
+    if (row !== undefined) return row
+  }
+  return undefined
+}
+
+/** Looks at a voucher; writes nothing. */
+export function* verify(
+  applicationId: string,
+  hashes: readonly string[],
+  recipientUserId: string | undefined,
+  now: number,
+): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
+  for (const hash of hashes) {
+    const row = yield* one<VoucherRow & VoucherFace>(
+      `select v.*, t.external_template_id, t.name, t.type, t.issuer_name, t.fulfiller_name, t.fulfillment_category
+       from credentials c
+       join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
+       join templates t on t.application_id = v.application_id and t.id = v.template_id
+       where c.application_id = $1 and c.credential_hash = $2`,
+      [applicationId, hash],
+    )
+    if (row === undefined) continue
+    const reason = obstacleOf(row, now, recipientUserId)
+    const voucher = voucherRecord(row, row, now)
+    return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
+  }
+  return refuse('VOUCHER_NOT_FOUND')
+}
+
+export interface Redeem {
+  readonly applicationId: string
+  readonly hashes: readonly string[]
+  readonly credentialType: RedemptionRow['credential_type']
+  readonly recipientUserId?: string | undefined
+  readonly reference?: string | undefined
+  readonly metadata: Readonly<Record<string, string>>
+  readonly claim: IdempotencyClaim
+  readonly redemptionId: string
+  readonly now: number
+}
+
+export function* redeem(
+  call: Redeem,
+): Op<Answered<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
+  const { applicationId, claim, now } = call
+  const replay = yield* replayOf<Redemption>(applicationId, claim, now)
+  if (replay !== null) return 'ok' in replay ? replay : { ok: true, status: replay.status, replayed: true, data: replay.data }
+
+  const voucher = yield* voucherByCredential(applicationId, call.hashes)
+  if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
+  const refusal = refuseRedeem(voucher, now, call.recipientUserId)
+  if (refusal !== null) return refusal
+
+  const row: RedemptionRow = {
+    application_id: applicationId,
+    id: call.redemptionId,
+    voucher_id: voucher.id,
+    template_id: voucher.template_id,
+    external_issue_id: voucher.external_issue_id,
+    recipient_user_id: voucher.recipient_user_id,
+    credential_type: call.credentialType,
+    reference: call.reference ?? null,
+    metadata: JSON.stringify(call.metadata),
+    redeemed_at: now,
+    reversed_at: null,
+    reversal_reason: null,
+  }
+  yield* run(
+    `insert into redemptions (application_id, id, voucher_id, template_id, external_issue_id, recipient_user_id,
+       credential_type, reference, metadata, redeemed_at, reversed_at, reversal_reason)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, null, null)`,
+    [
+      row.application_id,
+      row.id,
+      row.voucher_id,
+      row.template_id,
+      row.external_issue_id,
+      row.recipient_user_id,
+      row.credential_type,
+      row.reference,
+      row.metadata,
+      row.redeemed_at,
+    ],
+  )
+  yield* run(
+    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
+     where application_id = $1 and id = $2`,
+    [applicationId, voucher.id, now, row.id],
+  )
+  const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
+  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, null)
+  return { ok: true, status: 200, replayed: false, data }
+}
+
+function* redemptionById(applicationId: string, redemptionId: string): Op<RedemptionRow | undefined> {
+  return yield* one<RedemptionRow>('select * from redemptions where application_id = $1 and id = $2', [applicationId, redemptionId], 'row')
+}
+
+export function* redemption(
+  applicationId: string,
+  redemptionId: string,
+  now: number,
+): Op<Redemption | Refusal<'REDEMPTION_NOT_FOUND'>> {
+  const row = yield* redemptionById(applicationId, redemptionId)
+  if (row === undefined) return refuse('REDEMPTION_NOT_FOUND')
+  return redemptionRecord(row, (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow, now)
+}
+
+export interface Reverse {
+  readonly applicationId: string
+  readonly redemptionId: string
+  readonly reason?: string | undefined
+  readonly metadata: Readonly<Record<string, string>>
+  readonly claim: IdempotencyClaim
+  readonly now: number
+}
+
+/** The voucher is issued again, or reads expired; a later redemption of it is not touched. */
+export function* reverse(
+  call: Reverse,
+): Op<
+  | Answered<Redemption>
+  | Refusal<
+      'IDEMPOTENCY_KEY_REUSED' | 'REDEMPTION_NOT_FOUND' | 'REDEMPTION_ALREADY_REVERSED' | 'REVERSAL_WINDOW_CLOSED'
+    >
+> {
+  const { applicationId, claim, now } = call
+  const replay = yield* replayOf<Redemption>(applicationId, claim, now)
+  if (replay !== null) return 'ok' in replay ? replay : { ok: true, status: replay.status, replayed: true, data: replay.data }
+
+  const found = yield* redemptionById(applicationId, call.redemptionId)
+  if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')
+  const refusal = refuseReverse(found, now)
+  if (refusal !== null) return refusal
+
+  const row: RedemptionRow = {
+    ...found,
+    reversed_at: now,
+    reversal_reason: call.reason ?? null,
+    metadata: JSON.stringify({ ...JSON.parse(found.metadata), ...call.metadata }),
+  }
+  yield* run(
+    `update redemptions set reversed_at = $3, reversal_reason = $4, metadata = $5
+     where application_id = $1 and id = $2`,
+    [applicationId, row.id, row.reversed_at, row.reversal_reason, row.metadata],
+  )
+  yield* run(
+    `update vouchers set state = 'issued', redeemed_at = null, redemption_id = null, updated_at = $4
+     where application_id = $1 and id = $2 and redemption_id = $3`,
+    [applicationId, row.voucher_id, row.id, now],
+  )
+  const voucher = (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow
+  const data = redemptionRecord(row, voucher, now)
+  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
+  return { ok: true, status: 200, replayed: false, data }
+}
