@@ -1,0 +1,101 @@
+import { createHmac } from 'node:crypto'
+import type { CredentialType } from '../contract/vouchers.js'
+import { ALPHABET, encodeBits } from './crockford.js'
+
+/** Form, normalisation, check symbol, derivation and index of credentials (decisions.md 4). */
+
+const CODE_SYMBOLS = 15
+const QR_SYMBOLS = 32
+const QR_PREFIX = 'VQ1-'
+
+const CODE_FORM = /^[0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){3}$/
+const CODE_SYMBOLS_FORM = /^[0-9A-HJKMNP-TV-Z]{16}$/
+const QR_FORM = /^VQ1-[0-9A-HJKMNP-TV-Z]{33}$/
+
+/** White space, every dash (hyphens, minus signs), and what has no width (joiners, marks, the soft hyphen). */
+const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
+
+export type ParsedCredential = { ok: true; normalised: string } | { ok: false; reason: 'malformed' | 'check_failed' }
+
+/**
+ * What a person typed or a scanner read. `normalised` is the 16 symbols of a redeem code without dashes,
+ * or the whole QR token.
+ */
+export function parseCredential(type: CredentialType, value: string): ParsedCredential {
+  const normalised = type === 'redeem_code' ? readRedeemCode(value) : readQrToken(value)
+  if (normalised === null) return { ok: false, reason: 'malformed' }
+  const symbols = type === 'redeem_code' ? normalised : normalised.slice(QR_PREFIX.length)
+  return symbols.endsWith(checkSymbol(symbols.slice(0, -1)))
+    ? { ok: true, normalised }
+    : { ok: false, reason: 'check_failed' }
+}
+
+function readRedeemCode(value: string): string | null {
+  // Most codes come as they were issued, and Unicode normalisation costs more than everything else here.
+  if (CODE_FORM.test(value)) return value.slice(0, 4) + value.slice(5, 9) + value.slice(10, 14) + value.slice(15)
+  const symbols = value
+    .normalize('NFKC')
+    .replace(DECORATION, '')
+    .toUpperCase()
+    .replaceAll('O', '0')
+    .replace(/[IL]/g, '1')
+  return CODE_SYMBOLS_FORM.test(symbols) ? symbols : null
+}
+
+function readQrToken(value: string): string | null {
+  const token = value.trim()
+  return QR_FORM.test(token) ? token : null
+}
+
+const NOT_A_SYMBOL = 255
+const VALUES = new Uint8Array(128).fill(NOT_A_SYMBOL)
+for (let value = 0; value < ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value
+
+/**
+ * c = sum of a^(i+1) * d_i over GF(32), polynomial x^5+x^2+1, a = 2. Any wrong symbol changes it, and any swap
+ * within a redeem code. The powers of a repeat after 31, so a QR token has two pairs (the first and the 32nd
+ * symbol, the 31st and the check symbol) whose swap passes; scanners have the error correction of the QR code.
+ * @throws RangeError for a symbol outside the alphabet.
+ */
+export function checkSymbol(symbols: string): string {
+  let sum = 0
+  for (let i = symbols.length - 1; i >= 0; i--) {
+    const value = VALUES[symbols.charCodeAt(i)] ?? NOT_A_SYMBOL
+    if (value === NOT_A_SYMBOL) throw new RangeError(`"symbols" has none of the alphabet at ${i}`)
+    sum = timesTwo(sum ^ value)
+  }
+  return ALPHABET[sum] as string
+}
+
+function timesTwo(element: number): number {
+  return element & 16 ? (element << 1) ^ 0b100101 : element << 1
+}
+
+/**
+ * The credential of a voucher in the form that is shown, `XXXX-XXXX-XXXX-XXXX` or `VQ1-…`. It is not stored: the
+ * same arguments give it again.
+ * @param counter which attempt: another one gives an unrelated credential
+ */
+export function deriveCredential(key: Uint8Array, voucherId: string, type: CredentialType, counter: number): string {
+  // The id comes last: neither a type nor a counter can hold a colon, so no two argument lists encode alike.
+  const hmac = createHmac('sha256', key).update(`${type}:${counter}:${voucherId}`)
+  // By way of a string: a digest into a buffer of its own makes the whole a quarter slower.
+  const bits = Buffer.from(hmac.digest('hex'), 'hex')
+  const symbols = encodeBits(bits, type === 'redeem_code' ? CODE_SYMBOLS : QR_SYMBOLS)
+  const checked = symbols + checkSymbol(symbols)
+  if (type === 'qr_token') return QR_PREFIX + checked
+  return `${checked.slice(0, 4)}-${checked.slice(4, 8)}-${checked.slice(8, 12)}-${checked.slice(12)}`
+}
+
+/**
+ * What the store keeps unique instead of the credential: HMAC-SHA256, base64url.
+ * @param normalised as `parseCredential` answers it
+ */
+export function indexCredential(key: Uint8Array, type: CredentialType, normalised: string): string {
+  return createHmac('sha256', key).update(`${type}:${normalised}`).digest('base64url')
+}
+
+/** The last four symbols. */
+export function codeHint(redeemCode: string): string {
+  return redeemCode.slice(-4)
+}

@@ -1,0 +1,26 @@
+import { ALPHABET, encodeBits } from './crockford.js'
+
+/** `size` bytes from a cryptographic source. */
+export type RandomBytes = (size: number) => Uint8Array
+
+/** decisions.md 1, ids. */
+export type IdPrefix = 'app' | 'tok' | 'tpl' | 'vch' | 'rdm' | 'bot' | 'dlv' | 'chat' | 'req'
+
+const TIME_SYMBOLS = 10
+const RANDOM_BYTES = 10
+const RANDOM_SYMBOLS = 16
+
+/**
+ * `vch_` and a ULID: 48 bits of `nowMs`, then 80 random bits. Ids of different milliseconds sort by time.
+ * @throws RangeError when `nowMs` does not fit 48 bits.
+ */
+export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): string {
+  if (!(nowMs >= 0 && nowMs < 2 ** 48)) throw new RangeError(`"nowMs" must fit 48 bits, got ${nowMs}`)
+  let time = ''
+  // Bitwise operators end at 32 bits, so the high half is split off first.
+  let low = nowMs % 2 ** 25
+  let high = Math.floor(nowMs / 2 ** 25)
+  for (let i = 0; i < TIME_SYMBOLS / 2; i++, low >>>= 5) time = ALPHABET[low & 31] + time
+  for (let i = 0; i < TIME_SYMBOLS / 2; i++, high >>>= 5) time = ALPHABET[high & 31] + time
+  return `${prefix}_${time}${encodeBits(random(RANDOM_BYTES), RANDOM_SYMBOLS)}`
+}

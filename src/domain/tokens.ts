@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { RandomBytes } from './ids.js'
+
+/** Application token, bot token, operator key: prefix, 30 random base62, 6 base62 of CRC-32 (decisions.md 2, token). */
+export type TokenPrefix = 'sop_' | 'sbot_' | 'opk_'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const RANDOM_SYMBOLS = 30
+const CHECKSUM_SYMBOLS = 6
+const FORM = /^(?:sop|sbot|opk)_[0-9A-Za-z]{36}$/
+
+export function makeToken(prefix: TokenPrefix, random: RandomBytes): string {
+  let symbols = ''
+  while (symbols.length < RANDOM_SYMBOLS) {
+    for (const byte of random(RANDOM_SYMBOLS - symbols.length)) {
+      // 248 = 4 * 62: the bytes above would make the first symbols of the alphabet more likely.
+      if (byte < 248) symbols += BASE62[byte % 62]
+    }
+  }
+  return prefix + symbols + checksum(prefix + symbols)
+}
+
+/** What kind of credential a value claims to be, by its prefix alone. */
+export function tokenKind(value: string): TokenPrefix | null {
+  if (value.startsWith('sop_')) return 'sop_'
+  if (value.startsWith('sbot_')) return 'sbot_'
+  return value.startsWith('opk_') ? 'opk_' : null
+}
+
+/** False for a value that cannot be a token of any kind: it is refused without a look-up. */
+export function isWellFormedToken(value: string): boolean {
+  return FORM.test(value) && value.endsWith(checksum(value.slice(0, -CHECKSUM_SYMBOLS)))
+}
+
+/** What the store keeps of a token: SHA-256, base64url. The 178 random bits need no key and no slow hash. */
+export function hashToken(value: string): string {
+  return hash('sha256', value, 'base64url')
+}
+
+/** The first eight characters, as records show them. */
+export function tokenPrefixOf(value: string): string {
+  return value.slice(0, 8)
+}
+
+export function last4Of(value: string): string {
+  return value.slice(-4)
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text)
+  let symbols = ''
+  for (let i = 0; i < CHECKSUM_SYMBOLS; i++) {
+    symbols = BASE62[rest % 62] + symbols
+    rest = Math.floor(rest / 62)
+  }
+  return symbols
+}

@@ -1,0 +1,252 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  checkSymbol,
+  codeHint,
+  deriveCredential,
+  indexCredential,
+  parseCredential,
+} from '../../src/domain/credentials.js'
+import { ALPHABET } from '../../src/domain/crockford.js'
+import vectors from '../vectors/credentials.json' with { type: 'json' }
+
+fc.configureGlobal({ seed: 1 })
+
+const symbols = (length: number) =>
+  fc.string({ unit: fc.constantFrom(...ALPHABET), minLength: length, maxLength: length })
+const malformed = { ok: false, reason: 'malformed' }
+const checkFailed = { ok: false, reason: 'check_failed' }
+const group = (code: string) => (code.match(/.{4}/g) as string[]).join('-')
+const key = Buffer.from('a key of thirty-two made-up bytes')
+
+function swapped(text: string, i: number, j: number): string {
+  const all = [...text]
+  all[i] = text[j] as string
+  all[j] = text[i] as string
+  return all.join('')
+}
+
+describe('the check symbol', () => {
+  it.each([...vectors.redeem_codes, ...vectors.qr_tokens])('of $symbols is $check', ({ symbols, check }) => {
+    expect(checkSymbol(symbols)).toBe(check)
+  })
+
+  it.each([
+    ['redeem_code', 15, ''],
+    ['qr_token', 32, 'VQ1-'],
+  ] as const)('of a %s catches every wrong symbol at every position', (type, length, prefix) => {
+    fc.assert(
+      fc.property(symbols(length), (body) => {
+        const code = body + checkSymbol(body)
+        for (let i = 0; i < code.length; i++) {
+          for (const other of ALPHABET) {
+            if (other === code[i]) continue
+            const wrong = prefix + code.slice(0, i) + other + code.slice(i + 1)
+            expect(parseCredential(type, wrong)).toEqual(checkFailed)
+          }
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('of a redeem code catches every swap of two different symbols', () => {
+    fc.assert(
+      fc.property(symbols(15), (body) => {
+        const code = body + checkSymbol(body)
+        for (let i = 0; i < code.length; i++) {
+          for (let j = i + 1; j < code.length; j++) {
+            if (code[i] === code[j]) continue
+            expect(parseCredential('redeem_code', swapped(code, i, j))).toEqual(checkFailed)
+          }
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('of a QR token catches every swap but the two pairs whose weights are equal', () => {
+    fc.assert(
+      fc.property(symbols(32), (body) => {
+        const code = body + checkSymbol(body)
+        for (let i = 0; i < code.length; i++) {
+          for (let j = i + 1; j < code.length; j++) {
+            if (code[i] === code[j]) continue
+            const same = (i === 0 && j === 31) || (i === 30 && j === 32)
+            expect(parseCredential('qr_token', `VQ1-${swapped(code, i, j)}`).ok).toBe(same)
+          }
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])('refuses the foreign symbol %s', (foreign) => {
+    expect(() => checkSymbol(`0000${foreign}`)).toThrow(RangeError)
+  })
+})
+
+describe('a redeem code', () => {
+  it.each(vectors.redeem_codes)('$redeem_code is read as its symbols', ({ symbols, check, redeem_code }) => {
+    expect(parseCredential('redeem_code', redeem_code)).toEqual({ ok: true, normalised: symbols + check })
+  })
+
+  it.each(vectors.normalises_to.inputs)('%j is read as the code it decorates', (input) => {
+    const { redeem_code } = vectors.normalises_to
+    expect(parseCredential('redeem_code', input)).toEqual(parseCredential('redeem_code', redeem_code))
+    expect(parseCredential('redeem_code', input).ok).toBe(true)
+  })
+
+  it('is read the same in any case, with O, I and L typed for 0 and 1, and with any decoration', () => {
+    const decoration = fc.string({
+      unit: fc.constantFrom(
+        ...[' ', '\t', '\n', '\u00a0', '\u0085', '\u2003', '\u3000', '-', '\u2010', '\u2013', '\u2014', '\u2212'],
+        ...['\ufe63', '\uff0d', '\u00ad', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', '\u200e', '\u202a'],
+      ),
+      maxLength: 3,
+    })
+    const typed = fc.record({ decoration, form: fc.nat(5) })
+    fc.assert(
+      fc.property(symbols(15), fc.array(typed, { minLength: 16, maxLength: 16 }), decoration, (body, how, tail) => {
+        const code = body + checkSymbol(body)
+        const input = [...code].map((symbol, i) => `${how[i]?.decoration}${spelling(symbol, how[i]?.form ?? 0)}`)
+        expect(parseCredential('redeem_code', input.join('') + tail)).toEqual({ ok: true, normalised: code })
+      }),
+    )
+  })
+
+  it('drops every Unicode dash and white space', () => {
+    const { redeem_code } = vectors.normalises_to
+    const expected = parseCredential('redeem_code', redeem_code)
+    for (let point = 0; point <= 0x10ffff; point++) {
+      const character = String.fromCodePoint(point)
+      if (!/[\p{Pd}\p{White_Space}]/u.test(character)) continue
+      expect([point, parseCredential('redeem_code', redeem_code.replaceAll('-', character))]).toEqual([point, expected])
+    }
+  })
+
+  it('normalises to a form that normalises to itself', () => {
+    fc.assert(
+      fc.property(symbols(15), (body) => {
+        const once = parseCredential('redeem_code', group(body + checkSymbol(body)).toLowerCase())
+        expect(once.ok && parseCredential('redeem_code', once.normalised)).toEqual(once)
+      }),
+    )
+  })
+
+  it.each([
+    ['the letter U', 'M9S3-46Q3-D25V-T4FU'],
+    ['a symbol outside the alphabet', 'M9S3-46Q3-D25V-T4F!'],
+    ['an accent', 'M9S3-46Q3-D25V-T4FJ\u0301'],
+    ['a letter of another script', 'М9S3-46Q3-D25V-T4FJ'],
+    ['an underscore between the groups', 'M9S3_46Q3_D25V_T4FJ'],
+    ['a symbol too few', 'M9S3-46Q3-D25V-T4F'],
+    ['a symbol too many', 'M9S3-46Q3-D25V-T4FJJ'],
+    ['a lone surrogate', 'M9S3-46Q3-D25V-T4F\ud800'],
+    ['nothing but decoration', ' -\u200b'],
+    ['nothing', ''],
+    ['a QR token', 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'],
+  ])('with %s is malformed', (_, input) => {
+    expect(parseCredential('redeem_code', input)).toEqual(malformed)
+  })
+})
+
+describe('a QR token', () => {
+  it.each(vectors.qr_tokens)('$qr_token is read as a whole', ({ qr_token }) => {
+    expect(parseCredential('qr_token', qr_token)).toEqual({ ok: true, normalised: qr_token })
+    expect(parseCredential('qr_token', ` \t${qr_token}\r\n`)).toEqual({ ok: true, normalised: qr_token })
+  })
+
+  const good = 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'
+  it.each([
+    ['lower case', good.toLowerCase()],
+    ['one lower-case symbol', good.replace('N', 'n')],
+    ['a space inside', good.replace('-', '- ')],
+    ['a dash inside', good.replace('HY', 'H-Y')],
+    ['full-width digits', good.replace('11', '\uff11\uff11')],
+    ['O for 0', good.replace('0Y', 'OY')],
+    ['another prefix', good.replace('VQ1', 'VQ2')],
+    ['no prefix', good.slice(4)],
+    ['a symbol too few', good.slice(0, -1)],
+    ['a symbol too many', `${good}Z`],
+    ['a redeem code', 'M9S3-46Q3-D25V-T4FJ'],
+  ])('with %s is malformed', (_, input) => {
+    expect(parseCredential('qr_token', input)).toEqual(malformed)
+  })
+})
+
+describe('derivation', () => {
+  it.each(['redeem_code', 'qr_token'] as const)(
+    'of a %s gives a form that parses, and the same one each time',
+    (type) => {
+      fc.assert(
+        fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), fc.nat(1000), (key, id, counter) => {
+          const value = deriveCredential(key, id, type, counter)
+          expect(value).toMatch(
+            type === 'redeem_code' ? /^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/ : /^VQ1-[0-9A-Z]{33}$/,
+          )
+          const normalised = type === 'redeem_code' ? value.replaceAll('-', '') : value
+          expect(parseCredential(type, value)).toEqual({ ok: true, normalised })
+          expect(deriveCredential(key, id, type, counter)).toBe(value)
+        }),
+      )
+    },
+  )
+
+  it('takes its bits from the front of the HMAC', () => {
+    const bits = [...createHmac('sha256', key).update('qr_token:0:vch_1').digest()]
+      .map((byte) => byte.toString(2).padStart(8, '0'))
+      .join('')
+    const expected = Array.from({ length: 32 }, (_, i) => ALPHABET[Number.parseInt(bits.slice(i * 5, i * 5 + 5), 2)])
+    expect(deriveCredential(key, 'vch_1', 'qr_token', 0).slice(4, -1)).toBe(expected.join(''))
+  })
+
+  it('differs by key, voucher, type and counter, also where their texts run together', () => {
+    const other = Buffer.from('another key of thirty-two bytes..')
+    const values = [
+      deriveCredential(key, 'vch_1', 'redeem_code', 0),
+      deriveCredential(other, 'vch_1', 'redeem_code', 0),
+      deriveCredential(key, 'vch_2', 'redeem_code', 0),
+      deriveCredential(key, 'vch_1', 'redeem_code', 1),
+      deriveCredential(key, '1:vch_1', 'redeem_code', 0),
+      deriveCredential(key, 'vch_1', 'redeem_code', 10),
+      deriveCredential(key, '0vch_1', 'redeem_code', 1),
+    ]
+    expect(new Set(values).size).toBe(values.length)
+    const code = deriveCredential(key, 'vch_1', 'redeem_code', 0).replaceAll('-', '')
+    expect(deriveCredential(key, 'vch_1', 'qr_token', 0)).not.toContain(code.slice(0, 15))
+  })
+})
+
+describe('the index of a credential', () => {
+  it('is the HMAC-SHA256 of type and value, base64url', () => {
+    const index = indexCredential(key, 'redeem_code', 'M9S346Q3D25VT4FJ')
+    expect(index).toBe(createHmac('sha256', key).update('redeem_code:M9S346Q3D25VT4FJ').digest('base64url'))
+    expect(index).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  })
+
+  it('keeps the two kinds apart, and keys, and values', () => {
+    const other = Buffer.from('another key of thirty-two bytes..')
+    const indexes = [
+      indexCredential(key, 'redeem_code', 'same'),
+      indexCredential(key, 'qr_token', 'same'),
+      indexCredential(other, 'redeem_code', 'same'),
+      indexCredential(key, 'redeem_code', 'different'),
+    ]
+    expect(new Set(indexes).size).toBe(indexes.length)
+  })
+})
+
+it('the hint of a redeem code is its last four symbols, in either form', () => {
+  expect(codeHint('M9S3-46Q3-D25V-T4FJ')).toBe('T4FJ')
+  expect(codeHint('M9S346Q3D25VT4FJ')).toBe('T4FJ')
+})
+
+/** Another way to type a symbol. */
+function spelling(symbol: string, form: number): string {
+  if (symbol === '0') return ['0', 'O', 'o', '\uff10', '\uff2f', '\uff4f'][form] as string
+  if (symbol === '1') return ['1', 'I', 'i', 'L', 'l', '\uff11'][form] as string
+  if (form < 2) return symbol
+  return form < 4 ? symbol.toLowerCase() : String.fromCodePoint((symbol.codePointAt(0) as number) + 0xfee0)
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ALPHABET, encodeBits } from '../../src/domain/crockford.js'
+import { type IdPrefix, newId } from '../../src/domain/ids.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const prefixes: IdPrefix[] = ['app', 'tok', 'tpl', 'vch', 'rdm', 'bot', 'dlv', 'chat', 'req']
+const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
+const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
+
+describe('an id', () => {
+  it('is its prefix and a ULID: 48 bits of time, 80 random bits, Crockford base 32', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...prefixes), time, tenBytes, (prefix, nowMs, bytes) => {
+        const id = newId(prefix, nowMs, () => bytes)
+        expect(id).toMatch(new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`))
+        const random = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+        expect(numberOf(id.slice(prefix.length + 1))).toBe((BigInt(nowMs) << 80n) | random)
+      }),
+    )
+  })
+
+  it('matches a ULID computed by hand', () => {
+    expect(newId('vch', 0, () => new Uint8Array(10))).toBe('vch_00000000000000000000000000')
+    expect(newId('vch', 2 ** 48 - 1, () => new Uint8Array(10).fill(255))).toBe('vch_7ZZZZZZZZZZZZZZZZZZZZZZZZZ')
+    expect(newId('app', 1469918176385, () => Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 33]))).toBe(
+      'app_01ARYZ6S410000000000000011',
+    )
+  })
+
+  it('sorts by time', () => {
+    fc.assert(
+      fc.property(time, time, tenBytes, tenBytes, (a, b, left, right) => {
+        fc.pre(a !== b)
+        expect(newId('vch', a, () => left) < newId('vch', b, () => right)).toBe(a < b)
+      }),
+    )
+  })
+
+  it.each([-1, 2 ** 48, Number.NaN, Number.POSITIVE_INFINITY])('has no time outside 48 bits: %d', (nowMs) => {
+    expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(RangeError)
+  })
+
+  it('is not made from a source that gives too little', () => {
+    expect(() => newId('vch', 0, () => new Uint8Array(9))).toThrow(RangeError)
+  })
+})
+
+it('base 32 takes five bits a symbol from the front and ignores the rest', () => {
+  expect(encodeBits(Uint8Array.of(0b00001_000, 0b10_00011_0), 3)).toBe('123')
+  expect(encodeBits(Uint8Array.of(255, 255, 255, 255, 255), 8)).toBe('ZZZZZZZZ')
+  expect(encodeBits(new Uint8Array(0), 0)).toBe('')
+})
+
+function numberOf(ulid: string): bigint {
+  return [...ulid].reduce((value, symbol) => value * 32n + BigInt(ALPHABET.indexOf(symbol)), 0n)
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hashToken, isWellFormedToken, last4Of, makeToken, tokenKind, tokenPrefixOf } from '../../src/domain/tokens.js'
+import vectors from '../vectors/credentials.json' with { type: 'json' }
+
+fc.configureGlobal({ seed: 1 })
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const prefixes = ['sop_', 'sbot_', 'opk_'] as const
+
+/** Hands out `bytes` in order, from the front again after the end. */
+function source(bytes: readonly number[]) {
+  let at = 0
+  return (size: number) => Uint8Array.from({ length: size }, () => bytes[at++ % bytes.length] as number)
+}
+
+/** The random bytes that give these symbols. */
+const bytesOf = (symbols: string) => [...symbols].map((symbol) => BASE62.indexOf(symbol))
+
+describe('a made token', () => {
+  it.each(vectors.tokens)('from the symbols of $without_checksum is $token', ({ without_checksum, token }) => {
+    const prefix = without_checksum.startsWith('sop_') ? 'sop_' : 'sbot_'
+    expect(makeToken(prefix, source(bytesOf(without_checksum.slice(prefix.length))))).toBe(token)
+  })
+
+  it.each(prefixes)('with prefix %s has the exact form and is accepted', (prefix) => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 300, maxLength: 300 }), (bytes) => {
+        // One byte below 248 keeps a source of nothing but rejected bytes from going on for ever.
+        const token = makeToken(prefix, source([...bytes, 0]))
+        expect(token).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{36}$`))
+        expect(isWellFormedToken(token)).toBe(true)
+        expect(tokenKind(token)).toBe(prefix)
+      }),
+    )
+  })
+
+  it('gives each symbol the same share: bytes from 248 on are not used, the others four to a symbol', () => {
+    const made = makeToken('sop_', source([255, 248, 0, 247, 250, 62, 124, 186, 61]))
+    expect(made.slice(4, 34)).toBe('0z000z'.repeat(5))
+    const uses = new Map<string, number>()
+    for (let byte = 0; byte < 248; byte++) {
+      const symbol = makeToken('sop_', source([byte]))[4] as string
+      uses.set(symbol, (uses.get(symbol) ?? 0) + 1)
+    }
+    expect(uses.size).toBe(62)
+    expect(new Set(uses.values())).toEqual(new Set([4]))
+  })
+})
+
+describe('a well-formed token', () => {
+  it.each(vectors.tokens)('is $token', ({ token }) => {
+    expect(isWellFormedToken(token)).toBe(true)
+  })
+
+  it('is none with a single character changed, anywhere', () => {
+    for (const prefix of prefixes) {
+      const token = makeToken(prefix, source([...Array(62).keys()].reverse()))
+      for (let i = 0; i < token.length; i++) {
+        for (const other of `${BASE62}_-`) {
+          if (other === token[i]) continue
+          expect(isWellFormedToken(token.slice(0, i) + other + token.slice(i + 1))).toBe(false)
+        }
+      }
+    }
+  })
+
+  it.each([
+    ['a character too few', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPi'],
+    ['a character too many', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ0'],
+    ['a line feed behind', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ\n'],
+    ['a space before', ' sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
+    ['another prefix', 'xop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
+    ['the prefix in capitals', 'SOP_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
+    ['the prefix of another kind', 'opk_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
+    ['nothing', ''],
+  ])('is none with %s', (_, value) => {
+    expect(isWellFormedToken(value)).toBe(false)
+  })
+})
+
+it('the kind of a token goes by its prefix alone', () => {
+  expect(tokenKind('sop_')).toBe('sop_')
+  expect(tokenKind('sbot_x')).toBe('sbot_')
+  expect(tokenKind('opk_not well formed')).toBe('opk_')
+  for (const value of ['', 'sop', 'SOP_x', ' sop_x', 'eyJhbGciOiJIUzI1NiJ9.e30.x']) expect(tokenKind(value)).toBeNull()
+})
+
+it('the hash of a token is its SHA-256, base64url', () => {
+  const value = vectors.tokens[0]?.token as string
+  expect(hashToken(value)).toBe(createHash('sha256').update(value).digest('base64url'))
+})
+
+it('a record shows the first eight and the last four characters', () => {
+  expect(tokenPrefixOf('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('sop_H2vn')
+  expect(last4Of('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('HPiJ')
+})

@@ -1,0 +1,116 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Validity } from '../../src/contract/templates.js'
+import { formatInstant, parseInstant } from '../../src/domain/time.js'
+import { readValidity, windowOf } from '../../src/domain/validity.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const DAY = 86_400_000
+const at = (instant: string) => parseInstant(instant) as number
+
+describe('reading a validity', () => {
+  it('gives a fixed window in UTC', () => {
+    const input = {
+      type: 'fixed',
+      starts_at: '2027-01-01T08:00:00+08:00',
+      ends_at: '2027-02-01T00:00:00.1239Z',
+    } as const
+    expect(readValidity(input)).toEqual({
+      ok: true,
+      validity: { type: 'fixed', startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-02-01T00:00:00.123Z' },
+    })
+  })
+
+  it('gives a relative window with its absent members said', () => {
+    expect(readValidity({ type: 'relative', duration_days: 30 })).toEqual({
+      ok: true,
+      validity: { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
+    })
+    expect(
+      readValidity({ type: 'relative', duration_days: 30, delay_days: 2, not_after: '2027-02-01T01:00:00+01:00' }),
+    ).toEqual({
+      ok: true,
+      validity: { type: 'relative', durationDays: 30, delayDays: 2, notAfter: '2027-02-01T00:00:00.000Z' },
+    })
+  })
+
+  it.each([
+    ['the same instant', '2027-01-01T00:00:00Z'],
+    ['the same instant under another offset', '2027-01-01T01:00:00+01:00'],
+    ['less than a millisecond later', '2027-01-01T00:00:00.0009Z'],
+    ['earlier', '2026-12-31T23:59:59.999Z'],
+  ])('refuses an end that is %s', (_, ends_at) => {
+    const read = readValidity({ type: 'fixed', starts_at: '2027-01-01T00:00:00Z', ends_at })
+    expect(read).toEqual({
+      ok: false,
+      issue: { pointer: '/validity/ends_at', code: 'exclusiveMinimum', message: 'must be after starts_at' },
+    })
+  })
+
+  it.each([
+    ['/validity/starts_at', { type: 'fixed', starts_at: '2027-02-30T00:00:00Z', ends_at: '2027-03-30T00:00:00Z' }],
+    ['/validity/ends_at', { type: 'fixed', starts_at: '2027-01-30T00:00:00Z', ends_at: '2027-02-30T00:00:00Z' }],
+    ['/validity/not_after', { type: 'relative', duration_days: 1, not_after: '2027-01-31T24:00:00Z' }],
+  ] as const)('names %s when its date does not exist', (pointer, input) => {
+    const read = readValidity(input)
+    expect(read).toMatchObject({ ok: false, issue: { pointer, code: 'format' } })
+  })
+})
+
+describe('the window of a voucher', () => {
+  const fixed: Validity = { type: 'fixed', startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-02-01T00:00:00.000Z' }
+  const window = { validFrom: at('2027-01-01T00:00:00Z'), validUntil: at('2027-02-01T00:00:00Z') }
+
+  it('is the fixed one, before it opens and until its last millisecond', () => {
+    expect(windowOf(fixed, window.validFrom - 90 * DAY)).toEqual(window)
+    expect(windowOf(fixed, window.validUntil - 1)).toEqual(window)
+  })
+
+  it('is none once the fixed one is over', () => {
+    expect(windowOf(fixed, window.validUntil)).toBeNull()
+    expect(windowOf(fixed, window.validUntil + 1)).toBeNull()
+  })
+
+  it('is counted in days of 86,400 s from the issue instant', () => {
+    const relative = fc.record({ durationDays: fc.integer({ min: 1, max: 1095 }), delayDays: fc.nat(30) })
+    fc.assert(
+      fc.property(relative, fc.integer({ min: 0, max: 4e12 }), (days, issuedAt) => {
+        const validFrom = issuedAt + days.delayDays * DAY
+        expect(windowOf({ type: 'relative', ...days, notAfter: null }, issuedAt)).toEqual({
+          validFrom,
+          validUntil: validFrom + days.durationDays * DAY,
+        })
+      }),
+    )
+  })
+
+  const cut = (notAfterMs: number): Validity => ({
+    type: 'relative',
+    durationDays: 10,
+    delayDays: 2,
+    notAfter: formatInstant(notAfterMs),
+  })
+
+  it('is cut at not_after', () => {
+    const issuedAt = at('2027-01-01T12:00:00Z')
+    const validFrom = issuedAt + 2 * DAY
+    expect(windowOf(cut(issuedAt + 12 * DAY + 1), issuedAt)).toEqual({ validFrom, validUntil: issuedAt + 12 * DAY })
+    expect(windowOf(cut(issuedAt + 12 * DAY - 1), issuedAt)).toEqual({ validFrom, validUntil: issuedAt + 12 * DAY - 1 })
+    expect(windowOf(cut(validFrom + 1), issuedAt)).toEqual({ validFrom, validUntil: validFrom + 1 })
+  })
+
+  it('is none when not_after leaves nothing of it', () => {
+    const issuedAt = at('2027-01-01T12:00:00Z')
+    expect(windowOf(cut(issuedAt + 2 * DAY), issuedAt)).toBeNull()
+    expect(windowOf(cut(issuedAt - 1), issuedAt)).toBeNull()
+  })
+
+  it('follows from a validity that was read and stored as JSON', () => {
+    const read = readValidity({ type: 'relative', duration_days: 1, not_after: '2027-01-02T00:00:00+01:00' })
+    expect(read.ok && windowOf(JSON.parse(JSON.stringify(read.validity)), at('2027-01-01T00:00:00Z'))).toEqual({
+      validFrom: at('2027-01-01T00:00:00Z'),
+      validUntil: at('2027-01-01T23:00:00Z'),
+    })
+  })
+})
