@@ -46,7 +46,11 @@ export interface CallFailure {
 export type CallResult<Data> = CallSuccess<Data> | CallFailure
 
 /** Calls one endpoint; refusals and network failures are values. */
-export type Call = <E extends Endpoint>(endpoint: E, input: InputOf<E>, options?: CallOptions) => Promise<CallResult<OutputOf<E>>>
+export type Call = <E extends Endpoint>(
+  endpoint: E,
+  input: InputOf<E>,
+  options?: CallOptions,
+) => Promise<CallResult<OutputOf<E>>>
 
 /** One credential for every call, or a choice by the kind that the endpoint takes; undefined sends none. */
 export type TokenSource = string | ((kind: CredentialKind) => string | undefined | Promise<string | undefined>)

@@ -98,7 +98,9 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
 }
 
-export function joinHeaders(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
+export function joinHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Record<string, string> {
   const joined: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) joined[name] = typeof value === 'string' ? value : value.join(', ')

@@ -23,9 +23,19 @@ function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredF
 }
 
 /** The failure that stands for a call without a complete answer. */
-export function unanswered({ kind, message, maybeProcessed }: TransportError, { key, mutates }: PreparedCall): CallFailure {
+export function unanswered(
+  { kind, message, maybeProcessed }: TransportError,
+  { key, mutates }: PreparedCall,
+): CallFailure {
   const code = kind === 'timeout' ? 'TIMEOUT' : kind === 'aborted' ? 'ABORTED' : 'NETWORK_ERROR'
-  return { ...noAnswer, code, message, retryable: kind !== 'aborted', outcomeUnknown: mutates && maybeProcessed, ...key }
+  return {
+    ...noAnswer,
+    code,
+    message,
+    retryable: kind !== 'aborted',
+    outcomeUnknown: mutates && maybeProcessed,
+    ...key,
+  }
 }
 
 /** Servers and proxies may repeat a request in their error: the credential goes no further. */

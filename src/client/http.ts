@@ -22,7 +22,8 @@ export async function readText({ chunks }: OpenResponse): Promise<string> {
   let bytes = 0
   for await (const chunk of chunks) {
     bytes += chunk.byteLength
-    if (bytes > maxResponseBytes) throw new TransportError('lost', `The answer is larger than ${maxResponseBytes} bytes`)
+    if (bytes > maxResponseBytes)
+      throw new TransportError('lost', `The answer is larger than ${maxResponseBytes} bytes`)
     read.push(chunk)
   }
   return Buffer.concat(read).toString('utf8')

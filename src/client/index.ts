@@ -45,7 +45,9 @@ type Method<E extends Endpoint> = E extends { streams: true }
 /** Every endpoint of the contract by group and name, and the calls beneath them. */
 export type Client = {
   readonly [Group in keyof Contract]: {
-    readonly [Name in keyof Contract[Group]]: Contract[Group][Name] extends Endpoint ? Method<Contract[Group][Name]> : never
+    readonly [Name in keyof Contract[Group]]: Contract[Group][Name] extends Endpoint
+      ? Method<Contract[Group][Name]>
+      : never
   }
 } & { readonly call: Call; readonly stream: Stream }
 

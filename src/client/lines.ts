@@ -9,7 +9,8 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   for await (const chunk of chunks) {
     const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = parts.pop() ?? ''
-    if (rest.length > LONGEST_LINE) throw new TransportError('lost', `A line of the stream is longer than ${LONGEST_LINE} characters`)
+    if (rest.length > LONGEST_LINE)
+      throw new TransportError('lost', `A line of the stream is longer than ${LONGEST_LINE} characters`)
     yield* parts.filter((line) => line.trim() !== '')
   }
   rest += decoder.decode()

@@ -22,7 +22,10 @@ export interface UnsendableInput {
  * Splits the flat input of an endpoint: path parameters by the path, query members by the contract, everything else
  * into the body, so that the server answers for members that it does not know. Undefined members are left out.
  */
-export function buildRequest(endpoint: Endpoint, input: Readonly<Record<string, unknown>>): BuiltRequest | UnsendableInput {
+export function buildRequest(
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+): BuiltRequest | UnsendableInput {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   let unsendable: UnsendableInput | undefined
   const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, (_match, parameter: string) => {

@@ -44,7 +44,10 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
     let maybeProcessed = false
     for (let attempt = 1; ; attempt += 1) {
       const left = endsAt - monotonicMs()
-      const outcome = await attemptOnce(transport, left === Number.POSITIVE_INFINITY ? request : { ...request, timeoutMs: left })
+      const outcome = await attemptOnce(
+        transport,
+        left === Number.POSITIVE_INFINITY ? request : { ...request, timeoutMs: left },
+      )
       const delayMs = Math.max(
         random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)),
         outcome.ok ? (readRetryAfter(outcome.response.headers, now) ?? 0) : 0,

@@ -48,7 +48,13 @@ test('a failing status is a failure whatever the body says', () => {
 })
 
 test('a failure keeps code, message, details and request id', () => {
-  const body = { success: false, code: 'VOUCHER_ALREADY_REDEEMED', message: 'Used.', details: { redemption_id: 'rdm_1' }, requestId: 'req_2' }
+  const body = {
+    success: false,
+    code: 'VOUCHER_ALREADY_REDEEMED',
+    message: 'Used.',
+    details: { redemption_id: 'rdm_1' },
+    requestId: 'req_2',
+  }
   expect(answer(409, body)).toEqual({
     ok: false,
     code: 'VOUCHER_ALREADY_REDEEMED',

@@ -132,15 +132,18 @@ test('a path parameter that no path can carry is a failure that was not sent', a
   expect(requests).toEqual([])
 })
 
-test.each(['a\nb', 'é', 'a\u0000'])('a credential or key %j that no header can carry is not sent and not repeated', async (text) => {
-  const transport: Transport = async () => expect.unreachable('sent')
-  const failure = await createCall(transport, { token: text })(templates.list, {})
-  expect(failure).toMatchObject({ ok: false, code: 'INVALID_INPUT' })
-  expect(JSON.stringify(failure)).not.toContain(JSON.stringify(text).slice(1, -1))
-  expect(await createCall(transport)(vouchers.redeem, { credential }, { idempotencyKey: text })).toMatchObject({
-    code: 'INVALID_INPUT',
-  })
-})
+test.each(['a\nb', 'é', 'a\u0000'])(
+  'a credential or key %j that no header can carry is not sent and not repeated',
+  async (text) => {
+    const transport: Transport = async () => expect.unreachable('sent')
+    const failure = await createCall(transport, { token: text })(templates.list, {})
+    expect(failure).toMatchObject({ ok: false, code: 'INVALID_INPUT' })
+    expect(JSON.stringify(failure)).not.toContain(JSON.stringify(text).slice(1, -1))
+    expect(await createCall(transport)(vouchers.redeem, { credential }, { idempotencyKey: text })).toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+  },
+)
 
 test('a failure does not repeat the credential that an answer echoes', async () => {
   const { call } = recorder({

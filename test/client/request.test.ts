@@ -43,7 +43,10 @@ test('an optional body without members is not sent, a required one is', () => {
 
 test('members that the contract does not know are left to the server', () => {
   expect(buildRequest(vouchers.issue, { external_isue_id: '1' })).toHaveProperty('body', '{"external_isue_id":"1"}')
-  expect(buildRequest(apps.get, { appId: 'a', pgae: 1 })).toHaveProperty('path', '/api/v1/open-platform/applications/a?pgae=1')
+  expect(buildRequest(apps.get, { appId: 'a', pgae: 1 })).toHaveProperty(
+    'path',
+    '/api/v1/open-platform/applications/a?pgae=1',
+  )
 })
 
 test.each([undefined, null, '', '.', '..', '\ud800'])('a path parameter %j is refused by its name', (redemptionId) => {

@@ -46,14 +46,21 @@ const reused = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_RE
 const unknownRetryable = { status: 409, body: '{"success":false,"code":"BUSY","retryable":true}' }
 
 describe('a repeatable call', () => {
-  test.each<Step>(['refused', 'lost', 'timeout', { status: 429 }, { status: 500 }, { status: 502 }, { status: 503 }, inProgress, unknownRetryable])(
-    'is sent again after %j',
-    async (step) => {
-      const { send, sent } = setup([step, ok])
-      expect(await send(read)).toMatchObject(ok)
-      expect(sent).toHaveLength(2)
-    },
-  )
+  test.each<Step>([
+    'refused',
+    'lost',
+    'timeout',
+    { status: 429 },
+    { status: 500 },
+    { status: 502 },
+    { status: 503 },
+    inProgress,
+    unknownRetryable,
+  ])('is sent again after %j', async (step) => {
+    const { send, sent } = setup([step, ok])
+    expect(await send(read)).toMatchObject(ok)
+    expect(sent).toHaveLength(2)
+  })
 
   test.each<Answer>([{ status: 200 }, { status: 302 }, { status: 400 }, { status: 404 }, { status: 426 }, reused])(
     'is not sent again after %j',
@@ -79,11 +86,14 @@ describe('a repeatable call', () => {
 })
 
 describe('any other mutation', () => {
-  test.each<Step>(['refused', { status: 429 }, { status: 503 }])('is sent again after %j: it was not processed', async (step) => {
-    const { send, sent } = setup([step, ok])
-    expect(await send(mutation)).toMatchObject(ok)
-    expect(sent).toHaveLength(2)
-  })
+  test.each<Step>(['refused', { status: 429 }, { status: 503 }])(
+    'is sent again after %j: it was not processed',
+    async (step) => {
+      const { send, sent } = setup([step, ok])
+      expect(await send(mutation)).toMatchObject(ok)
+      expect(sent).toHaveLength(2)
+    },
+  )
 
   test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])('is not sent again after `%s`', async (kind) => {
     const { send, sent } = setup([kind])
@@ -91,11 +101,14 @@ describe('any other mutation', () => {
     expect(sent).toHaveLength(1)
   })
 
-  test.each<Answer>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])('is not sent again after %j', async (step) => {
-    const { send, sent } = setup([step])
-    expect(await send(mutation)).toMatchObject(step)
-    expect(sent).toHaveLength(1)
-  })
+  test.each<Answer>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])(
+    'is not sent again after %j',
+    async (step) => {
+      const { send, sent } = setup([step])
+      expect(await send(mutation)).toMatchObject(step)
+      expect(sent).toHaveLength(1)
+    },
+  )
 })
 
 describe('how often and when', () => {
@@ -118,7 +131,10 @@ describe('how often and when', () => {
 
   test('the delay is a random share of one that doubles up to 5 s', async () => {
     const shares = [0, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5]
-    const { send, sleeps } = setup([...shares.map(() => 'lost' as const), ok], { tries: 8, random: () => shares.shift() ?? 0 })
+    const { send, sleeps } = setup([...shares.map(() => 'lost' as const), ok], {
+      tries: 8,
+      random: () => shares.shift() ?? 0,
+    })
     await send(read)
     expect(sleeps).toEqual([0, 200, 200, 800, 1600, 2500, 2500])
   })
@@ -154,7 +170,10 @@ describe('how often and when', () => {
         throw new TransportError('aborted', 'aborted')
       },
     })
-    await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted', maybeProcessed: false })
+    await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({
+      kind: 'aborted',
+      maybeProcessed: false,
+    })
   })
 
   test.each<[string, (abort: () => void) => void]>([
@@ -170,7 +189,9 @@ describe('how often and when', () => {
 
   test('the real wait ends by itself', async () => {
     let tries = 0
-    const send = withRetry(async () => ({ status: (tries += 1) < 2 ? 503 : 200, headers: {}, body: '' }), { random: () => 0 })
+    const send = withRetry(async () => ({ status: (tries += 1) < 2 ? 503 : 200, headers: {}, body: '' }), {
+      random: () => 0,
+    })
     expect(await send(read)).toMatchObject(ok)
   })
 })

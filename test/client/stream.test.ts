@@ -3,8 +3,10 @@ import { createStream } from '../../src/client/stream.js'
 import { requests } from '../../src/contract/platform.js'
 import { closedPort, rawServer } from '../support/listen.js'
 
-const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nX-Request-Id: req_1\r\nTransfer-Encoding: chunked\r\n\r\n'
-const chunk = (bytes: Buffer) => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+const head =
+  'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nX-Request-Id: req_1\r\nTransfer-Encoding: chunked\r\n\r\n'
+const chunk = (bytes: Buffer) =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 
 async function collect(data: AsyncIterable<unknown>): Promise<unknown[]> {
   const items: unknown[] = []
@@ -79,13 +81,22 @@ test('a line that is not JSON throws `lost`', async () => {
 
 test('a refusal is a value', async () => {
   const body = '{"success":false,"code":"TOKEN_INVALID","message":"No."}'
-  const server = await rawServer((socket) => socket.end(`HTTP/1.1 401 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`))
-  expect(await createStream(server.baseUrl)(requests, {})).toMatchObject({ ok: false, code: 'TOKEN_INVALID', status: 401 })
+  const server = await rawServer((socket) =>
+    socket.end(`HTTP/1.1 401 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+  )
+  expect(await createStream(server.baseUrl)(requests, {})).toMatchObject({
+    ok: false,
+    code: 'TOKEN_INVALID',
+    status: 401,
+  })
 })
 
 test('no connection, and no beginning in time, are values', async () => {
   const stream = createStream(`http://127.0.0.1:${await closedPort()}`)
   expect(await stream(requests, {})).toMatchObject({ ok: false, code: 'NETWORK_ERROR', status: 0 })
   const silent = await rawServer(() => {})
-  expect(await createStream(silent.baseUrl)(requests, {}, { timeoutMs: 50 })).toMatchObject({ ok: false, code: 'TIMEOUT' })
+  expect(await createStream(silent.baseUrl)(requests, {}, { timeoutMs: 50 })).toMatchObject({
+    ok: false,
+    code: 'TIMEOUT',
+  })
 })

@@ -34,7 +34,9 @@ describe.each([
 ])('%s transport', (_name, create) => {
   test('sends method, path after the prefix of the base URL, headers and body, and answers what came back', async () => {
     const server = await rawServer((socket) =>
-      socket.end('HTTP/1.1 201 Created\r\nX-Request-Id: req_1\r\nVary: a\r\nVary: b\r\nContent-Length: 8\r\n\r\n{"b":1}\n'),
+      socket.end(
+        'HTTP/1.1 201 Created\r\nX-Request-Id: req_1\r\nVary: a\r\nVary: b\r\nContent-Length: 8\r\n\r\n{"b":1}\n',
+      ),
     )
     const response = await create(`${server.baseUrl}/gateway/`)(post)
     expect(response).toMatchObject({ status: 201, body: '{"b":1}\n' })
@@ -65,7 +67,9 @@ describe.each([
     const server = await rawServer((socket) =>
       socket.end('HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'),
     )
-    expect(await create(server.baseUrl)({ ...post, body: `{"a":"${'x'.repeat(60_000)}"}` })).toMatchObject({ status: 413 })
+    expect(await create(server.baseUrl)({ ...post, body: `{"a":"${'x'.repeat(60_000)}"}` })).toMatchObject({
+      status: 413,
+    })
   })
 
   test('no connection is `refused`: certainly not processed', async () => {
@@ -105,7 +109,9 @@ describe.each([
   })
 
   test('a chunked body without its last chunk is `lost`', async () => {
-    const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'))
+    const server = await rawServer((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'),
+    )
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
@@ -144,7 +150,10 @@ describe.each([
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
       const chunk = Buffer.alloc(1024 * 1024, 'x')
       const feed = () => {
-        while (!socket.destroyed && socket.write(Buffer.concat([Buffer.from('100000\r\n'), chunk, Buffer.from('\r\n')])));
+        while (
+          !socket.destroyed &&
+          socket.write(Buffer.concat([Buffer.from('100000\r\n'), chunk, Buffer.from('\r\n')]))
+        );
       }
       socket.on('drain', feed)
       feed()
@@ -165,10 +174,13 @@ describe.each([
     }
   })
 
-  test.each(['ftp://x', 'x', '', 'http://user:pw@x', 'http://x/?a=1', 'http://x/#a'])('refuses the base URL %j', (baseUrl) => {
-    expect(() => create(baseUrl)).toThrow(TypeError)
-    expect(() => create(baseUrl)).not.toThrow(/pw/)
-  })
+  test.each(['ftp://x', 'x', '', 'http://user:pw@x', 'http://x/?a=1', 'http://x/#a'])(
+    'refuses the base URL %j',
+    (baseUrl) => {
+      expect(() => create(baseUrl)).toThrow(TypeError)
+      expect(() => create(baseUrl)).not.toThrow(/pw/)
+    },
+  )
 })
 
 test('the pool uses connections again', async () => {
