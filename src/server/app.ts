@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.js'
-import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
+import { type FailureCode, type Refusal, failures, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
 import { formatInstant } from '../domain/time.js'
 import { StoreUnavailable } from '../store/store.js'
@@ -157,21 +157,21 @@ function decodable(url: string): string {
   }
 }
 
+const OF_NODE: Record<string, FailureCode> = {
+  HPE_HEADER_OVERFLOW: 'PAYLOAD_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'INVALID_JSON',
+}
+
 /** Bytes that are no HTTP request: answered with the envelope, then closed. */
 function answerNonHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const [status, code]: [string, FailureCode] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'PAYLOAD_TOO_LARGE']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'INVALID_JSON']
-        : ['400 Bad Request', 'VALIDATION_FAILED']
+  const code = OF_NODE[error.code ?? ''] ?? 'VALIDATION_FAILED'
   const body = JSON.stringify(failureEnvelope(refuse(code), requestId))
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `HTTP/1.1 ${failures[code].status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
   )
 }

@@ -138,7 +138,7 @@ async function withFault(
   reply: FastifyReply,
   call: () => Promise<Reply<Endpoint>>,
 ): Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'> | 'dropped'> {
-  const fault = endpoint.caller === 'operator' ? undefined : deps.faults.next(endpoint.id)
+  const fault = deps.faults.next(endpoint.id)
   if (fault === undefined) return call()
   if (fault.delay_ms !== null) await delay(fault.delay_ms)
   if (fault.kind === 'error') return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }

@@ -51,10 +51,10 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
     },
 
     addFault: async ({ endpoint, kind, times, delay_ms }) => {
-      const known = endpoints.map((it) => it.id as string)
+      const known = endpoints.filter((it) => it.caller !== 'operator').map((it) => it.id as string)
       if (!known.includes(endpoint)) {
         const close = closest(endpoint, known)
-        const issue = { pointer: '/endpoint', code: 'enum', message: 'is not a contract id, such as vouchers.redeem' }
+        const issue = { pointer: '/endpoint', code: 'enum', message: 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem' }
         return invalid(close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` })
       }
       if (kind === 'delay' && delay_ms === undefined) {
