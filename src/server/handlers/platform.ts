@@ -9,6 +9,9 @@ import { type MakeHandlers, answer, invalid } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 
+/** Later, what follows from the time (an expiry, a validity) would leave the years that RFC 3339 can write. */
+const CLOCK_MAX = Date.UTC(9990, 0)
+
 export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
   const { store, clock, accounts, faults, requestLog } = deps
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
@@ -41,11 +44,15 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       if (target === null) return invalid({ pointer: '/now', code: 'format', message: 'is not a time that exists' })
       const forward = target - clock.now()
       if (forward < 0) return invalid({ pointer: '/now', code: 'minimum', message: 'lies in the past; the test clock only moves forward' })
+      if (target > CLOCK_MAX) return invalid({ pointer: '/now', code: 'maximum', message: 'must lie before the year 9990' })
       clock.advance(forward)
       return clockState()
     },
     advanceClock: async ({ seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+      if (clock.now() + seconds * 1000 > CLOCK_MAX) {
+        return invalid({ pointer: '/seconds', code: 'maximum', message: 'must keep the clock before the year 9990' })
+      }
       clock.advance(seconds * 1000)
       return clockState()
     },
