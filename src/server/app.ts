@@ -27,7 +27,6 @@ export interface AppEvents {
   onRequestDone(entry: Parameters<Deps['requestLog']['add']>[0]): void
   /** A bug or an unusable store: what the caller saw as 500 or 503. */
   onError(requestId: string, error: unknown): void
-  onTokenUse(tokenId: string): void
 }
 
 /** Fastify with every route bound; it never listens by itself. */
@@ -105,7 +104,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
     for (const [name, endpoint] of Object.entries(groupEndpoints)) {
       const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
-      bind({ app, deps, inFlight, checks, onTokenUse: events.onTokenUse }, endpoint, handler)
+      bind({ app, deps, inFlight, checks }, endpoint, handler)
     }
   }
   return app

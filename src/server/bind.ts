@@ -28,8 +28,6 @@ interface Binding {
   readonly deps: Deps
   readonly inFlight: InFlight
   readonly checks: Checks
-  /** Told of every authenticated use of a token. */
-  onTokenUse(tokenId: string): void
 }
 
 const NO_QUERY = strictInput({})
@@ -56,8 +54,6 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
     onRequest: async (request, reply) => {
       const refusal = await admit(deps, endpoint, request, reply)
       if (refusal !== null) return sendFailure(request, reply, refusal)
-      const { caller } = request
-      if (caller?.kind === 'token') binding.onTokenUse(caller.tokenId)
     },
 
     handler: async (request, reply) => {
@@ -91,6 +87,7 @@ async function admit(deps: Deps, endpoint: Endpoint, request: FastifyRequest, re
     return verdict === null || verdict.allowed ? caller : limited(verdict.resetSeconds)
   }
   request.caller = caller
+  if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
   request.applicationId = caller.applicationId === '' ? null : caller.applicationId
   if (endpoint.limit === undefined) return null
   const verdict = await deps.limits.take(endpoint.limit, caller.applicationId || caller.accountId)

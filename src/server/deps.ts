@@ -6,6 +6,7 @@ import type { Clock } from './clock.js'
 import type { Faults } from './faults.js'
 import type { Limits } from './limits.js'
 import type { RequestLog } from './request-log.js'
+import type { TokenUses } from './token-uses.js'
 
 /** Everything that handlers use; nothing else reaches them. */
 export interface Deps {
@@ -20,5 +21,6 @@ export interface Deps {
   readonly limits: Limits
   readonly faults: Faults
   readonly requestLog: RequestLog
+  readonly tokenUses: TokenUses
   readonly autoApprove: boolean
 }

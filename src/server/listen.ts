@@ -12,7 +12,6 @@ import { forgetExpired } from '../store/idempotency.js'
 import { unknownKeys } from '../store/keys.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import type { Store } from '../store/store.js'
-import * as tokens from '../store/tokens.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
 import { TestClock, systemClock } from './clock.js'
@@ -32,6 +31,7 @@ import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { RequestLog } from './request-log.js'
+import { TokenUses } from './token-uses.js'
 
 export const DEFAULT_PORT = 8420
 
@@ -75,7 +75,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTarget(options))
   const requestLog = new RequestLog()
-  const tokenUses = new Map<string, number>()
+  const tokenUses = new TokenUses(store)
   const deps: Deps = {
     store,
     clock,
@@ -87,6 +87,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     limits: createLimits(options.rateLimits),
     faults: new Faults(),
     requestLog,
+    tokenUses,
     autoApprove: options.autoApprove ?? false,
   }
   const app = buildApp(deps, createMetrics(store.name), {
@@ -95,21 +96,13 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
       log.info(entry, 'request')
     },
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
-    onTokenUse: (tokenId) => tokenUses.set(tokenId, clock.now()),
   })
 
-  const flushTokenUses = async () => {
-    if (tokenUses.size === 0) return
-    const uses = new Map(tokenUses)
-    tokenUses.clear()
-    await store.write(() => tokens.touch(uses))
-  }
-  const housekeeping = { flushTokenUses, forgetExpired: () => forgetAllExpired(store, clock.now()) }
-  return { app, log, deps, operatorKeyFile, housekeeping }
+  return { app, log, deps, operatorKeyFile }
 }
 
 async function accepting(
-  { app, log, deps, operatorKeyFile, housekeeping }: Assembled,
+  { app, log, deps, operatorKeyFile }: Assembled,
   host: string,
   dataDir: string,
   options: ServerOptions,
@@ -123,8 +116,8 @@ async function accepting(
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const timers = [
-    setInterval(() => housekeeping.flushTokenUses().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
-    setInterval(() => housekeeping.forgetExpired().catch(failed('expired keys were not removed')), EXPIRY_INTERVAL_MS),
+    setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
+    setInterval(() => forgetAllExpired(deps.store, deps.clock.now()).catch(failed('expired keys were not removed')), EXPIRY_INTERVAL_MS),
   ]
   for (const timer of timers) timer.unref()
   log.info(running, 'listening')
@@ -138,7 +131,7 @@ async function accepting(
     await app.close()
     clearTimeout(overdue)
     clearInterval(answered)
-    await housekeeping.flushTokenUses().catch(failed('token uses were not written'))
+    await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.store.close()
     removeServerFile(dataDir)
     if (options.memory) rmSync(dataDir, { recursive: true, force: true })

@@ -5,9 +5,11 @@ import { type MakeHandlers, answer } from '../handler.js'
 
 const DAY_MS = 86_400_000
 
-export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId }) => ({
-  list: async ({ appId, ...page }, { caller }) =>
-    answer(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now()))),
+export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId, tokenUses }) => ({
+  list: async ({ appId, ...page }, { caller }) => {
+    await tokenUses.flush()
+    return answer(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now())))
+  },
 
   create: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
     const token = makeToken('sop_', random)
