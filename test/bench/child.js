@@ -1,0 +1,40 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import process from 'node:process'
+
+/** The environment of everything measured: Node 20 reads NODE_EXTRA_CA_CERTS at every start, which hides the rest. */
+export const environment = { ...process.env, NODE_ENV: 'production' }
+delete environment.NODE_EXTRA_CA_CERTS
+delete environment.NODE_OPTIONS
+
+/** A Node process that is asked by messages and answers each with one. */
+export function startChild(file, args = [], { stderr = 'inherit' } = {}) {
+  const child = fork(file, args, { env: environment, stdio: ['ignore', 'inherit', stderr, 'ipc'] })
+  const nextMessage = async () => {
+    const ended = new AbortController()
+    const gone = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
+      throw new Error(`${file} ended with ${code}`)
+    })
+    try {
+      const [message] = await Promise.race([once(child, 'message', { signal: ended.signal }), gone])
+      return message
+    } finally {
+      gone.catch(() => {})
+      ended.abort()
+    }
+  }
+  return {
+    nextMessage,
+    ask: (message) => {
+      const answer = nextMessage()
+      child.send(message)
+      return answer
+    },
+    async stop() {
+      if (child.exitCode !== null) return
+      const exit = once(child, 'exit')
+      child.disconnect()
+      await exit
+    },
+  }
+}

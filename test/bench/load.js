@@ -1,0 +1,65 @@
+// Load generator, a process of its own: raw sockets and prebuilt requests, so that it costs little beside the
+// server. A job: { port, connections, requests, count, capture? }. Each connection sends a request, waits for
+// its answer, sends the next. The requests are taken in turn, again from the front when there are fewer than
+// `count`. `capture` is a regular expression whose first group is collected from every body.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import process from 'node:process'
+
+process.on('message', async (job) => process.send(await run(job)))
+process.on('disconnect', () => process.exit())
+
+async function run({ port, connections, requests, count, capture }) {
+  const buffers = requests.map((request) => Buffer.from(request, 'latin1'))
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
+  const bodies = []
+  const refused = new Map()
+  let sent = 0
+  let answered = 0
+
+  const cpuBefore = process.cpuUsage()
+  const startedAt = process.hrtime.bigint()
+  await new Promise((resolve, reject) => {
+    for (const socket of sockets) {
+      let held = ''
+      const next = () => {
+        if (sent < count) socket.write(buffers[sent++ % buffers.length])
+      }
+      socket.on('data', (chunk) => {
+        held = held === '' ? chunk.latin1Slice() : held + chunk.latin1Slice()
+        const headerEnd = held.indexOf('\r\n\r\n')
+        if (headerEnd === -1) return
+        const lengthAt = held.indexOf('ontent-length: ') + 15
+        const length = Number.parseInt(held.slice(lengthAt, lengthAt + 8), 10)
+        if (held.length < headerEnd + 4 + length) return
+        const status = held.slice(9, 12)
+        if (status.charCodeAt(0) !== 0x32) refused.set(status, held.slice(headerEnd + 4))
+        if (capture !== undefined) bodies.push(held)
+        held = ''
+        answered += 1
+        if (answered === count) resolve()
+        else next()
+      })
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error('the server closed a connection')))
+      next()
+    }
+  })
+  const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
+  const cpu = process.cpuUsage(cpuBefore)
+  for (const socket of sockets) socket.removeAllListeners('close').destroy()
+  const pattern = capture === undefined ? null : new RegExp(capture)
+  return {
+    perSecond: count / seconds,
+    /** Share of one core that this process used: near 1, it measured itself. */
+    generatorBusy: (cpu.user + cpu.system) / 1e6 / seconds,
+    refused: [...refused],
+    captured: pattern === null ? [] : bodies.map((body) => pattern.exec(body)?.[1]),
+  }
+}
+
+async function open(port) {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+  await once(socket, 'connect')
+  return socket
+}

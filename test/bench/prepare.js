@@ -1,0 +1,43 @@
+/** An application, a token with every scope and an active template, over the wire as anyone would make them. */
+export async function prepareApplication(baseUrl, operatorKey) {
+  const platform = (path, body = {}) => fetchJson(`${baseUrl}/_platform/v1${path}`, { token: operatorKey, body })
+  const { jwt } = await platform('/accounts/bench/token')
+  const applications = `${baseUrl}/api/v1/open-platform/applications`
+  const app = await fetchJson(applications, { token: jwt, body: { name: 'Benchmark' } })
+  const scopes = ['read', 'templates:write', 'issue', 'verify', 'redeem', 'reverse'].map((scope) => `vouchers:${scope}`)
+  const { token } = await fetchJson(`${applications}/${app.id}/tokens`, { token: jwt, body: { name: 'bench', scopes } })
+  const templates = `${baseUrl}/api/v1/open-platform/vouchers/templates`
+  const template = await fetchJson(templates, {
+    token,
+    body: {
+      external_template_id: 'bench',
+      name: 'One coffee',
+      type: 'exchange',
+      issuer_name: 'Corner Cafe',
+      fulfiller_name: 'Corner Cafe',
+      fulfillment_category: 'offline_service',
+      acquisition_source: 'campaign_reward',
+      validity: { type: 'relative', duration_days: 30 },
+      issue_limit: 1_000_000_000,
+    },
+  })
+  await fetchJson(`${templates}/${template.id}/submit`, { token, body: {} })
+  await platform(`/templates/${template.id}/approve`)
+  return { token, templateId: template.id }
+}
+
+/** `data` of a successful answer; GET without a body, else POST. */
+export async function fetchJson(url, { token, body, headers = {} }) {
+  const answer = await fetch(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const envelope = await answer.json()
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${JSON.stringify(envelope)}`)
+  return envelope.data
+}

@@ -1,0 +1,36 @@
+// npm run bench [-- --quick] [--only P5] [--rounds N] [--profile FOLDER]
+// Prints every row of the budgets and writes bench.json. README.md of this folder says how each is measured.
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { root } from './bundle.js'
+import { printTable } from './table.js'
+import { measureThroughput } from './throughput.js'
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    profile: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+  },
+})
+const wanted = (...ids) => flags.only === undefined || ids.some((id) => flags.only.split(',').includes(id))
+const say = (line) => process.stderr.write(`${line}\n`)
+
+const rows = []
+if (wanted('P5', 'P6', 'P7')) {
+  rows.push(
+    ...(await measureThroughput({
+      rounds: Number(flags.rounds),
+      count: flags.quick ? 3_000 : 20_000,
+      profile: flags.profile,
+      say,
+    })),
+  )
+}
+printTable(rows)
+const machine = { node: process.version, platform: `${process.platform} ${process.arch}`, cpus: cpus().length }
+writeFileSync(join(root, 'bench.json'), `${JSON.stringify({ quick: flags.quick, ...machine, rows }, null, 2)}\n`)

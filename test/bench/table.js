@@ -1,0 +1,27 @@
+import process from 'node:process'
+
+export function printTable(rows) {
+  const lines = rows.map(({ id, what, value, reference, against, ratio, target, held, unit }) => [
+    id,
+    what,
+    `${format(value)} ${unit}`,
+    `${against} ${format(reference)}`,
+    `${ratio.toFixed(2)}x`,
+    `${unit === 'ms' ? '<=' : '>='} ${target.toFixed(2)}x`,
+    held ? 'held' : 'MISSED',
+  ])
+  const table = [['', 'what', 'value', 'reference', 'ratio', 'target', ''], ...lines]
+  const widths = table[0].map((_, column) => Math.max(...table.map((line) => line[column].length)))
+  for (const line of table) {
+    process.stdout.write(
+      `${line
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd()}\n`,
+    )
+  }
+}
+
+function format(value) {
+  return value >= 1000 ? Math.round(value).toLocaleString('en-US') : value.toFixed(1)
+}

@@ -1,0 +1,138 @@
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { bundle, cache } from './bundle.js'
+import { startChild } from './child.js'
+import { median } from './median.js'
+import { fetchJson, prepareApplication } from './prepare.js'
+import { fileURLToPath } from 'node:url'
+
+const CONNECTIONS = 32
+
+const issuePath = '/api/v1/open-platform/vouchers/issue'
+const verifyPath = '/api/v1/open-platform/vouchers/verify'
+const redeemPath = '/api/v1/open-platform/vouchers/redeem'
+
+/**
+ * P5 to P7: requests per second of the reference, verify, issue and redeem, one after the other in every round.
+ * The first round warms up and is not counted.
+ * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
+ *   count: requests of one measurement; profile: folder for a CPU profile of each measurement of the last round
+ */
+export async function measureThroughput({ rounds, count, profile, say }) {
+  const [serverFile, referenceFile] = await Promise.all([bundle('server-under-test'), bundle('reference')])
+  const dataDir = mkdtempSync(join(cache, 'data-'))
+  const log = openSync(join(dataDir, 'server.log'), 'a')
+  const server = startChild(serverFile, [dataDir], { stderr: log })
+  const reference = startChild(referenceFile)
+  const generator = startChild(fileURLToPath(new URL('load.js', import.meta.url)))
+  const samples = { hello: [], verify: [], issue: [], redeem: [] }
+  try {
+    const { baseUrl, operatorKeyFile } = await server.nextMessage()
+    const hello = await reference.nextMessage()
+    const application = await prepareApplication(baseUrl, readFileSync(operatorKeyFile, 'utf8').trim())
+
+    for (let round = 0; round <= rounds; round++) {
+      const measured = {}
+      const measure = async (name, target, url, requests, capture) => {
+        const profiled = profile !== undefined && round === rounds
+        if (profiled) await target.ask('profile')
+        const before = (await target.ask('cpu')).cpu
+        const result = await generator.ask({
+          port: Number(new URL(url).port),
+          connections: CONNECTIONS,
+          requests,
+          count,
+          capture,
+        })
+        const after = (await target.ask('cpu')).cpu
+        if (profiled) await target.ask({ profileTo: join(profile, `${name}.cpuprofile`) })
+        if (result.refused.length > 0) throw new Error(`${name} was refused: ${JSON.stringify(result.refused[0])}`)
+        const cpu = (after.user + after.system - before.user - before.system) / count
+        measured[name] = { perSecond: result.perSecond, cpu, generatorBusy: result.generatorBusy }
+        return result.captured
+      }
+      const order = round % 2 === 0 ? ['hello', 'vouchers'] : ['vouchers', 'hello']
+      for (const part of order) {
+        if (part === 'hello') {
+          const body = { credential: { type: 'redeem_code', value: 'M9S3-46Q3-D25V-T4FJ' } }
+          await measure('hello', reference, hello.baseUrl, [request(verifyPath, application.token, body)])
+          continue
+        }
+        const issues = range(count, (n) =>
+          request(
+            issuePath,
+            application.token,
+            {
+              template_id: application.templateId,
+              external_issue_id: `order-${round}-${n}`,
+              recipient_user_id: `user-${n}`,
+            },
+            `issue-${round}-${n}`,
+          ),
+        )
+        const codes = await measure('issue', server, baseUrl, issues, '"redeem_code","value":"([^"]+)"')
+        const credential = (n) => ({ credential: { type: 'redeem_code', value: codes[n] } })
+        await measure(
+          'verify',
+          server,
+          baseUrl,
+          range(count, (n) => request(verifyPath, application.token, credential(n))),
+        )
+        const redeems = range(count, (n) =>
+          request(redeemPath, application.token, credential(n), `redeem-${round}-${n}`),
+        )
+        await measure('redeem', server, baseUrl, redeems)
+      }
+      if (round > 0) for (const [name, sample] of Object.entries(measured)) samples[name].push(sample)
+      say(`${round === 0 ? 'warm-up' : `round ${round}`}: ${Object.entries(measured).map(describe).join('  ')}`)
+    }
+    await requireWhole(baseUrl, application, (rounds + 1) * count)
+  } finally {
+    await Promise.all([server.stop(), reference.stop(), generator.stop()])
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  const rate = (name) => median(samples[name].map((it) => it.perSecond))
+  const row = (id, what, name, against, referenceName, target) => {
+    const value = rate(name)
+    const reference = rate(against)
+    const ratio = value / reference
+    return {
+      id,
+      what,
+      value,
+      reference,
+      ratio,
+      target,
+      held: ratio >= target,
+      unit: 'requests/s',
+      against: referenceName,
+      runs: rounds,
+    }
+  }
+  return [
+    row('P5', 'verify, 32 connections', 'verify', 'hello', 'Fastify hello', 0.5),
+    row('P6', 'redeem, durable, 32 connections', 'redeem', 'verify', 'verify', 0.7),
+    row('P7', 'issue, one template, durable, 32 connections', 'issue', 'verify', 'verify', 0.6),
+  ]
+}
+
+/** Nothing was lost on the way: the template counted every issue. */
+async function requireWhole(baseUrl, { token, templateId }, issued) {
+  const { items } = await fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/templates`, { token })
+  const { issuedCount } = items.find((it) => it.id === templateId)
+  if (issuedCount !== issued) throw new Error(`${issued} vouchers were answered, ${issuedCount} are counted`)
+}
+
+function request(path, token, body, idempotencyKey) {
+  const text = JSON.stringify(body)
+  const key = idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`
+  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${key}Content-Length: ${text.length}\r\n\r\n${text}`
+}
+
+function range(length, make) {
+  return Array.from({ length }, (_, n) => make(n))
+}
+
+function describe([name, { perSecond, cpu, generatorBusy }]) {
+  return `${name} ${Math.round(perSecond)}/s (server ${cpu.toFixed(0)} us each, generator ${Math.round(generatorBusy * 100)} %)`
+}

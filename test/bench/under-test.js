@@ -1,0 +1,28 @@
+import { writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import process from 'node:process'
+
+/**
+ * Tells the parent that the server accepts connections, then answers its messages: `cpu` (how much was used so
+ * far), `profile` (starts one) and `{ profileTo }` (writes it). Ends with the parent.
+ */
+export function underTest(ready, close) {
+  const session = new Session()
+  process.on('message', async (message) => {
+    if (message === 'profile') {
+      session.connect()
+      await session.post('Profiler.enable')
+      await session.post('Profiler.start')
+    } else if (message !== 'cpu') {
+      const { profile } = await session.post('Profiler.stop')
+      writeFileSync(message.profileTo, JSON.stringify(profile))
+      session.disconnect()
+    }
+    process.send({ cpu: process.cpuUsage() })
+  })
+  process.on('disconnect', async () => {
+    await close()
+    process.exit()
+  })
+  process.send(ready)
+}
