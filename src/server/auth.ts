@@ -6,6 +6,7 @@ import { refuseRuntimeCall } from '../domain/application.js'
 import { hashToken, isWellFormedToken, tokenKind } from '../domain/tokens.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
+import { headerValues } from './headers.js'
 
 /** Who calls: an application by its token, an account by its JWT, or the operator. */
 export interface Caller {
@@ -23,16 +24,10 @@ const BEARER = /^Bearer +([!-~]+) *$/i
 
 /** One bearer value; doubled headers are refused, since Node would silently take the first. */
 function bearerOf(request: FastifyRequest): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
-  const header = request.headers.authorization
-  if (header === undefined) return refuse('TOKEN_MISSING')
-  let seen = 0
-  const { rawHeaders } = request.raw
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string
-    if (name.length === 13 && name.toLowerCase() === 'authorization') seen += 1
-  }
-  const value = BEARER.exec(header)?.[1]
-  return value === undefined || seen > 1 ? refuse('TOKEN_INVALID') : value
+  const values = headerValues(request.raw, 'authorization')
+  if (values.length === 0) return refuse('TOKEN_MISSING')
+  const value = BEARER.exec(values[0] as string)?.[1]
+  return value === undefined || values.length > 1 ? refuse('TOKEN_INVALID') : value
 }
 
 /** By its form alone; a JWT has two dots. */

@@ -10,6 +10,7 @@ import type { IdempotencyClaim } from '../store/idempotency.js'
 import { type Caller, authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
+import { headerValues } from './headers.js'
 import type { Call, Checks, Handler, Reply } from './handler.js'
 import type { InFlight } from './in-flight.js'
 import { successSerializer } from './serialize.js'
@@ -120,8 +121,8 @@ function readClaim(
   endpoint: Endpoint,
   body: unknown,
 ): IdempotencyClaim | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
-  const values = request.raw.headersDistinct['idempotency-key']
-  if (values === undefined) return refuse('IDEMPOTENCY_KEY_REQUIRED')
+  const values = headerValues(request.raw, 'idempotency-key')
+  if (values.length === 0) return refuse('IDEMPOTENCY_KEY_REQUIRED')
   const key = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
   if (key === null) return refuse('IDEMPOTENCY_KEY_INVALID')
   const path = request.url.split('?', 1)[0] as string
