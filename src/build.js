@@ -1,0 +1,60 @@
+// Builds dist/: the bundle (a chunk for whatever is loaded on demand), the types of what others import, and the
+// licences of everything that the bundle holds. Plain JavaScript, so that it runs without a step before it.
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+// Written last, so that it says of a whole build when it was made.
+const licences = 'dist/THIRD-PARTY-LICENSES'
+
+// npx prepares a checkout again before it runs its command: no reason to wait when nothing changed.
+if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
+
+rmSync('dist', { recursive: true, force: true })
+const { metafile } = await build({
+  entryPoints: { 'cli/main': 'src/cli/main.ts', 'client/index': 'src/client/index.ts' },
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  minify: true,
+  metafile: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  // Native code cannot be bundled.
+  external: ['better-sqlite3'],
+  // CommonJS inside the bundle asks for require(), which an ES module has not (seen with esbuild 0.28).
+  banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+})
+const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
+writeFileSync(licences, licencesOf(Object.keys(metafile.inputs)))
+
+/** True when nothing that goes into dist/ is newer than dist/. */
+function isUpToDate() {
+  const built = statSync(licences, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path))
+  const inputs = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', ...sources]
+  return inputs.every((path) => statSync(path).mtimeMs < built)
+}
+
+/** Name, version and licence text of every bundled package. @throws Error for a package without a licence. */
+function licencesOf(inputs) {
+  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))
+  const sections = [...folders].filter(Boolean).map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
+    if (file === undefined && typeof license !== 'string') throw new Error(`${name} ${version} has no licence`)
+    const text =
+      file === undefined ? 'Declared in its package.json, without a text.' : readFileSync(join(folder, file), 'utf8')
+    return `${name} ${version} (${license ?? 'see its text'})\n\n${text.trim()}\n`
+  })
+  return [...new Set(sections)].sort().join(`\n${'-'.repeat(80)}\n\n`)
+}
