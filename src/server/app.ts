@@ -62,6 +62,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     else done(new RefusedBody(parsed))
   })
 
+  // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused before it is read.
+  app.addContentTypeParser('*', ({ headers }, _payload, done) => {
+    const empty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+    if (empty) done(null, undefined)
+    else done(new RefusedBody(refuse('UNSUPPORTED_MEDIA_TYPE')))
+  })
+
   app.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply)
     done()

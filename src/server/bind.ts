@@ -60,7 +60,8 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
     handler: async (request, reply) => {
       const params = request.params as Record<string, string>
       const queryInput = readQuery(request.query as Record<string, unknown>, query)
-      const body = validateBody === undefined ? undefined : (request.body ?? (endpoint.bodyOptional ? {} : undefined))
+      const absent = endpoint.bodyOptional ? {} : undefined
+      const body = validateBody === undefined || request.body !== undefined ? request.body : absent
       const issues =
         validateParams?.(params) ?? validateQuery(queryInput) ?? validateBody?.(body) ?? (check === undefined ? null : check(body))
       if (issues !== null && issues.length > 0) return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
@@ -108,12 +109,12 @@ function limited(retryAfterSeconds: number): Refusal<'RATE_LIMITED'> {
 /** Query values are text: whole numbers are read where the contract wants them, nothing else is converted. */
 function readQuery(query: Record<string, unknown>, schema: TObject): Record<string, unknown> {
   const members = membersOf(schema)
-  const read: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(query)) {
+  const read = Object.entries(query).map(([name, value]) => {
     const numeric = (members[name] as { type?: string } | undefined)?.type === 'integer'
-    read[name] = numeric && typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-  }
-  return read
+    return [name, numeric && typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value]
+  })
+  // Not by assignment, which would lose a member named __proto__ before it is refused.
+  return Object.fromEntries(read)
 }
 
 function readClaim(
