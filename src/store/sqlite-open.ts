@@ -26,7 +26,9 @@ export function openSqliteFile(path: string): SqliteDatabase {
     db.exec('pragma busy_timeout = 1000')
     const mode = pragma(db, 'locking_mode = exclusive')
     if (!inMemory) requireOneConnection(db, mode)
-    db.exec('pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -65536; pragma temp_store = memory')
+    db.exec(
+      'pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -65536; pragma temp_store = memory',
+    )
     refuseForeign(db, path)
     pragma(db, 'journal_mode = wal')
     db.exec('begin immediate; commit')
@@ -40,14 +42,14 @@ export function openSqliteFile(path: string): SqliteDatabase {
 }
 
 function pragma(db: SqliteDatabase, text: string): unknown {
-  const row = db.prepare(`pragma ${text}`).get({})
+  const row = db.prepare(`pragma ${text}`).get()
   return row === undefined ? undefined : Object.values(row as object)[0]
 }
 
 /** A file system without the exclusive mode would let a second connection in: SQLite must then be free of the race. */
 function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
   if (lockingMode === 'exclusive') return
-  const version = Object.values(db.prepare('select sqlite_version()').get({}) as object)[0] as string
+  const version = Object.values(db.prepare('select sqlite_version()').get() as object)[0] as string
   if (isSafeWithTwoConnections(version)) return
   throw new StoreUnusable(
     'STORE_UNUSABLE',
@@ -64,9 +66,12 @@ export function isSafeWithTwoConnections(version: string): boolean {
 function refuseForeign(db: SqliteDatabase, path: string): void {
   const id = pragma(db, 'application_id')
   const version = pragma(db, 'user_version') as number
-  const tables = Object.values(db.prepare('select count(*) as n from sqlite_master').get({}) as object)[0] as number
+  const tables = Object.values(db.prepare('select count(*) as n from sqlite_master').get() as object)[0] as number
   if (id !== APPLICATION_ID && (tables > 0 || id !== 0)) {
-    throw new StoreUnusable('STORE_UNUSABLE', `${path} is the database of another program. Choose another folder with --data.`)
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${path} is the database of another program. Choose another folder with --data.`,
+    )
   }
   if (version > migrations.length) {
     throw new StoreUnusable(
@@ -98,7 +103,11 @@ function migrate(db: SqliteDatabase, path: string): void {
     db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${migrations.length}; commit`)
   } catch (cause) {
     db.exec('rollback')
-    throw new StoreUnusable('STORE_UNUSABLE', `The schema of ${path} could not be brought up to date; it is unchanged.`, { cause })
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `The schema of ${path} could not be brought up to date; it is unchanged.`,
+      { cause },
+    )
   }
 }
 
@@ -116,6 +125,8 @@ function explain(error: unknown, path: string): unknown {
     case null:
       return error
     default:
-      return new StoreUnusable('STORE_UNUSABLE', `${path} cannot be opened: ${(error as Error).message}.`, { cause: error })
+      return new StoreUnusable('STORE_UNUSABLE', `${path} cannot be opened: ${(error as Error).message}.`, {
+        cause: error,
+      })
   }
 }

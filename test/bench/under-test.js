@@ -13,12 +13,12 @@ export function underTest(ready, close) {
       session.connect()
       await session.post('Profiler.enable')
       await session.post('Profiler.start')
-    } else if (message !== 'cpu') {
+    } else if (message.profileTo !== undefined) {
       const { profile } = await session.post('Profiler.stop')
       writeFileSync(message.profileTo, JSON.stringify(profile))
       session.disconnect()
     }
-    process.send({ cpu: process.cpuUsage() })
+    process.send({ pid: process.pid, cpu: process.cpuUsage() })
   })
   process.on('disconnect', async () => {
     await close()
