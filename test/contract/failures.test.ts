@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { failuresOf } from '../../src/contract/endpoint.js'
+import { exitOfStatus, type FailureCode, failures, isFailureCode, refuse } from '../../src/contract/errors.js'
+import { endpoints } from '../../src/contract/index.js'
+
+const all = Object.entries(failures)
+const codesOf = (status: number) => all.filter(([, rule]) => rule.status === status).map(([code]) => code)
+
+describe.each(all)('%s', (code, { status, exit, message, advice }) => {
+  test('is upper snake case, with an HTTP status of a failure', () => {
+    expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(600)
+  })
+
+  test('has the exit code of its status', () => {
+    expect(exit).toBe(exitOfStatus(status))
+  })
+
+  test('says what and what to do, in sentences', () => {
+    for (const text of [message, advice]) expect(text).toMatch(/^[A-Z].*\.$/)
+    expect(message).not.toBe(advice)
+  })
+})
+
+test.each([
+  [400, 8],
+  [401, 4],
+  [403, 4],
+  [404, 5],
+  [405, 8],
+  [409, 6],
+  [413, 8],
+  [426, 10],
+  [429, 7],
+  [500, 9],
+  [503, 9],
+])('status %i ends a command with exit code %i', (status, exit) => {
+  expect(exitOfStatus(status)).toBe(exit)
+})
+
+test('the statuses of interface.md, Errors: state, quota and keys conflict; foreign objects are not found', () => {
+  expect(codesOf(401)).toEqual(expect.arrayContaining(['TOKEN_INVALID', 'TOKEN_EXPIRED', 'TOKEN_REVOKED']))
+  expect(codesOf(403)).toEqual(['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'INSUFFICIENT_SCOPE'])
+  expect(codesOf(404)).toEqual(
+    expect.arrayContaining(['TEMPLATE_NOT_FOUND', 'VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND']),
+  )
+  expect(codesOf(409)).toEqual(
+    expect.arrayContaining(['TEMPLATE_STATE_CONFLICT', 'TEMPLATE_QUOTA_EXHAUSTED', 'IDEMPOTENCY_KEY_REUSED']),
+  )
+  expect(codesOf(429)).toContain('RATE_LIMITED')
+})
+
+test('only what time cures is retryable: too many calls, an unavailable server, a first call that still runs', () => {
+  const retryable = all.filter(([, rule]) => rule.retryable).map(([code]) => code)
+  expect(retryable.sort()).toEqual([
+    'CREDENTIAL_ATTEMPTS_EXCEEDED',
+    'IDEMPOTENCY_KEY_IN_PROGRESS',
+    'RATE_LIMITED',
+    'SERVICE_UNAVAILABLE',
+  ])
+})
+
+test('names inherited by every object are no codes', () => {
+  for (const name of ['toString', 'constructor', '__proto__', '']) expect(isFailureCode(name)).toBe(false)
+  expect(isFailureCode('RATE_LIMITED')).toBe(true)
+})
+
+test('every code but those outside the routes can be answered by an endpoint', () => {
+  const answered = new Set<FailureCode>(endpoints.flatMap(failuresOf))
+  const unanswered = all.map(([code]) => code).filter((code) => !answered.has(code as FailureCode))
+  expect(unanswered).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
+})
+
+test('idempotency codes are answered exactly where a key is required', () => {
+  for (const endpoint of endpoints) {
+    expect(failuresOf(endpoint).includes('IDEMPOTENCY_KEY_REQUIRED'), endpoint.id).toBe(endpoint.idempotent === true)
+  }
+  const keyed = endpoints.filter(({ idempotent }) => idempotent).map(({ id }) => id)
+  expect(keyed).toEqual(['vouchers.issue', 'vouchers.redeem', 'vouchers.reverse'])
+})
+
+test('a refusal carries details only when there are some', () => {
+  expect(refuse('VOUCHER_EXPIRED')).toEqual({ ok: false, code: 'VOUCHER_EXPIRED' })
+  expect(refuse('VOUCHER_EXPIRED', { valid_until: 'x' })).toHaveProperty('details', { valid_until: 'x' })
+})
