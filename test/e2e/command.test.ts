@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import { afterAll, expect, test } from 'vitest'
+import { folder, major, node, removeHome, voucherctl } from './installed.js'
+
+afterAll(removeHome)
+
+const installed = JSON.parse(readFileSync(join(folder, 'node_modules', 'voucherctl', 'package.json'), 'utf8')) as {
+  version: string
+}
+
+test('runs on the Node that it is meant to', async () => {
+  const { stdout } = await execa(node, ['-p', 'process.versions.node'], { extendEnv: false })
+  expect(stdout.split('.', 1)[0]).toBe(major)
+})
+
+test('--version is the version of the package', async () => {
+  const { stdout, stderr, exitCode } = await voucherctl('--version')
+  expect({ stdout, stderr, exitCode }).toEqual({ stdout: installed.version, stderr: '', exitCode: 0 })
+})
+
+test('--help names the groups', async () => {
+  const { stdout, stderr, exitCode } = await voucherctl('--help')
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
+  for (const group of ['quickstart', 'server', 'apps', 'tokens', 'templates', 'vouchers', 'platform']) {
+    expect(stdout).toMatch(new RegExp(`^\\s+${group}\\b`, 'm'))
+  }
+})
+
+test('an unknown command is wrong usage', async () => {
+  const { stdout, stderr, exitCode } = await voucherctl('vuchers')
+  expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })
+  expect(stderr).toContain('vouchers')
+})
+
+test('quickstart issues, redeems and reverses a voucher on a server of its own; --json is one document', async () => {
+  const { stdout, stderr, exitCode } = await voucherctl('quickstart', '--json')
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
+  const document = JSON.parse(stdout) as unknown
+  const text = JSON.stringify(document)
+  for (const step of ['issue', 'verify', 'redeem', 'reverse']) expect(text).toContain(step)
+})
+
+test('the interface is printed as OpenAPI', async () => {
+  const { stdout, exitCode } = await voucherctl('server', 'openapi', '--json')
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', info: { version: installed.version } })
+})

@@ -1,0 +1,80 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { execaNode } from 'execa'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { folder, removeHome, run } from './installed.js'
+
+const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+const files = ['consumer.ts', 'consumer.mjs', 'tsconfig.json'].map((name) => join(folder, name))
+
+const typed = `import { createClient, type CallFailure, type Redemption } from 'voucherctl/client'
+
+const client = createClient({ baseUrl: 'https://vouchers.example', token: 'sop_x' })
+
+export async function redeem(code: string): Promise<Redemption | CallFailure> {
+  const result = await client.vouchers.redeem(
+    { credential: { type: 'redeem_code', value: code }, reference: 'till-7' },
+    { idempotencyKey: 'order-1' },
+  )
+  return result.ok ? result.data : result
+}
+
+export async function names(): Promise<string[]> {
+  const result = await client.templates.list({ status: 'active' })
+  return result.ok ? result.data.items.map((template) => template.externalTemplateId) : []
+}
+
+// @ts-expect-error an input without its credential
+void client.vouchers.redeem({ reference: 'till-7' })
+// @ts-expect-error a member that the record has not
+void client.apps.get({ appId: 'app_1' }).then((result) => result.ok && result.data.colour)
+`
+
+const running = `import { createClient, createPoolTransport } from 'voucherctl/client'
+
+const baseUrl = 'http://127.0.0.1:1'
+const pool = await createPoolTransport(baseUrl)
+const retry = { tries: 1 }
+const credential = { type: 'redeem_code', value: 'X' }
+const results = [
+  await createClient({ baseUrl, retry }).vouchers.verify({ credential }),
+  await createClient({ baseUrl, retry, transport: pool.send }).vouchers.redeem({ credential }),
+]
+await pool.close()
+console.log(JSON.stringify(results.map(({ code, outcomeUnknown }) => ({ code, outcomeUnknown }))))
+`
+
+beforeAll(() => {
+  const compilerOptions = {
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: ['node'],
+    typeRoots: [dirname(packageFolder('@types/node'))],
+  }
+  const contents = [typed, running, JSON.stringify({ compilerOptions, files: ['consumer.ts'] })]
+  for (const [index, file] of files.entries()) writeFileSync(file, contents[index] ?? '')
+})
+afterAll(() => {
+  for (const file of files) rmSync(file, { force: true })
+  removeHome()
+})
+
+test('a strict TypeScript project compiles against voucherctl/client, declarations checked too', async () => {
+  const { stdout, exitCode } = await execaNode({ cwd: folder, reject: false })(
+    join(packageFolder('typescript'), 'bin', 'tsc'),
+    ['-p', 'tsconfig.json'],
+  )
+  expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 0 })
+})
+
+test('voucherctl/client runs: one-shot calls and the pool, refusals as values', async () => {
+  const { stdout, stderr, exitCode } = await run('consumer.mjs')
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
+  const refused = { code: 'NETWORK_ERROR', outcomeUnknown: false }
+  expect(JSON.parse(stdout)).toEqual([refused, refused])
+})

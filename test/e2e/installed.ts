@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execa } from 'execa'
+
+function required(name: string): string {
+  const value = process.env[name]
+  if (value === undefined || value === '') throw new Error(`${name} is not set; run .ci/run, which sets it`)
+  return value
+}
+
+/** The folder that the packed package was installed into. */
+export const folder = required('VOUCHERCTL_E2E_FOLDER')
+/** The Node to run it with, and the major version that it must have. */
+export const node = required('VOUCHERCTL_E2E_NODE')
+export const major = required('VOUCHERCTL_E2E_MAJOR')
+
+export const home = mkdtempSync(join(tmpdir(), 'voucherctl-e2e-home-'))
+export const removeHome = () => rmSync(home, { recursive: true, force: true })
+
+/** Runs a script with that Node, an empty home and nothing of this process's environment. */
+export function run(script: string, ...args: string[]) {
+  return execa(node, [script, ...args], {
+    cwd: folder,
+    env: { HOME: home, PATH: process.env.PATH ?? '' },
+    extendEnv: false,
+    stdin: 'ignore',
+    reject: false,
+    timeout: 45_000,
+  })
+}
+
+export const voucherctl = (...args: string[]) =>
+  run(join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), ...args)
