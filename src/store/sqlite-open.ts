@@ -6,6 +6,8 @@ import { StoreUnusable } from './store.js'
 /** "vchr": marks a file as this program's (SQLite's application_id). */
 const APPLICATION_ID = 0x76636872
 
+const PAGE_BYTES_MIN = 512
+
 /** Up to this size every page is checked at the start; larger files are checked page by page as they are read. */
 const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
 
@@ -21,7 +23,9 @@ export function openSqliteFile(path: string): SqliteDatabase {
   const inMemory = path === ':memory:'
   if (!inMemory && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const size = inMemory ? 0 : statSync(path).size
-  const db = openDatabase(path)
+  // SQLite takes a file that is too short for a header for an empty one, and would write over it.
+  if (size > 0 && size < PAGE_BYTES_MIN) throw damaged(path, new Error(`${size} bytes are no database`))
+  const db = opened(path)
   try {
     db.exec('pragma busy_timeout = 1000')
     const mode = pragma(db, 'locking_mode = exclusive')
@@ -37,6 +41,14 @@ export function openSqliteFile(path: string): SqliteDatabase {
     return db
   } catch (error) {
     db.close()
+    throw explain(error, path)
+  }
+}
+
+function opened(path: string): SqliteDatabase {
+  try {
+    return openDatabase(path)
+  } catch (error) {
     throw explain(error, path)
   }
 }
