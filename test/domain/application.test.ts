@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type RuntimeCallerRow,
+  applicationRecord,
+  applicationStatus,
+  refuseRuntimeCall,
+  tokenRecord,
+  tokenStatus,
+} from '../../src/domain/application.js'
+import type { ApplicationRow, TokenRow } from '../../src/domain/rows.js'
+
+const NOW = Date.UTC(2027, 2, 1)
+
+const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => ({
+  token_id: 'tok_1',
+  scopes: '["vouchers:read"]',
+  expires_at: null,
+  revoked_at: null,
+  application_id: 'app_1',
+  account_id: 'acc',
+  status: 'active',
+  suspended: 0,
+  features: '["vouchers"]',
+  secure_transport: 'optional',
+  ...overrides,
+})
+
+describe('the status of an application', () => {
+  it('is what its owner chose', () => {
+    expect(applicationStatus({ status: 'active', suspended: 0 })).toBe('active')
+    expect(applicationStatus({ status: 'disabled', suspended: 0 })).toBe('disabled')
+  })
+  it('is suspended over either choice', () => {
+    expect(applicationStatus({ status: 'active', suspended: 1 })).toBe('suspended')
+    expect(applicationStatus({ status: 'disabled', suspended: 1 })).toBe('suspended')
+  })
+})
+
+describe('the status of a token', () => {
+  it('expires at its instant, not before', () => {
+    expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW - 1)).toBe('active')
+    expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW)).toBe('expired')
+  })
+  it('never expires without an expiry', () =>
+    expect(tokenStatus({ expires_at: null, revoked_at: null }, Number.MAX_SAFE_INTEGER)).toBe('active'))
+  it('is revoked even when it would have expired since', () =>
+    expect(tokenStatus({ expires_at: NOW, revoked_at: NOW - 5 }, NOW + 5)).toBe('revoked'))
+})
+
+describe('whether a token may call the runtime plane', () => {
+  it('may, with the scope', () => expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
+  it('may, where no scope is asked for', () => expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
+
+  /** Each obstacle with the code that it answers, first obstacle first. */
+  const obstacles: [string, Partial<RuntimeCallerRow>][] = [
+    ['TOKEN_REVOKED', { revoked_at: NOW - 1 }],
+    ['TOKEN_EXPIRED', { expires_at: NOW }],
+    ['APPLICATION_DISABLED', { status: 'disabled' }],
+    ['FEATURE_UNAVAILABLE', { features: '[]' }],
+    ['INSUFFICIENT_SCOPE', { scopes: '["vouchers:redeem"]' }],
+  ]
+
+  it('is unknown without a row', () =>
+    expect(refuseRuntimeCall(undefined, 'vouchers:read', NOW)).toMatchObject({ code: 'TOKEN_INVALID' }))
+
+  for (const [index, [code, overrides]] of obstacles.entries()) {
+    it(`${code} is answered before every later obstacle`, () => {
+      expect(refuseRuntimeCall(caller(overrides), 'vouchers:read', NOW)).toMatchObject({ ok: false, code })
+      for (const [, later] of obstacles.slice(index + 1)) {
+        expect(refuseRuntimeCall(caller({ ...later, ...overrides }), 'vouchers:read', NOW)).toMatchObject({ code })
+      }
+    })
+  }
+
+  it('a suspension answers like a disabled application, with its status', () =>
+    expect(refuseRuntimeCall(caller({ suspended: 1 }), 'vouchers:read', NOW)).toMatchObject({
+      code: 'APPLICATION_DISABLED',
+      details: { status: 'suspended' },
+    }))
+
+  it('a scope is matched whole: vouchers:templates:write is not vouchers:template', () => {
+    const row = caller({ scopes: '["vouchers:templates:write"]' })
+    expect(refuseRuntimeCall(row, 'vouchers:templates', NOW)).toMatchObject({ code: 'INSUFFICIENT_SCOPE' })
+    expect(refuseRuntimeCall(row, 'vouchers:templates:write', NOW)).toBeNull()
+  })
+})
+
+describe('records', () => {
+  it('an application shows its settings and none of its account', () => {
+    const row: ApplicationRow = {
+      id: 'app_1',
+      account_id: 'acc',
+      name: 'Shop',
+      description: null,
+      status: 'disabled',
+      suspended: 0,
+      features: '["vouchers"]',
+      allowed_origins: '["*"]',
+      secure_transport: 'required',
+      created_at: NOW,
+      updated_at: NOW + 1,
+    }
+    expect(applicationRecord(row)).toEqual({
+      id: 'app_1',
+      name: 'Shop',
+      description: null,
+      status: 'disabled',
+      features: ['vouchers'],
+      allowedOrigins: ['*'],
+      secureTransport: 'required',
+      linkedBots: [],
+      createdAt: '2027-03-01T00:00:00.000Z',
+      updatedAt: '2027-03-01T00:00:00.001Z',
+    })
+  })
+
+  it('a token shows its ends and its life, never its hash', () => {
+    const row: TokenRow = {
+      id: 'tok_1',
+      application_id: 'app_1',
+      name: 'till',
+      token_hash: 'HASH',
+      token_prefix: 'sop_abcd',
+      last4: 'wxyz',
+      scopes: '["vouchers:read"]',
+      created_at: NOW,
+      expires_at: NOW + 1_000,
+      last_used_at: NOW + 2,
+      revoked_at: null,
+    }
+    const record = tokenRecord(row, NOW)
+    expect(record).toEqual({
+      id: 'tok_1',
+      name: 'till',
+      tokenPrefix: 'sop_abcd',
+      last4: 'wxyz',
+      scopes: ['vouchers:read'],
+      status: 'active',
+      createdAt: '2027-03-01T00:00:00.000Z',
+      expiresAt: '2027-03-01T00:00:01.000Z',
+      lastUsedAt: '2027-03-01T00:00:00.002Z',
+      revokedAt: null,
+    })
+    expect(JSON.stringify(record)).not.toContain('HASH')
+  })
+})

@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseIdempotencyKey, recall } from '../../src/domain/idempotency.js'
+import type { IdempotencyRow } from '../../src/domain/rows.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const row = (overrides: Partial<IdempotencyRow> = {}): IdempotencyRow => ({
+  application_id: 'app_1',
+  idempotency_key: 'k',
+  fingerprint: 'print',
+  status: 201,
+  subject_id: 'vch_1',
+  data: '{}',
+  created_at: 1_000,
+  expires_at: 2_000,
+  ...overrides,
+})
+
+describe('the form of an Idempotency-Key', () => {
+  it.each([
+    ['a', 'a'],
+    ['!~', '!~'],
+    ['"abc"', 'abc'],
+    ['a"b', 'a"b'],
+    ['"', '"'],
+    ['"a', '"a'],
+    ['""a""', '"a"'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
+  ])('%j is the key %j', (header, key) => expect(parseIdempotencyKey(header)).toBe(key))
+
+  it.each([[''], ['""'], [' '], ['a b'], ['a\tb'], ['a\u0000'], ['é'], ['x'.repeat(256)], [`"${'x'.repeat(256)}"`]])(
+    '%j is no key',
+    (header) => expect(parseIdempotencyKey(header)).toBeNull(),
+  )
+
+  it('every key of visible ASCII is itself, quoted or not', () => {
+    const visible = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      minLength: 1,
+      maxLength: 255,
+    })
+    fc.assert(fc.property(visible, (key) => parseIdempotencyKey(`"${key}"`) === key))
+  })
+})
+
+describe('what an earlier success means for a call', () => {
+  it('nothing was remembered: the call runs', () => expect(recall(undefined, 'print', 1_500)).toBeNull())
+
+  it('the same request is replayed until the record expires', () => {
+    expect(recall(row(), 'print', 1_999)).toEqual(row())
+    expect(recall(row(), 'print', 2_000)).toBeNull()
+  })
+
+  it('another request is refused until the record expires', () => {
+    expect(recall(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(recall(row(), 'other', 2_000)).toBeNull()
+  })
+
+  it('a record without an expiry is kept for ever', () => {
+    const kept = row({ expires_at: null })
+    expect(recall(kept, 'print', Number.MAX_SAFE_INTEGER)).toBe(kept)
+    expect(recall(kept, 'other', Number.MAX_SAFE_INTEGER)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+  })
+})

@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { templateStatuses } from '../../src/contract/templates.js'
+import type { TemplateRow } from '../../src/domain/rows.js'
+import { decideReview, decideSubmit, templateRecord } from '../../src/domain/template.js'
+import { templateRow } from '../support/rows.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const NOW = Date.UTC(2027, 2, 1)
+const at = (status: TemplateRow['status']) => templateRow({ status })
+
+describe('submitting', () => {
+  it.each(['draft', 'rejected'] as const)('takes a template that is %s under review', (status) => {
+    const before = templateRow({ status, rejection_code: 'X', rejection_reason: 'y', reviewed_at: 1 })
+    expect(decideSubmit(before, undefined, NOW)).toEqual({
+      ...before,
+      status: 'reviewing',
+      rejection_code: null,
+      rejection_reason: null,
+      submitted_at: NOW,
+      reviewed_at: null,
+      updated_at: NOW,
+    })
+  })
+
+  it.each(['reviewing', 'active'] as const)('refuses a template that is %s, naming its status', (status) =>
+    expect(decideSubmit(at(status), undefined, NOW)).toEqual({
+      ok: false,
+      code: 'TEMPLATE_STATE_CONFLICT',
+      details: { status },
+    }),
+  )
+
+  it('refuses a rejected template whose external id another one holds by now', () =>
+    expect(decideSubmit(at('rejected'), { id: 'tpl_other' }, NOW)).toEqual({
+      ok: false,
+      code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
+      details: { template_id: 'tpl_other' },
+    }))
+})
+
+describe('deciding', () => {
+  it('approves what is under review', () =>
+    expect(decideReview(at('reviewing'), { approve: true }, NOW)).toEqual({
+      ...at('reviewing'),
+      status: 'active',
+      reviewed_at: NOW,
+      updated_at: NOW,
+    }))
+
+  it('rejects what is under review, with code and reason', () =>
+    expect(decideReview(at('reviewing'), { approve: false, code: 'UNCLEAR', reason: 'what is it?' }, NOW)).toEqual({
+      ...at('reviewing'),
+      status: 'rejected',
+      rejection_code: 'UNCLEAR',
+      rejection_reason: 'what is it?',
+      reviewed_at: NOW,
+      updated_at: NOW,
+    }))
+
+  it.each(['draft', 'active', 'rejected'] as const)('refuses what is %s', (status) => {
+    for (const decision of [{ approve: true }, { approve: false, code: 'A', reason: 'b' }] as const) {
+      expect(decideReview(at(status), decision, NOW)).toMatchObject({ code: 'TEMPLATE_STATE_CONFLICT' })
+    }
+  })
+})
+
+it('whatever is done in whatever order, states follow the edges of the specification', () => {
+  const edges = ['draft>reviewing', 'reviewing>active', 'reviewing>rejected', 'rejected>reviewing']
+  const steps = fc.array(fc.constantFrom('submit', 'approve', 'reject'), { maxLength: 20 })
+  fc.assert(
+    fc.property(steps, (actions) => {
+      let row = at('draft')
+      for (const action of actions) {
+        const next =
+          action === 'submit'
+            ? decideSubmit(row, undefined, NOW)
+            : decideReview(
+                row,
+                action === 'approve' ? { approve: true } : { approve: false, code: 'A', reason: 'b' },
+                NOW,
+              )
+        if ('ok' in next) continue
+        expect(edges).toContain(`${row.status}>${next.status}`)
+        // A rejection is told while it stands, and gone with the next submission.
+        expect(next.rejection_code !== null).toBe(next.status === 'rejected')
+        row = next
+      }
+      expect(templateStatuses).toContain(row.status)
+    }),
+  )
+})
+
+describe('the record', () => {
+  it('is camelCase, its validity too, with instants as text', () => {
+    const row = templateRow({ submitted_at: NOW, status: 'reviewing' })
+    expect(templateRecord(row)).toEqual({
+      id: row.id,
+      externalTemplateId: 'coffee',
+      name: 'Free coffee',
+      type: 'exchange',
+      issuerName: 'Corner Cafe',
+      fulfillerName: 'Corner Cafe',
+      fulfillmentCategory: 'offline_service',
+      acquisitionSource: 'free_claim',
+      validity: { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
+      issueLimit: 10,
+      issuedCount: 0,
+      status: 'reviewing',
+      rejectionCode: null,
+      rejectionReason: null,
+      submittedAt: '2027-03-01T00:00:00.000Z',
+      reviewedAt: null,
+      applicationId: 'app_1',
+      botId: null,
+      description: null,
+      metadata: {},
+      createdAt: '1970-01-01T00:00:00.000Z',
+      updatedAt: '1970-01-01T00:00:00.000Z',
+    })
+  })
+
+  it('a template of no application shows null', () =>
+    expect(templateRecord(templateRow({ application_id: '' })).applicationId).toBeNull())
+})

@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  REVERSAL_WINDOW_MS,
+  decideIssue,
+  obstacleOf,
+  redemptionRecord,
+  refuseRedeem,
+  refuseReverse,
+  statusOf,
+  voucherRecord,
+} from '../../src/domain/voucher.js'
+import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/rows.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const DAY_MS = 86_400_000
+const request = { externalIssueId: 'order-1', recipientUserId: 'user-1', metadata: {} }
+
+describe('the status of a voucher', () => {
+  it('is issued before its window and in it, expired from validUntil on', () => {
+    expect(statusOf(voucherRow(), 0)).toBe('issued')
+    expect(statusOf(voucherRow(), 1_999)).toBe('issued')
+    expect(statusOf(voucherRow(), 2_000)).toBe('expired')
+  })
+  it('is redeemed for ever: a redeemed voucher does not expire', () =>
+    expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
+})
+
+describe('redeeming', () => {
+  it('is possible from validFrom on and before validUntil', () => {
+    expect(refuseRedeem(voucherRow(), 999)).toMatchObject({ code: 'VOUCHER_NOT_YET_VALID' })
+    expect(refuseRedeem(voucherRow(), 1_000)).toBeNull()
+    expect(refuseRedeem(voucherRow(), 1_999)).toBeNull()
+    expect(refuseRedeem(voucherRow(), 2_000)).toMatchObject({ code: 'VOUCHER_EXPIRED' })
+  })
+
+  it('names the redemption that was first', () =>
+    expect(refuseRedeem(redeemedRow(), 1_600)).toEqual({
+      ok: false,
+      code: 'VOUCHER_ALREADY_REDEEMED',
+      details: { redemption_id: 'rdm_1', redeemed_at: '1970-01-01T00:00:01.500Z' },
+    }))
+
+  it('asks for the recipient only when one is given', () => {
+    expect(refuseRedeem(voucherRow(), 1_500, 'user-1')).toBeNull()
+    expect(refuseRedeem(voucherRow(), 1_500, 'User-1')).toMatchObject({ code: 'RECIPIENT_MISMATCH' })
+  })
+
+  it('already redeemed is told before expired, not yet valid and another recipient', () => {
+    expect(obstacleOf(redeemedRow(), 2_000, 'other')).toBe('already_redeemed')
+    expect(obstacleOf(voucherRow(), 2_000, 'other')).toBe('expired')
+    expect(obstacleOf(voucherRow(), 999, 'other')).toBe('not_yet_valid')
+    expect(obstacleOf(voucherRow(), 1_500, 'other')).toBe('recipient_mismatch')
+  })
+
+  it('agrees with verify in every state, at every time, for every recipient', () => {
+    const codes = {
+      already_redeemed: 'VOUCHER_ALREADY_REDEEMED',
+      expired: 'VOUCHER_EXPIRED',
+      not_yet_valid: 'VOUCHER_NOT_YET_VALID',
+      recipient_mismatch: 'RECIPIENT_MISMATCH',
+    } as const
+    const times = fc.integer({ min: 0, max: 3_000 })
+    fc.assert(
+      fc.property(
+        times,
+        times,
+        times,
+        fc.boolean(),
+        fc.constantFrom(undefined, 'user-1', 'other'),
+        (a, b, now, used, who) => {
+          const window = { valid_from: Math.min(a, b), valid_until: Math.max(a, b) + 1 }
+          const voucher = used ? redeemedRow(window) : voucherRow(window)
+          const reason = obstacleOf(voucher, now, who)
+          const refusal = refuseRedeem(voucher, now, who)
+          expect(refusal?.code ?? null).toBe(reason === null ? null : codes[reason])
+          if (who === undefined) {
+            expect(voucherRecord(voucher, templateRow(), now).redeemable).toBe(refusal === null)
+          }
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('issuing', () => {
+  it('a template that is not there is not found, whatever else is wrong', () =>
+    expect(decideIssue(undefined, voucherRow({ recipient_user_id: 'other' }), request, 0)).toMatchObject({
+      code: 'TEMPLATE_NOT_FOUND',
+    }))
+
+  it('a repeat answers the voucher that is there, whatever became of its template', () => {
+    const existing = voucherRow()
+    for (const overrides of [{ status: 'rejected' as const }, { issued_count: 10 }, { validity: fixed(0, 1) }]) {
+      expect(decideIssue(templateRow(overrides), existing, request, 5 * DAY_MS)).toEqual({ ok: true, existing })
+    }
+  })
+
+  it('a repeat for another recipient is a conflict', () =>
+    expect(decideIssue(templateRow(), voucherRow({ recipient_user_id: 'other' }), request, 0)).toEqual({
+      ok: false,
+      code: 'EXTERNAL_ISSUE_ID_CONFLICT',
+    }))
+
+  it.each(['draft', 'reviewing', 'rejected'] as const)('a template that is %s cannot be issued', (status) =>
+    expect(decideIssue(templateRow({ status }), undefined, request, 0)).toEqual({
+      ok: false,
+      code: 'TEMPLATE_NOT_ACTIVE',
+      details: { status },
+    }),
+  )
+
+  it('a window that is over is told before a used up quota', () => {
+    const over = templateRow({ validity: fixed(0, 1_000), issued_count: 10 })
+    expect(decideIssue(over, undefined, request, 999)).toMatchObject({ code: 'TEMPLATE_QUOTA_EXHAUSTED' })
+    expect(decideIssue(over, undefined, request, 1_000)).toMatchObject({ code: 'TEMPLATE_VALIDITY_ENDED' })
+  })
+
+  it('the last of the quota can be issued, the next not', () => {
+    expect(decideIssue(templateRow({ issued_count: 9 }), undefined, request, 0)).toMatchObject({ ok: true })
+    expect(decideIssue(templateRow({ issued_count: 10 }), undefined, request, 0)).toEqual({
+      ok: false,
+      code: 'TEMPLATE_QUOTA_EXHAUSTED',
+      details: { issue_limit: 10 },
+    })
+  })
+
+  it('the window of a relative validity begins with the issue instant', () =>
+    expect(decideIssue(templateRow(), undefined, request, 123)).toEqual({
+      ok: true,
+      existing: null,
+      validFrom: 123,
+      validUntil: 123 + 30 * DAY_MS,
+    }))
+})
+
+describe('reversing', () => {
+  it('is possible for 90 days to the millisecond', () => {
+    expect(REVERSAL_WINDOW_MS).toBe(90 * DAY_MS)
+    expect(refuseReverse(redemptionRow(), 1_500 + 90 * DAY_MS)).toBeNull()
+    expect(refuseReverse(redemptionRow(), 1_501 + 90 * DAY_MS)).toEqual({
+      ok: false,
+      code: 'REVERSAL_WINDOW_CLOSED',
+      details: { redeemed_at: '1970-01-01T00:00:01.500Z' },
+    })
+  })
+
+  it('twice is told even when the window is closed since', () =>
+    expect(refuseReverse(redemptionRow({ reversed_at: 1_600 }), 9e12)).toEqual({
+      ok: false,
+      code: 'REDEMPTION_ALREADY_REVERSED',
+      details: { reversed_at: '1970-01-01T00:00:01.600Z' },
+    }))
+})
+
+describe('records', () => {
+  it('a redemption shows the voucher as it is now', () => {
+    const reversed = redemptionRow({ reversed_at: 1_600, reversal_reason: 'wrong till' })
+    expect(redemptionRecord(reversed, voucherRow(), 1_700)).toMatchObject({
+      status: 'reversed',
+      reversedAt: '1970-01-01T00:00:01.600Z',
+      reversalReason: 'wrong till',
+      voucher: { id: 'vch_1', status: 'issued', redeemable: true, codeHint: 'ABCD' },
+    })
+    expect(redemptionRecord(reversed, voucherRow(), 2_000).voucher).toMatchObject({
+      status: 'expired',
+      redeemable: false,
+    })
+    expect(redemptionRecord(redemptionRow(), redeemedRow(), 1_700)).toMatchObject({
+      status: 'succeeded',
+      voucher: { status: 'redeemed', redeemable: false },
+    })
+  })
+
+  it('a voucher shows the face of its template and no key', () => {
+    const record = voucherRecord(voucherRow(), templateRow(), 1_500)
+    expect(record).toMatchObject({
+      name: 'Free coffee',
+      externalTemplateId: 'coffee',
+      codeHint: 'ABCD',
+      redeemable: true,
+    })
+    expect(Object.keys(record)).not.toContain('key_id')
+  })
+})
+
+function fixed(startsAtMs: number, endsAtMs: number): string {
+  const iso = (ms: number) => new Date(ms).toISOString()
+  return JSON.stringify({ type: 'fixed', startsAt: iso(startsAtMs), endsAt: iso(endsAtMs) })
+}

@@ -1,0 +1,232 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { IssuedVoucher } from '../../src/contract/vouchers.js'
+import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
+import { forgetExpired } from '../../src/store/idempotency.js'
+import { type Database, engines } from '../support/engines.js'
+import { Ledger, hashesOf } from '../support/ledger.js'
+import type { Store } from '../../src/store/store.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const DAY_MS = 86_400_000
+const NOW = Date.UTC(2027, 2, 1)
+
+describe.each(engines)('vouchers on $name', ({ create }) => {
+  let database: Database
+  let store: Store
+  beforeEach(() => {
+    database = create()
+    store = database.open()
+  })
+  afterEach(async () => {
+    await store.close()
+    database.remove()
+  })
+
+  const issued = async (ledger: Ledger, id = 'order-1', now = NOW): Promise<IssuedVoucher> => {
+    const answer = await ledger.issue(id, now)
+    if (!answer.ok) throw new Error(answer.code)
+    return answer.data
+  }
+
+  it('no refusal writes anything', async () => {
+    const ledger = await new Ledger(store).open(2)
+    const voucher = await issued(ledger)
+    const redeemed = await ledger.redeem(voucher, NOW, { claim: ledger.claim('K') })
+    const other = await issued(ledger, 'order-2')
+    if (!redeemed.ok) throw new Error(redeemed.code)
+    const before = await ledger.everything()
+    const reused = { claim: ledger.claim('K', 'another request') }
+    const late = NOW + 400 * DAY_MS
+
+    const refusals = [
+      await ledger.issue('order-3', NOW),
+      await ledger.issue('order-1', NOW, { recipientUserId: 'other' }),
+      await ledger.issue('order-3', NOW, { templateId: 'tpl_0' }),
+      await ledger.issue('order-3', NOW, reused),
+      await ledger.redeem(voucher, NOW),
+      await ledger.redeem(other, late),
+      await ledger.redeem(other, NOW - 1),
+      await ledger.redeem(other, NOW, { recipientUserId: 'other' }),
+      await ledger.redeem(other, NOW, { hashes: ['unknown'] }),
+      await ledger.redeem(other, NOW, { hashes: [] }),
+      await ledger.redeem(other, NOW, reused),
+      await ledger.reverse('rdm_0', NOW),
+      await ledger.reverse(redeemed.data.id, late),
+      await ledger.reverse(redeemed.data.id, NOW, reused),
+    ]
+    expect(refusals.map((it) => (it.ok ? 'ok' : it.code))).toEqual([
+      'TEMPLATE_QUOTA_EXHAUSTED',
+      'EXTERNAL_ISSUE_ID_CONFLICT',
+      'TEMPLATE_NOT_FOUND',
+      'IDEMPOTENCY_KEY_REUSED',
+      'VOUCHER_ALREADY_REDEEMED',
+      'VOUCHER_EXPIRED',
+      'VOUCHER_NOT_YET_VALID',
+      'RECIPIENT_MISMATCH',
+      'VOUCHER_NOT_FOUND',
+      'VOUCHER_NOT_FOUND',
+      'IDEMPOTENCY_KEY_REUSED',
+      'REDEMPTION_NOT_FOUND',
+      'REVERSAL_WINDOW_CLOSED',
+      'IDEMPOTENCY_KEY_REUSED',
+    ])
+    expect(await ledger.everything()).toEqual(before)
+  })
+
+  it('verifying writes nothing', async () => {
+    const ledger = await new Ledger(store).open()
+    const voucher = await issued(ledger)
+    const before = await ledger.everything()
+    expect(await ledger.verify(voucher, NOW)).toMatchObject({ ok: true, data: { redeemable: true, reason: null } })
+    expect(await ledger.verify(voucher, NOW + 400 * DAY_MS)).toMatchObject({ ok: true, data: { reason: 'expired' } })
+    expect(await ledger.everything()).toEqual(before)
+  })
+
+  it('no table holds a credential; what a replay answers is derived again', async () => {
+    const ledger = await new Ledger(store).open()
+    const claim = ledger.claim('K')
+    const first = await ledger.issue('order-1', NOW, { claim })
+    const again = await ledger.issue('order-1', NOW, { claim })
+    if (!first.ok || !again.ok) throw new Error('not issued')
+    expect(again).toEqual({ ...first, replayed: true })
+    const stored = JSON.stringify(await ledger.everything())
+    for (const { value } of first.data.credentials) {
+      expect(stored).not.toContain(value)
+      expect(stored).not.toContain(value.replaceAll('-', ''))
+    }
+  })
+
+  it('either credential of a voucher finds it, and only in its own application', async () => {
+    const ledger = await new Ledger(store).open()
+    const stranger = await new Ledger(store, 'app_2', 'tpl_2').open()
+    const voucher = await issued(ledger)
+    const byQr = { hashes: hashesOf(voucher, 'qr_token'), credentialType: 'qr_token' as const }
+    expect(await stranger.redeem(voucher, NOW)).toMatchObject({ code: 'VOUCHER_NOT_FOUND' })
+    expect(await stranger.verify(voucher, NOW)).toMatchObject({ code: 'VOUCHER_NOT_FOUND' })
+    expect(await ledger.redeem(voucher, NOW, byQr)).toMatchObject({ ok: true, data: { credentialType: 'qr_token' } })
+    expect(await ledger.redeem(voucher, NOW)).toMatchObject({ code: 'VOUCHER_ALREADY_REDEEMED' })
+  })
+
+  it('a credential that another voucher has already is passed over: the next counter is taken', async () => {
+    const ledger = await new Ledger(store).open()
+    const first = await issued(ledger, 'order-1')
+    // The same voucher id in another template derives the same first credentials.
+    const voucherId = first.id
+    const twin = await new Ledger(store, 'app_1', 'tpl_2').openTemplate()
+    await store.write(function* () {
+      // Renames the first voucher, so that its id is free while its credentials are taken.
+      yield { kind: 'run', sql: 'update vouchers set id = $2 where id = $1', params: [voucherId, 'vch_renamed'] }
+      yield {
+        kind: 'run',
+        sql: 'update credentials set voucher_id = $2 where voucher_id = $1',
+        params: [voucherId, 'vch_renamed'],
+      }
+    })
+    const second = await twin.issue('order-2', NOW, { voucherId })
+    if (!second.ok) throw new Error(second.code)
+    const values = [...first.credentials, ...second.data.credentials].map((it) => it.value)
+    expect(new Set(values).size).toBe(4)
+    expect(await twin.redeem(second.data, NOW)).toMatchObject({ ok: true, data: { voucherId } })
+    expect(await ledger.verify(first, NOW)).toMatchObject({ ok: true, data: { voucher: { id: 'vch_renamed' } } })
+  })
+
+  it('a redemption remembers its key for ever; issue and reverse forget theirs after 30 days', async () => {
+    const ledger = await new Ledger(store).open()
+    const voucher = await issued(ledger)
+    const redeemed = await ledger.redeem(voucher, NOW, { claim: ledger.claim('K') })
+    if (!redeemed.ok) throw new Error(redeemed.code)
+    await ledger.reverse(redeemed.data.id, NOW, { claim: ledger.claim('R') })
+    const keysLeft = async () => (await ledger.everything()).idempotency_keys?.length
+
+    expect(await keysLeft()).toBe(3)
+    expect(await store.write(() => forgetExpired(NOW + 30 * DAY_MS - 1, 10))).toBe(0)
+    expect(await store.write(() => forgetExpired(NOW + 30 * DAY_MS, 1))).toBe(1)
+    expect(await store.write(() => forgetExpired(NOW + 30 * DAY_MS, 10))).toBe(1)
+    expect(await keysLeft()).toBe(1)
+    const late = await ledger.redeem(voucher, NOW + 4_000 * DAY_MS, { claim: ledger.claim('K') })
+    expect(late).toEqual({ ...redeemed, replayed: true })
+  })
+
+  it('a reversal merges its metadata over that of the redemption', async () => {
+    const ledger = await new Ledger(store).open()
+    const redeemed = await ledger.redeem(await issued(ledger), NOW, { metadata: { till: '1', shift: 'early' } })
+    if (!redeemed.ok) throw new Error(redeemed.code)
+    const reversed = await ledger.reverse(redeemed.data.id, NOW, {
+      metadata: { till: '2', by: 'ann' },
+      reason: 'mistake',
+    })
+    expect(reversed).toMatchObject({
+      data: { metadata: { till: '2', shift: 'early', by: 'ann' }, reversalReason: 'mistake', status: 'reversed' },
+    })
+  })
+
+  it('reversing an old redemption leaves a later one of the same voucher alone', async () => {
+    const ledger = await new Ledger(store).open()
+    const voucher = await issued(ledger)
+    const first = await ledger.redeem(voucher, NOW)
+    if (!first.ok) throw new Error(first.code)
+    const key = { claim: ledger.claim('R') }
+    await ledger.reverse(first.data.id, NOW + 1, key)
+    const second = await ledger.redeem(voucher, NOW + 2)
+    if (!second.ok) throw new Error(second.code)
+    expect(await ledger.reverse(first.data.id, NOW + 3)).toMatchObject({ code: 'REDEMPTION_ALREADY_REVERSED' })
+    expect(await ledger.reverse(first.data.id, NOW + 3, key)).toMatchObject({ ok: true, replayed: true })
+    const [row] = (await ledger.everything()).vouchers as VoucherRow[]
+    expect(row).toMatchObject({ state: 'redeemed', redemption_id: second.data.id, redeemed_at: NOW + 2 })
+  })
+
+  it('whatever is done, at whatever time: the quota holds, a voucher is redeemed exactly when one redemption lives, verify foretells redeem', async () => {
+    const action = fc.record({
+      kind: fc.constantFrom('issue', 'redeem', 'reverse'),
+      which: fc.nat(5),
+      passes: fc.constantFrom(0, 1, DAY_MS, 20 * DAY_MS, 60 * DAY_MS),
+      recipient: fc.constantFrom(undefined, undefined, 'user-1', 'other'),
+    })
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 25 }), async (actions) => {
+        run += 1
+        const ledger = await new Ledger(store, `app_${run}`, `tpl_${run}`).open(3)
+        const vouchers: IssuedVoucher[] = []
+        const redemptions: string[] = []
+        let now = NOW
+        for (const [index, { kind, which, passes, recipient }] of actions.entries()) {
+          now += passes
+          const voucher = vouchers[which % Math.max(1, vouchers.length)]
+          const redemptionId = redemptions[which % Math.max(1, redemptions.length)]
+          if (kind === 'issue') {
+            const answer = await ledger.issue(`order-${which}`, now, { voucherId: `vch_${run}_${index}` })
+            if (answer.ok && !answer.replayed) vouchers.push(answer.data)
+          } else if (kind === 'redeem' && voucher !== undefined) {
+            const foretold = await ledger.verify(voucher, now, recipient)
+            const answer = await ledger.redeem(voucher, now, {
+              recipientUserId: recipient,
+              redemptionId: `rdm_${run}_${index}`,
+            })
+            expect(foretold.ok && foretold.data.redeemable).toBe(answer.ok)
+            if (answer.ok) redemptions.push(answer.data.id)
+          } else if (kind === 'reverse' && redemptionId !== undefined) {
+            await ledger.reverse(redemptionId, now)
+          }
+        }
+        const stored = await ledger.everything()
+        const ours = <T extends { application_id: string }>(table: string) =>
+          (stored[table] as T[]).filter((row) => row.application_id === ledger.applicationId)
+        const [template] = ours<TemplateRow>('templates')
+        const rows = ours<VoucherRow>('vouchers')
+        expect(template?.issued_count).toBe(rows.length)
+        expect(rows.length).toBe(vouchers.length)
+        expect(rows.length).toBeLessThanOrEqual(3)
+        for (const row of rows) {
+          const living = ours<RedemptionRow>('redemptions').filter(
+            (it) => it.voucher_id === row.id && it.reversed_at === null,
+          )
+          expect(living.map((it) => it.id)).toEqual(row.state === 'redeemed' ? [row.redemption_id] : [])
+        }
+      }),
+      { numRuns: 60 },
+    )
+  }, 20_000)
+})

@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Op, all, one, run } from '../../src/store/operation.js'
+import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { type Database, engines } from '../support/engines.js'
+
+/** A small table of the schema, used as a notebook. */
+function* note(id: string, text = 'x'): Op<string> {
+  yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', [id, text, 0])
+  return id
+}
+function* notes(): Op<string[]> {
+  return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
+}
+
+describe.each(engines)('$name', ({ create }) => {
+  let database: Database
+  let store: Store
+  beforeEach(() => {
+    database = create()
+    store = database.open()
+  })
+  afterEach(async () => {
+    await store.close()
+    database.remove()
+  })
+
+  it('a write answers what its operation returned, and reads see it', async () => {
+    expect(await store.write(() => note('a'))).toBe('a')
+    expect(await store.read(notes)).toEqual(['a'])
+  })
+
+  it('a write that was not answered yet is not seen by a read', async () => {
+    const writing = store.write(() => note('a'))
+    expect(await store.read(notes)).toEqual([])
+    await writing
+    expect(await store.read(notes)).toEqual(['a'])
+  })
+
+  it('operations run one after another in the order of their calls, each seeing what came before', async () => {
+    const seen = await Promise.all(
+      ['a', 'b', 'c'].map((id) =>
+        store.write(function* () {
+          const before = yield* notes()
+          yield* note(id)
+          return before
+        }),
+      ),
+    )
+    expect(seen).toEqual([[], ['a'], ['a', 'b']])
+  })
+
+  it('an operation that throws leaves nothing and harms nobody in its batch', async () => {
+    const bug = new Error('a bug')
+    const outcomes = await Promise.allSettled([
+      store.write(() => note('a')),
+      store.write(function* () {
+        yield* note('b')
+        yield* note('c')
+        throw bug
+      }),
+      store.write(() => note('d')),
+    ])
+    expect(outcomes).toEqual([
+      { status: 'fulfilled', value: 'a' },
+      { status: 'rejected', reason: bug },
+      { status: 'fulfilled', value: 'd' },
+    ])
+    expect(await store.read(notes)).toEqual(['a', 'd'])
+  })
+
+  it('an operation that throws before it wrote harms nobody either', async () => {
+    const failing = store.write(function* (): Op<void> {
+      yield* notes()
+      throw new Error('a bug')
+    })
+    const [failed, written] = await Promise.allSettled([failing, store.write(() => note('a'))])
+    expect([failed?.status, written?.status]).toEqual(['rejected', 'fulfilled'])
+  })
+
+  it('a broken constraint is the bug of its own operation: not an unavailable store', async () => {
+    const [first, second, third] = await Promise.allSettled([
+      store.write(() => note('a')),
+      store.write(() => note('a')),
+      store.write(() => note('b')),
+    ])
+    expect([first?.status, second?.status, third?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((second as PromiseRejectedResult).reason).not.toBeInstanceOf(StoreUnavailable)
+    expect(await store.read(notes)).toEqual(['a', 'b'])
+  })
+
+  it('a statement that the engine refuses is the bug of its own operation', async () => {
+    const [first, second, third] = await Promise.allSettled([
+      store.write(() => note('a')),
+      store.write(function* () {
+        yield* note('b')
+        yield* run('update no_such_table set x = 1')
+      }),
+      store.write(() => note('c')),
+    ])
+    expect([first?.status, second?.status, third?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await store.read(notes)).toEqual(['a', 'c'])
+  })
+
+  it('more operations than one commit takes are all answered', async () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `n${String(index).padStart(4, '0')}`)
+    expect(await Promise.all(ids.map((id) => store.write(() => note(id))))).toEqual(ids)
+    expect(await store.read(notes)).toEqual(ids)
+  })
+
+  it('reads get a word in while many writes wait', async () => {
+    const writing = Promise.all(Array.from({ length: 1_000 }, (_, index) => store.write(() => note(`n${index}`))))
+    let seen = 0
+    for (let turn = 0; turn < 3 && seen === 0; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      seen = (await store.read(notes)).length
+    }
+    expect(seen).toBeGreaterThan(0)
+    expect(seen).toBeLessThan(1_000)
+    await writing
+  })
+
+  it('closing finishes what is queued', async () => {
+    const writing = [store.write(() => note('a')), store.write(() => note('b'))]
+    await store.close()
+    expect(await Promise.all(writing)).toEqual(['a', 'b'])
+  })
+
+  it('a closed store is unavailable, and closing it again does nothing', async () => {
+    await store.close()
+    await store.close()
+    await expect(store.write(() => note('a'))).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store.read(notes)).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  it('a parameter that is undefined is refused, not bound as null', async () => {
+    const broken = store.read(() => one('select $1 as it', [undefined as unknown as null]))
+    await expect(broken).rejects.toThrow(TypeError)
+  })
+})

@@ -1,0 +1,120 @@
+import { indexCredential, parseCredential } from '../../src/domain/credentials.js'
+import type { Credential, IssuedVoucher } from '../../src/contract/vouchers.js'
+import * as apps from '../../src/store/apps.js'
+import { type Op, all } from '../../src/store/operation.js'
+import type { Store } from '../../src/store/store.js'
+import * as templates from '../../src/store/templates.js'
+import * as vouchers from '../../src/store/vouchers.js'
+import { templateRow } from './rows.js'
+import { testKey } from './server-app.js'
+
+export const keys = { current: testKey, all: [testKey] }
+
+const tables = [
+  'applications',
+  'tokens',
+  'templates',
+  'vouchers',
+  'credentials',
+  'redemptions',
+  'idempotency_keys',
+  'credential_keys',
+] as const
+
+/** Everything that is stored, by table. */
+export function* everything(): Op<Record<string, unknown[]>> {
+  const rows: Record<string, unknown[]> = {}
+  for (const table of tables) rows[table] = yield* all(`select * from ${table}`)
+  return rows
+}
+
+/** An application with one active template, and its voucher operations with the smallest inputs. */
+export class Ledger {
+  #made = 0
+  constructor(
+    readonly store: Store,
+    readonly applicationId = 'app_1',
+    readonly templateId = 'tpl_1',
+  ) {}
+
+  async open(issueLimit = 10): Promise<this> {
+    const { store, applicationId } = this
+    await store.write(() => apps.create('acc', applicationId, { name: 'Shop' }, 0))
+    return this.openTemplate(issueLimit)
+  }
+
+  /** Only the template: for a second ledger of the same application. */
+  async openTemplate(issueLimit = 10): Promise<this> {
+    const { store, applicationId, templateId } = this
+    const ids = { application_id: applicationId, id: templateId, external_template_id: templateId }
+    const row = templateRow({ ...ids, issue_limit: issueLimit })
+    await store.write(() => templates.create(row))
+    await store.write(() => templates.submit(applicationId, templateId, 0, false))
+    await store.write(() => templates.review(templateId, { approve: true }, 0))
+    return this
+  }
+
+  claim(key: string, fingerprint = key) {
+    return { key, fingerprint }
+  }
+
+  issue(externalIssueId: string, now: number, overrides: Partial<vouchers.Issue> = {}) {
+    const call: vouchers.Issue = {
+      applicationId: this.applicationId,
+      templateId: this.templateId,
+      externalIssueId,
+      recipientUserId: 'user-1',
+      metadata: {},
+      claim: this.claim(`issue ${externalIssueId} ${now} ${++this.#made}`),
+      voucherId: `vch_${++this.#made}`,
+      now,
+      keys,
+      ...overrides,
+    }
+    return this.store.write(() => vouchers.issue(call))
+  }
+
+  redeem(voucher: Pick<IssuedVoucher, 'credentials'>, now: number, overrides: Partial<vouchers.Redeem> = {}) {
+    const call: vouchers.Redeem = {
+      applicationId: this.applicationId,
+      hashes: hashesOf(voucher),
+      credentialType: 'redeem_code',
+      metadata: {},
+      claim: this.claim(`redeem ${++this.#made}`),
+      redemptionId: `rdm_${++this.#made}`,
+      now,
+      ...overrides,
+    }
+    return this.store.write(() => vouchers.redeem(call))
+  }
+
+  reverse(redemptionId: string, now: number, overrides: Partial<vouchers.Reverse> = {}) {
+    const call: vouchers.Reverse = {
+      applicationId: this.applicationId,
+      redemptionId,
+      metadata: {},
+      claim: this.claim(`reverse ${++this.#made}`),
+      now,
+      ...overrides,
+    }
+    return this.store.write(() => vouchers.reverse(call))
+  }
+
+  verify(voucher: Pick<IssuedVoucher, 'credentials'>, now: number, recipient?: string) {
+    return this.store.read(() => vouchers.verify(this.applicationId, hashesOf(voucher), recipient, now))
+  }
+
+  everything(): Promise<Record<string, unknown[]>> {
+    return this.store.read(everything)
+  }
+}
+
+export function hashesOf(
+  voucher: Pick<IssuedVoucher, 'credentials'>,
+  type: Credential['type'] = 'redeem_code',
+): string[] {
+  const credential = voucher.credentials.find((it) => it.type === type) as Credential
+  const parsed = parseCredential(credential.type, credential.value)
+  if (!parsed.ok) throw new Error(`${credential.value} does not parse`)
+  return [indexCredential(testKey.index, credential.type, parsed.normalised)]
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { type IdPrefix, type RandomBytes, newId } from '../../src/domain/ids.js'
+import { hashToken, makeToken } from '../../src/domain/tokens.js'
+import { ownAccountKeys } from '../../src/server/accounts.js'
+import { type AppEvents, buildApp } from '../../src/server/app.js'
+import { TestClock } from '../../src/server/clock.js'
+import type { Deps } from '../../src/server/deps.js'
+import { Faults } from '../../src/server/faults.js'
+import { createLimits } from '../../src/server/limits.js'
+import { createMetrics } from '../../src/server/metrics.js'
+import { RequestLog } from '../../src/server/request-log.js'
+import { TokenUses } from '../../src/server/token-uses.js'
+import { openSqliteStore } from '../../src/store/sqlite.js'
+import { type Send, injectInto } from './server-client.js'
+
+/** When every test begins: 2027-03-01T12:00:00.000Z. */
+export const START_MS = Date.UTC(2027, 2, 1, 12)
+
+export const DAY_MS = 86_400_000
+
+/** The same bytes in the same order for the same seed. */
+export function seededRandom(seed: string): RandomBytes {
+  let drawn = 0
+  return (size) => {
+    const blocks: Buffer[] = []
+    for (let have = 0; have < size; have += 32) {
+      blocks.push(createHash('sha256').update(`${seed} ${drawn++}`).digest())
+    }
+    return new Uint8Array(Buffer.concat(blocks).subarray(0, size))
+  }
+}
+
+const bytesOf = (text: string): Uint8Array => createHash('sha256').update(text).digest()
+
+export const testKey = { id: 'key_test', derive: bytesOf('derive'), index: bytesOf('index') }
+export const accountKey = bytesOf('account')
+export const operatorKey = makeToken('opk_', seededRandom('operator'))
+
+export interface TestApp {
+  readonly app: FastifyInstance
+  readonly deps: Deps
+  /** Stands still between calls. */
+  readonly clock: TestClock
+  readonly send: Send
+  readonly operatorKey: string
+  readonly errors: unknown[]
+  close(): Promise<void>
+}
+
+export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
+  const clock = new TestClock({ now: () => START_MS })
+  const random = seededRandom('server')
+  const store = overrides.store ?? openSqliteStore(':memory:')
+  const deps = {
+    store,
+    clock,
+    random,
+    newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random),
+    keys: { current: testKey, all: [testKey] },
+    accounts: ownAccountKeys(accountKey),
+    operatorKeyHash: hashToken(operatorKey),
+    limits: createLimits('off'),
+    faults: new Faults(),
+    requestLog: new RequestLog(),
+    tokenUses: new TokenUses(store),
+    autoApprove: false,
+  }
+  return { ...deps, ...overrides } as typeof deps
+}
+
+/** The whole server in process, without a socket: a clock that stands still, ids and keys that repeat. */
+export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents> = {}): TestApp {
+  const deps = testDeps(overrides)
+  const errors: unknown[] = []
+  const app = buildApp(deps, createMetrics(deps.store.name), {
+    onRequestDone: (entry) => deps.requestLog.add(entry),
+    onError: (_requestId, error) => errors.push(error),
+    ...events,
+  })
+  const close = async () => {
+    deps.requestLog.close()
+    await app.close()
+    if (overrides.store === undefined) await deps.store.close()
+  }
+  return { app, deps, clock: deps.clock, send: injectInto(app), operatorKey, errors, close }
+}

@@ -1,0 +1,124 @@
+import http from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { type Endpoint, type InputOf, type OutputOf, membersOf, pathParameters } from '../../src/contract/endpoint.js'
+import type { Envelope } from '../../src/contract/envelope.js'
+
+export interface WireRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+}
+
+export class Answer<Data = unknown> {
+  constructor(
+    readonly status: number,
+    readonly headers: Readonly<Record<string, string>>,
+    readonly text: string,
+  ) {}
+
+  get envelope(): Envelope<Data> {
+    return JSON.parse(this.text) as Envelope<Data>
+  }
+
+  /** @throws when the call was refused: a test that goes on with nothing would prove nothing */
+  get data(): Data {
+    const { envelope } = this
+    if (!envelope.success) throw new Error(`expected a success, got ${this.status} ${this.text}`)
+    return envelope.data
+  }
+
+  get code(): string | null {
+    const { envelope } = this
+    return envelope.success ? null : envelope.code
+  }
+
+  get details(): Readonly<Record<string, unknown>> {
+    const { envelope } = this
+    return envelope.success ? {} : (envelope.details ?? {})
+  }
+
+  /** The body without its requestId: what must not differ between two answers. */
+  get sameness(): string {
+    return this.text.replace(/"requestId":"[^"]*"/, '')
+  }
+}
+
+export type Send = (request: WireRequest) => Promise<Answer>
+
+type Headers = Readonly<Record<string, string | string[] | number | undefined>>
+
+const flat = (headers: Headers): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+
+export function injectInto(app: FastifyInstance): Send {
+  return async ({ method, path, headers, body }) => {
+    const answer = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: { ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    })
+    return new Answer(answer.statusCode, flat(answer.headers), answer.body)
+  }
+}
+
+/** Over real sockets, kept alive. */
+export function sendTo(baseUrl: string, agent: http.Agent): Send {
+  return ({ method, path, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+      const request = http.request(`${baseUrl}${path}`, { method, headers: { ...length, ...headers }, agent })
+      request.on('error', reject)
+      request.on('response', (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8')
+          resolve(new Answer(response.statusCode ?? 0, flat(response.headers), text))
+        })
+      })
+      request.end(body)
+    })
+}
+
+/** The request of an endpoint for a flat input: path parameters, query members, and the rest as body. */
+export function wireOf(endpoint: Endpoint, input: Readonly<Record<string, unknown>> = {}): WireRequest {
+  const rest = { ...input }
+  let path: string = endpoint.path
+  for (const name of pathParameters(endpoint.path)) {
+    path = path.replace(`:${name}`, encodeURIComponent(String(rest[name])))
+    delete rest[name]
+  }
+  const query = new URLSearchParams()
+  for (const name of Object.keys(membersOf(endpoint.query))) {
+    if (rest[name] !== undefined) query.set(name, String(rest[name]))
+    delete rest[name]
+  }
+  const wire = { method: endpoint.method, path: query.size === 0 ? path : `${path}?${query}` }
+  if (endpoint.body === undefined || (endpoint.bodyOptional && Object.keys(rest).length === 0)) return wire
+  return { ...wire, headers: { 'content-type': 'application/json' }, body: JSON.stringify(rest) }
+}
+
+export interface Extra {
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type Caller = <E extends Endpoint>(endpoint: E, input: InputOf<E>, extra?: Extra) => Promise<Answer<OutputOf<E>>>
+
+let keysMade = 0
+export const freshKey = (): string => `key-${++keysMade}`
+
+/** Typed calls with one credential; idempotent ones get a fresh key unless told. */
+export function callerOf(send: Send, credential: string): Caller {
+  return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, { key, headers }: Extra = {}) => {
+    const wire = wireOf(endpoint, input as Readonly<Record<string, unknown>>)
+    const idempotency = endpoint.idempotent || key !== undefined ? { 'idempotency-key': key ?? freshKey() } : {}
+    const authorization = `Bearer ${credential}`
+    const answer = await send({ ...wire, headers: { authorization, ...idempotency, ...wire.headers, ...headers } })
+    return answer as Answer<OutputOf<E>>
+  }
+}

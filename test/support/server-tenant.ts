@@ -1,0 +1,102 @@
+import { type Scope, scopes } from '../../src/contract/endpoint.js'
+import { contract } from '../../src/contract/index.js'
+import type { Template, TemplateInput } from '../../src/contract/templates.js'
+import type { Credential, IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
+import { type Caller, type Extra, type Send, callerOf } from './server-client.js'
+
+/** Where a tenant lives. */
+export interface Place {
+  readonly send: Send
+  readonly operatorKey: string
+}
+
+let made = 0
+
+/** A number that no earlier call gave: tests share a server, never an object of it. */
+export const serial = (): number => ++made
+
+export const templateBody = (overrides: Partial<TemplateInput> = {}): TemplateInput => ({
+  external_template_id: `tpl-${serial()}`,
+  name: 'Free coffee',
+  type: 'exchange',
+  issuer_name: 'Corner Cafe',
+  fulfiller_name: 'Corner Cafe',
+  fulfillment_category: 'offline_service',
+  acquisition_source: 'free_claim',
+  validity: { type: 'relative', duration_days: 30 },
+  issue_limit: 1000,
+  ...overrides,
+})
+
+/** An account with one application and a token that has every scope. */
+export class Tenant {
+  constructor(
+    readonly place: Place,
+    readonly accountId: string,
+    readonly jwt: string,
+    readonly appId: string,
+    readonly token: string,
+    readonly tokenId: string,
+  ) {
+    this.console = callerOf(place.send, jwt)
+    this.runtime = callerOf(place.send, token)
+    this.operator = callerOf(place.send, place.operatorKey)
+  }
+
+  readonly console: Caller
+  readonly runtime: Caller
+  readonly operator: Caller
+
+  async newToken(granted: readonly Scope[] = scopes): Promise<{ id: string; token: string; call: Caller }> {
+    const input = { appId: this.appId, name: 'extra', scopes: [...granted] }
+    const { id, token } = (await this.console(contract.tokens.create, input)).data
+    return { id, token, call: callerOf(this.place.send, token) }
+  }
+
+  async draft(overrides: Partial<TemplateInput> = {}): Promise<Template> {
+    return (await this.runtime(contract.templates.create, templateBody(overrides))).data
+  }
+
+  async reviewing(overrides: Partial<TemplateInput> = {}): Promise<Template> {
+    const { id } = await this.draft(overrides)
+    return (await this.runtime(contract.templates.submit, { templateId: id })).data
+  }
+
+  async template(overrides: Partial<TemplateInput> = {}): Promise<Template> {
+    const { id } = await this.reviewing(overrides)
+    return (await this.operator(contract.platform.approveTemplate, { templateId: id })).data
+  }
+
+  async issue(templateId?: string, extra?: Extra): Promise<IssuedVoucher> {
+    const input = {
+      template_id: templateId ?? (await this.template()).id,
+      external_issue_id: `issue-${serial()}`,
+      recipient_user_id: 'user-1',
+    }
+    return (await this.runtime(contract.vouchers.issue, input, extra)).data
+  }
+
+  async redeem(voucher: IssuedVoucher, extra?: Extra): Promise<Redemption> {
+    return (await this.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, extra)).data
+  }
+}
+
+export function codeOf(
+  voucher: Pick<IssuedVoucher, 'credentials'>,
+  type: Credential['type'] = 'redeem_code',
+): Credential {
+  const credential = voucher.credentials.find((it) => it.type === type)
+  if (credential === undefined) throw new Error(`the voucher shows no ${type}`)
+  return credential
+}
+
+export async function newTenant(place: Place, accountId = `account-${serial()}`): Promise<Tenant> {
+  const operator = callerOf(place.send, place.operatorKey)
+  const issued = await operator(contract.platform.issueAccountToken, { accountId, expires_in_seconds: 31_536_000 })
+  const { jwt } = issued.data
+  const inConsole = callerOf(place.send, jwt)
+  const { id: appId } = (await inConsole(contract.apps.create, { name: 'Shop' })).data
+  const input = { appId, name: 'till', scopes: [...scopes], expires_in_days: null }
+  const { token, id } = (await inConsole(contract.tokens.create, input)).data
+  return new Tenant(place, accountId, jwt, appId, token, id)
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startServer } from '../../src/server/listen.js'
+import type { RunningServer, ServerOptions } from '../../src/server/options.js'
+import { type Send, sendTo } from './server-client.js'
+
+/** A folder of its own; the caller removes it. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
+}
+
+export interface LiveServer {
+  readonly running: RunningServer
+  readonly baseUrl: string
+  readonly port: number
+  readonly send: Send
+  readonly agent: http.Agent
+  readonly operatorKey: string
+  /** Every line of the log so far. */
+  readonly logs: string[]
+  close(): Promise<void>
+}
+
+/** The real server on a port of the system; in memory unless it gets a folder. */
+export async function liveServer(options: ServerOptions = {}): Promise<LiveServer> {
+  const logs: string[] = []
+  const running = await startServer({
+    port: 0,
+    ...(options.dataDir === undefined ? { memory: true } : {}),
+    testClock: true,
+    rateLimits: 'off',
+    logTo: { write: (line) => logs.push(line) },
+    ...options,
+  })
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 128 })
+  const { operatorKeyFile, baseUrl } = running
+  return {
+    running,
+    baseUrl,
+    port: Number(new URL(baseUrl).port),
+    send: sendTo(baseUrl, agent),
+    agent,
+    operatorKey: operatorKeyFile === null ? '' : readFileSync(operatorKeyFile, 'utf8').trim(),
+    logs,
+    close: async () => {
+      agent.destroy()
+      await running.close()
+    },
+  }
+}
+
+/** A folder for the length of one function. */
+export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = temporaryFolder()
+  try {
+    return await use(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
