@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type Endpoint, failuresOf, scopes } from '../../src/contract/endpoint.js'
+import { type FailureCode, failures } from '../../src/contract/errors.js'
+import { contract, endpoints } from '../../src/contract/index.js'
+import { makeToken } from '../../src/domain/tokens.js'
+import { TestClock } from '../../src/server/clock.js'
+import type { Deps } from '../../src/server/deps.js'
+import { Faults } from '../../src/server/faults.js'
+import { RequestLog } from '../../src/server/request-log.js'
+import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { START_MS, type TestApp, seededRandom, testApp } from '../support/server-app.js'
+import type { Answer } from '../support/server-client.js'
+import { Scene, samples, unknownCredential } from '../support/server-scene.js'
+import { codeOf } from '../support/server-tenant.js'
+
+type Produce = (scene: Scene) => Promise<Answer>
+
+/** The codes that follow from who calls an endpoint and what it takes: one way for all of them. */
+const common: Partial<Record<FailureCode, Produce>> = {
+  TOKEN_MISSING: (scene) => scene.send({ credential: null }),
+  TOKEN_INVALID: (scene) => scene.send({ credential: forged(scene.endpoint, scene.credential) }),
+  TOKEN_TYPE_NOT_ACCEPTED: (scene) => {
+    const { token, jwt } = scene.tenant
+    return scene.send({ credential: scene.endpoint.caller === 'token' ? jwt : token })
+  },
+  TOKEN_EXPIRED: async (scene) => {
+    const credential = scene.endpoint.caller === 'token' ? (await scene.tenant.newToken()).token : scene.credential
+    return scene.send({ credential, to: scene.later(366) })
+  },
+  TOKEN_REVOKED: async (scene) => {
+    const { tenant } = scene
+    const { id, token } = await tenant.newToken()
+    await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: id })
+    return scene.send({ credential: token })
+  },
+  APPLICATION_DISABLED: async (scene) => {
+    await scene.request()
+    await scene.tenant.console(contract.apps.update, { appId: scene.tenant.appId, status: 'disabled' })
+    return scene.send()
+  },
+  FEATURE_UNAVAILABLE: async (scene) => {
+    await scene.request()
+    await scene.tenant.operator(contract.platform.setAppFeatures, { appId: scene.tenant.appId, features: [] })
+    return scene.send()
+  },
+  INSUFFICIENT_SCOPE: async (scene) => {
+    const others = scopes.filter((scope) => scope !== scene.endpoint.scope)
+    return scene.send({ credential: (await scene.tenant.newToken(others)).token })
+  },
+  RATE_LIMITED: (scene) => {
+    const { limit } = scene.endpoint
+    if (limit !== undefined) return scene.sendTwice({ to: scene.limited(limit, 1) })
+    return scene.sendTwice({ credential: null, to: scene.limited('auth_failures', 1) })
+  },
+  INVALID_JSON: (scene) => scene.send({ body: '{"a":' }),
+  PAYLOAD_TOO_LARGE: (scene) => scene.send({ body: JSON.stringify({ a: 'x'.repeat(65_536) }) }),
+  UNSUPPORTED_MEDIA_TYPE: (scene) => scene.send({ body: 'a=b', headers: { 'content-type': 'text/plain' } }),
+  VALIDATION_FAILED: (scene) => scene.send({ query: 'unknown=1' }),
+  IDEMPOTENCY_KEY_REQUIRED: (scene) => scene.send({ key: null }),
+  IDEMPOTENCY_KEY_INVALID: (scene) => scene.send({ key: 'two words' }),
+  IDEMPOTENCY_KEY_REUSED: async (scene) => {
+    await scene.tenant.issue(undefined, { key: 'used' })
+    return scene.send({ key: 'used' })
+  },
+  IDEMPOTENCY_KEY_IN_PROGRESS: inProgress,
+  INTERNAL_ERROR: (scene) => scene.send({ to: scene.twin(failing(scene, new Error('a bug with a secret'))) }),
+  SERVICE_UNAVAILABLE: (scene) => scene.send({ to: scene.twin(failing(scene, new StoreUnavailable('disk full'))) }),
+  APPLICATION_NOT_FOUND: (scene) => scene.send({ input: { appId: 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
+  TEMPLATE_NOT_FOUND: (scene) => {
+    const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+    return scene.send({ input: scene.endpoint.params === undefined ? { template_id: id } : { templateId: id } })
+  },
+  REDEMPTION_NOT_FOUND: (scene) => scene.send({ input: { redemptionId: 'rdm_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
+  VOUCHER_NOT_FOUND: (scene) => scene.send({ input: { credential: unknownCredential() } }),
+  CREDENTIAL_ATTEMPTS_EXCEEDED: (scene) => {
+    const input = { credential: unknownCredential() }
+    return scene.sendTwice({ input, to: scene.limited('credential_failures', 1) })
+  },
+  TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS } }) }),
+}
+
+/** The codes that take a story of their own, by endpoint. */
+const specific: Readonly<Record<string, Produce>> = {
+  'apps.create APPLICATION_LIMIT_REACHED': async (scene) => {
+    for (let have = 1; have < 50; have++) await scene.send()
+    return scene.send()
+  },
+  'tokens.create TOKEN_LIMIT_REACHED': async (scene) => {
+    for (let have = 1; have < 20; have++) await scene.send()
+    return scene.send()
+  },
+  'tokens.revoke TOKEN_NOT_FOUND': (scene) => scene.send({ input: { tokenId: 'tok_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
+  'templates.create EXTERNAL_TEMPLATE_ID_EXISTS': (scene) => scene.sendTwice({}),
+  'templates.submit TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'templates.submit EXTERNAL_TEMPLATE_ID_EXISTS': async (scene) => {
+    const { tenant } = scene
+    const { id, externalTemplateId } = await tenant.reviewing()
+    await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'UNCLEAR', reason: 'What is it?' })
+    await tenant.draft({ external_template_id: externalTemplateId })
+    return scene.send({ input: { templateId: id } })
+  },
+  'platform.approveTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'platform.rejectTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'vouchers.issue TEMPLATE_NOT_ACTIVE': async (scene) =>
+    scene.send({ input: { template_id: (await scene.tenant.reviewing()).id } }),
+  'vouchers.issue TEMPLATE_VALIDITY_ENDED': async (scene) => {
+    const validity = { type: 'fixed', starts_at: '2020-01-01T00:00:00Z', ends_at: '2021-01-01T00:00:00Z' } as const
+    return scene.send({ input: { template_id: (await scene.tenant.template({ validity })).id } })
+  },
+  'vouchers.issue TEMPLATE_QUOTA_EXHAUSTED': async (scene) => {
+    const { id } = await scene.tenant.template({ issue_limit: 1 })
+    await scene.tenant.issue(id)
+    return scene.send({ input: { template_id: id } })
+  },
+  'vouchers.issue EXTERNAL_ISSUE_ID_CONFLICT': async (scene) => {
+    await scene.send()
+    return scene.send({ input: { recipient_user_id: 'user-2' } })
+  },
+  'vouchers.redeem VOUCHER_ALREADY_REDEEMED': (scene) => scene.sendTwice({}),
+  'vouchers.redeem VOUCHER_EXPIRED': (scene) => scene.send({ to: scene.later(30) }),
+  'vouchers.redeem VOUCHER_NOT_YET_VALID': async (scene) => {
+    const { id } = await scene.tenant.template({ validity: { type: 'relative', duration_days: 1, delay_days: 1 } })
+    return scene.send({ input: { credential: codeOf(await scene.tenant.issue(id)) } })
+  },
+  'vouchers.redeem RECIPIENT_MISMATCH': (scene) => scene.send({ input: { recipient_user_id: 'user-2' } }),
+  'vouchers.reverse REDEMPTION_ALREADY_REVERSED': (scene) => scene.sendTwice({}),
+  'vouchers.reverse REVERSAL_WINDOW_CLOSED': (scene) => scene.send({ to: scene.later(91) }),
+}
+
+function forged({ caller }: Endpoint, genuine: string): string {
+  if (caller === 'operator') return makeToken('opk_', seededRandom('another operator'))
+  if (caller === 'token') return makeToken('sop_', seededRandom('another server'))
+  const [head, , signature] = genuine.split('.')
+  const claims = { sub: 'admin', aud: 'voucher-console', exp: START_MS }
+  return `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`
+}
+
+/** The first call is held in the store; the second waits for it, until its time is up. */
+async function inProgress(scene: Scene): Promise<Answer> {
+  const { store } = scene.server.deps
+  let release = () => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const gated: Store = { ...store, write: (op) => gate.then(() => store.write(op)) }
+  const to = scene.twin({ store: gated })
+  await scene.request()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const first = scene.send({ key: 'held', to })
+    const second = scene.send({ key: 'held', to })
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(4_999)
+    expect(vi.getTimerCount()).toBe(1)
+    vi.advanceTimersByTime(1)
+    const answer = await second
+    release()
+    expect((await first).status).toBe(scene.endpoint.status)
+    return answer
+  } finally {
+    vi.useRealTimers()
+  }
+}
+
+/** A server of which the part fails that this endpoint rests on: mostly the store. */
+function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
+  const fail = (): never => {
+    throw error
+  }
+  const clock = new (class extends TestClock {
+    #failed = false
+    override now(): number {
+      if (this.#failed) return START_MS
+      this.#failed = true
+      return fail()
+    }
+  })()
+  const faults = Object.assign(new Faults(), { add: fail, clear: fail })
+  const requestLog = Object.assign(new RequestLog(), { stream: fail })
+  const parts: Readonly<Record<string, Partial<Deps>>> = {
+    'platform.issueAccountToken': { clock },
+    'platform.getClock': { clock },
+    'platform.setClock': { clock },
+    'platform.advanceClock': { clock },
+    'platform.addFault': { faults },
+    'platform.clearFaults': { faults },
+    'platform.requests': { requestLog },
+  }
+  const broken: Store = { name: 'broken', write: async () => fail(), read: async () => fail(), close: async () => {} }
+  return parts[endpoint.id] ?? { store: broken }
+}
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+describe('every endpoint succeeds with the sample that its failures start from', () => {
+  it.each(endpoints.map((it) => [it.id, it] as const))('%s', async (id, endpoint) => {
+    expect(samples).toHaveProperty([id])
+    const scene = await Scene.of(server, endpoint)
+    const answer = await scene.send()
+    expect([answer.status, answer.text]).toEqual([endpoint.status, expect.any(String)])
+    if (!endpoint.streams) expect(answer.envelope.success).toBe(true)
+  })
+})
+
+describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (id, endpoint) => {
+  it.each(failuresOf(endpoint))('answers %s', async (code) => {
+    const produce = specific[`${id} ${code}`] ?? common[code]
+    if (produce === undefined) throw new Error(`no case produces ${code} of ${id}`)
+    const scene = await Scene.of(server, endpoint)
+    try {
+      const answer = await produce(scene)
+      const { status, retryable, message } = failures[code]
+      const { envelope, headers } = answer
+      expect(envelope).toEqual({
+        success: false,
+        code,
+        message,
+        retryable,
+        requestId: headers['x-request-id'],
+        ...('details' in envelope ? { details: envelope.details } : {}),
+      })
+      expect(answer.status).toBe(status)
+      expect(headers['content-type']).toBe('application/json; charset=utf-8')
+      expect(headers['cache-control']).toBe('no-store')
+      expect(headers['www-authenticate'] !== undefined).toBe(status === 401 || code === 'INSUFFICIENT_SCOPE')
+      const mayWait = status === 429 || status === 503 || code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
+      expect(headers['retry-after'] !== undefined).toBe(mayWait)
+      expect(answer.text).not.toContain('a bug with a secret')
+    } finally {
+      await scene.close()
+    }
+  })
+})
+
+it('no case stands for a pair that the contract does not declare', () => {
+  const declared = endpoints.flatMap((it) => failuresOf(it).map((code) => `${it.id} ${code}`))
+  expect(Object.keys(specific).filter((pair) => !declared.includes(pair))).toEqual([])
+  const codes = new Set<string>(endpoints.flatMap((it) => failuresOf(it)))
+  expect(Object.keys(common).filter((code) => !codes.has(code))).toEqual([])
+})
+
+it('every code of the table belongs to an endpoint, or to what lies outside the routes', () => {
+  const codes = new Set<string>(endpoints.flatMap((it) => failuresOf(it)))
+  expect(Object.keys(failures).filter((code) => !codes.has(code))).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
+})

@@ -1,0 +1,142 @@
+import type { Endpoint } from '../../src/contract/endpoint.js'
+import type { CredentialType } from '../../src/contract/vouchers.js'
+import { deriveCredential } from '../../src/domain/credentials.js'
+import { TestClock } from '../../src/server/clock.js'
+import type { Deps } from '../../src/server/deps.js'
+import { createLimits } from '../../src/server/limits.js'
+import type { RateLimitName } from '../../src/server/options.js'
+import { START_MS, type TestApp, testApp } from './server-app.js'
+import { type Answer, type WireRequest, freshKey, wireOf } from './server-client.js'
+import { type Tenant, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
+
+/** What a call of an endpoint needs to succeed, prepared for a tenant. */
+export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record<string, unknown>>>> = {
+  'apps.list': async () => ({}),
+  'apps.create': async () => ({ name: 'Shop' }),
+  'apps.get': async ({ appId }) => ({ appId }),
+  'apps.update': async ({ appId }) => ({ appId, name: 'New name' }),
+  'tokens.list': async ({ appId }) => ({ appId }),
+  'tokens.create': async ({ appId }) => ({ appId, name: 'till', scopes: ['vouchers:read'] }),
+  'tokens.revoke': async (tenant) => ({ appId: tenant.appId, tokenId: (await tenant.newToken()).id }),
+  'templates.list': async () => ({}),
+  'templates.create': async () => templateBody(),
+  'templates.submit': async (tenant) => ({ templateId: (await tenant.draft()).id }),
+  'vouchers.issue': async (tenant) => ({
+    template_id: (await tenant.template()).id,
+    external_issue_id: `issue-${serial()}`,
+    recipient_user_id: 'user-1',
+  }),
+  'vouchers.verify': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),
+  'vouchers.redeem': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),
+  'vouchers.redemption': async (tenant) => ({ redemptionId: (await tenant.redeem(await tenant.issue())).id }),
+  'vouchers.reverse': async (tenant) => ({ redemptionId: (await tenant.redeem(await tenant.issue())).id }),
+  'platform.issueAccountToken': async () => ({ accountId: 'somebody' }),
+  'platform.reviews': async () => ({}),
+  'platform.approveTemplate': async (tenant) => ({ templateId: (await tenant.reviewing()).id }),
+  'platform.rejectTemplate': async (tenant) => ({
+    templateId: (await tenant.reviewing()).id,
+    code: 'UNCLEAR',
+    reason: 'What is it?',
+  }),
+  'platform.suspendApp': async ({ appId }) => ({ appId }),
+  'platform.reinstateApp': async ({ appId }) => ({ appId }),
+  'platform.setAppFeatures': async ({ appId }) => ({ appId, features: ['vouchers'] }),
+  'platform.getClock': async () => ({}),
+  'platform.setClock': async () => ({ now: new Date(START_MS).toISOString() }),
+  'platform.advanceClock': async () => ({ seconds: 0 }),
+  'platform.addFault': async () => ({ endpoint: 'apps.list', kind: 'error', times: 1 }),
+  'platform.clearFaults': async () => ({}),
+  'platform.requests': async () => ({}),
+}
+
+/** A credential of the right form, with a right check symbol, that no voucher has. */
+export const unknownCredential = (type: CredentialType = 'redeem_code') => ({
+  type,
+  value: deriveCredential(new Uint8Array(32), `nobody-${serial()}`, type, 0),
+})
+
+export interface Sent {
+  /** Members over the sample's input. */
+  readonly input?: Readonly<Record<string, unknown>>
+  /** Null sends none. */
+  readonly credential?: string | null
+  /** Null sends none. */
+  readonly key?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+  readonly query?: string
+  readonly to?: TestApp
+}
+
+/** One endpoint, a tenant of its own, and a call that would succeed. */
+export class Scene {
+  readonly #closing: (() => Promise<void>)[] = []
+  #input: Record<string, unknown> | undefined
+
+  constructor(
+    readonly server: TestApp,
+    readonly endpoint: Endpoint,
+    readonly tenant: Tenant,
+  ) {}
+
+  static async of(server: TestApp, endpoint: Endpoint): Promise<Scene> {
+    return new Scene(server, endpoint, await newTenant(server))
+  }
+
+  get credential(): string {
+    const { endpoint, tenant } = this
+    if (endpoint.caller === 'token') return tenant.token
+    return endpoint.caller === 'jwt' ? tenant.jwt : tenant.place.operatorKey
+  }
+
+  /** Another server on the same store: another clock, other limits, a part that fails. */
+  twin(overrides: Partial<Deps>): TestApp {
+    const twin = testApp({ store: this.server.deps.store, ...overrides })
+    this.#closing.push(() => twin.close())
+    return twin
+  }
+
+  /** The same server some days later. */
+  later(days: number): TestApp {
+    return this.twin({ clock: new TestClock({ now: () => START_MS + days * 86_400_000 }) })
+  }
+
+  limited(name: RateLimitName, calls: number): TestApp {
+    return this.twin({ limits: createLimits({ [name]: { calls, seconds: 60 } }) })
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closing) await close()
+  }
+
+  async request({ input = {}, credential, key, headers = {}, body, query }: Sent = {}): Promise<WireRequest> {
+    const { endpoint } = this
+    this.#input ??= await (samples[endpoint.id] as NonNullable<(typeof samples)[string]>)(this.tenant)
+    const wire = wireOf(endpoint, { ...this.#input, ...input })
+    const sent = credential === undefined ? this.credential : credential
+    const idempotencyKey = key === undefined && endpoint.idempotent ? freshKey() : key
+    return {
+      ...wire,
+      path: query === undefined ? wire.path : `${wire.path}?${query}`,
+      ...(body === undefined ? {} : { body }),
+      headers: {
+        ...(sent === null ? {} : { authorization: `Bearer ${sent}` }),
+        ...(idempotencyKey === undefined || idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...wire.headers,
+        ...headers,
+      },
+    }
+  }
+
+  async send(sent: Sent = {}): Promise<Answer> {
+    const request = await this.request(sent)
+    return (sent.to ?? this.server).send(request)
+  }
+
+  /** The same request twice; answers the second. */
+  async sendTwice(sent: Sent): Promise<Answer> {
+    await this.send(sent)
+    return this.send(sent)
+  }
+}
