@@ -71,11 +71,18 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   app.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply)
-    done()
+    if (request.is404) answerOutsideRoutes(request, reply)
+    else done()
   })
   app.addHook('onResponse', (request, reply, done) => {
     const { endpoint } = request.routeOptions.config
-    metrics.observe(endpoint?.id ?? 'none', request.method, reply.statusCode, request.failureCode, reply.elapsedTime / 1000)
+    metrics.observe(
+      endpoint?.id ?? 'none',
+      request.method,
+      reply.statusCode,
+      request.failureCode,
+      reply.elapsedTime / 1000,
+    )
     events.onRequestDone({
       time: formatInstant(deps.clock.now()),
       request_id: request.id,
@@ -91,11 +98,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     done()
   })
 
-  app.setNotFoundHandler((request, reply) => {
+  // Answered before the body is read: what is wrong with it is checked later (decisions.md 1, order of checks).
+  const answerOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = allowedMethods(request.url, deps.operatorKeyHash !== null)
     if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
     return sendFailure(request, reply.header('allow', allowed.join(', ')), refuse('METHOD_NOT_ALLOWED'))
-  })
+  }
+  app.setNotFoundHandler(answerOutsideRoutes)
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refusal = refusalOf(error)
