@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
+import { contract } from '../../src/contract/index.js'
+import { createLimits } from '../../src/server/limits.js'
+import { type TestApp, testApp } from '../support/server-app.js'
+import { Scene, type Sent, unknownCredential } from '../support/server-scene.js'
+
+/**
+ * The order of checks of decisions.md 1, as far as it is served: 404/405, 401, 403 application, feature, scope, 429,
+ * 415/413/400, Idempotency-Key, replay or 409, 404, 409. Each violation is made together with every later one, and
+ * the earlier wins.
+ */
+interface Violation {
+  readonly code: string
+  /** What it does to the tenant; all preparations come before any spoiling one. */
+  prepare?(scene: Scene): Promise<void>
+  spoil?(scene: Scene): Promise<void>
+  /** What it does to the request. */
+  readonly sent?: Sent
+  readonly path?: (path: string) => string
+  readonly method?: string
+  readonly narrowToken?: true
+  readonly limited?: true
+}
+
+const before: Violation[] = [
+  { code: 'ROUTE_NOT_FOUND', path: (path) => path.replace(/(?=\?|$)/, '/and/more') },
+  { code: 'METHOD_NOT_ALLOWED', method: 'PUT' },
+  { code: 'TOKEN_MISSING', sent: { credential: null } },
+  {
+    code: 'APPLICATION_DISABLED',
+    spoil: async ({ tenant }) => {
+      await tenant.console(contract.apps.update, { appId: tenant.appId, status: 'disabled' })
+    },
+  },
+  {
+    code: 'FEATURE_UNAVAILABLE',
+    spoil: async ({ tenant }) => {
+      await tenant.operator(contract.platform.setAppFeatures, { appId: tenant.appId, features: [] })
+    },
+  },
+  { code: 'INSUFFICIENT_SCOPE', narrowToken: true },
+  { code: 'RATE_LIMITED', limited: true },
+]
+
+const badType: Violation = {
+  code: 'UNSUPPORTED_MEDIA_TYPE',
+  sent: { body: '{}', headers: { 'content-type': 'text/csv' } },
+}
+const badBody: Violation = { code: 'VALIDATION_FAILED', sent: { query: 'unknown=1' } }
+const noKey: Violation = { code: 'IDEMPOTENCY_KEY_REQUIRED', sent: { key: null } }
+const usedKey: Violation = {
+  code: 'IDEMPOTENCY_KEY_REUSED',
+  prepare: async ({ tenant }) => void (await tenant.issue(undefined, { key: 'used' })),
+  sent: { key: 'used' },
+}
+const sendFirst = async (scene: Scene) => void (await scene.send())
+
+const chains: [Endpoint, Violation[]][] = [
+  [
+    contract.vouchers.issue,
+    [
+      ...before,
+      badType,
+      badBody,
+      noKey,
+      usedKey,
+      { code: 'TEMPLATE_NOT_FOUND', sent: { input: { template_id: 'tpl_0' } } },
+      { code: 'EXTERNAL_ISSUE_ID_CONFLICT', prepare: sendFirst, sent: { input: { recipient_user_id: 'user-2' } } },
+    ],
+  ],
+  [
+    contract.vouchers.redeem,
+    [
+      ...before,
+      badType,
+      badBody,
+      noKey,
+      usedKey,
+      { code: 'VOUCHER_NOT_FOUND', sent: { input: { credential: unknownCredential() } } },
+      { code: 'VOUCHER_ALREADY_REDEEMED', prepare: sendFirst },
+    ],
+  ],
+  [
+    contract.vouchers.reverse,
+    [
+      ...before,
+      badType,
+      badBody,
+      noKey,
+      usedKey,
+      { code: 'REDEMPTION_NOT_FOUND', sent: { input: { redemptionId: 'rdm_0' } } },
+      { code: 'REDEMPTION_ALREADY_REVERSED', prepare: sendFirst },
+    ],
+  ],
+  [
+    contract.templates.submit,
+    [
+      ...before,
+      badType,
+      badBody,
+      { code: 'TEMPLATE_NOT_FOUND', sent: { input: { templateId: 'tpl_0' } } },
+      { code: 'TEMPLATE_STATE_CONFLICT', prepare: sendFirst },
+    ],
+  ],
+]
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+async function codeOf(endpoint: Endpoint, violations: readonly Violation[]): Promise<string | null> {
+  const scene = await Scene.of(server, endpoint)
+  try {
+    await scene.request()
+    for (const { prepare } of violations) await prepare?.(scene)
+    const narrow = violations.some((it) => it.narrowToken)
+      ? (await scene.tenant.newToken(scopes.filter((scope) => scope !== endpoint.scope))).token
+      : undefined
+    for (const { spoil } of violations) await spoil?.(scene)
+    const sent: Sent = {
+      ...(narrow === undefined ? {} : { credential: narrow }),
+      ...violations.reduce<Sent>((all, it) => ({ ...all, ...it.sent, input: { ...all.input, ...it.sent?.input } }), {}),
+    }
+    let to = server
+    if (violations.some((it) => it.limited)) {
+      to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }) })
+      await scene.send({ ...sent, to })
+    }
+    let request = await scene.request(sent)
+    for (const { path, method } of violations) {
+      if (path !== undefined) request = { ...request, path: path(request.path) }
+      if (method !== undefined) request = { ...request, method }
+    }
+    return (await to.send(request)).code
+  } finally {
+    await scene.close()
+  }
+}
+
+describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] as const))(
+  '%s',
+  (_id, endpoint, chain) => {
+    for (const [index, first] of chain.entries()) {
+      it(`${first.code} is answered before whatever is checked later`, async () => {
+        expect(await codeOf(endpoint, [first])).toBe(first.code)
+        for (const second of chain.slice(index + 1)) {
+          expect([second.code, await codeOf(endpoint, [second, first])]).toEqual([second.code, first.code])
+        }
+      })
+    }
+  },
+)
+
+describe('a replay', () => {
+  it('comes before 404 and 409: what succeeded is answered again, whatever became of it', async () => {
+    const scene = await Scene.of(server, contract.vouchers.redeem)
+    const first = await scene.send({ key: 'K' })
+    const again = await scene.send({ key: 'K' })
+    expect([again.status, again.sameness]).toEqual([first.status, first.sameness])
+  })
+
+  it('comes after the scope: 403 even for a known key', async () => {
+    const scene = await Scene.of(server, contract.vouchers.redeem)
+    await scene.send({ key: 'K' })
+    const { token } = await scene.tenant.newToken(['vouchers:read', 'vouchers:issue'])
+    expect((await scene.send({ key: 'K', credential: token })).code).toBe('INSUFFICIENT_SCOPE')
+  })
+
+  it('comes after the application: 403 when it is disabled since', async () => {
+    const scene = await Scene.of(server, contract.vouchers.redeem)
+    await scene.send({ key: 'K' })
+    await scene.tenant.console(contract.apps.update, { appId: scene.tenant.appId, status: 'disabled' })
+    expect((await scene.send({ key: 'K' })).code).toBe('APPLICATION_DISABLED')
+  })
+})
