@@ -1,0 +1,108 @@
+import { Command, CommanderError, Option } from 'commander'
+import type { Failure } from './failure.js'
+import { usage } from './failure.js'
+import type { Flags } from './flags.js'
+import { globalFlags } from './globals.js'
+import type { Leaf, Node } from './leaf.js'
+import { isGroup } from './leaf.js'
+import { operandsOf } from './operands.js'
+import { page } from './program.js'
+
+/** What was typed, taken apart: the command, and the texts of each flag. */
+export interface Parsed {
+  readonly ok: true
+  readonly leaf: Leaf
+  /** `vouchers issue` */
+  readonly path: readonly string[]
+  readonly given: ReadonlyMap<string, readonly string[]>
+  readonly positional: string | undefined
+}
+
+type Given = Map<string, string[]>
+
+/** Takes the arguments apart with commander, from the command tree. `loaded` is the entry that they name, if any. */
+export function parseArguments(argv: readonly string[], loaded: Node | undefined): Parsed | Failure {
+  const given: Given = new Map()
+  let parsed: Parsed | undefined
+  const program = newCommand('voucherctl')
+  addFlags(program, globalFlags, given)
+  for (const { name, alias } of page) {
+    if (loaded?.name === name) add(program, loaded, [], given, (it) => (parsed = it))
+    else if (alias === undefined) program.command(name)
+    else program.command(name).alias(alias)
+  }
+  program.command('help')
+  try {
+    program.parse([...argv], { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError) return mistake(error)
+    throw error
+  }
+  return parsed ?? incomplete(program, argv)
+}
+
+function newCommand(name: string): Command {
+  return new Command(name)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {}, writeOut: () => {} })
+    .helpOption(false)
+    .helpCommand(false)
+}
+
+function add(
+  parent: Command,
+  node: Node,
+  path: readonly string[],
+  given: Given,
+  found: (parsed: Parsed) => void,
+): void {
+  const command = newCommand(node.name)
+  const here = [...path, node.name]
+  parent.addCommand(command)
+  if (isGroup(node)) {
+    if (node.alias !== undefined) command.alias(node.alias)
+    for (const child of node.commands) add(command, child, here, given, found)
+    return
+  }
+  addFlags(command, node.flags ?? {}, given)
+  if (node.positional !== undefined) command.argument(`[${node.positional.name}]`)
+  command.action((...args: unknown[]) => {
+    const positional = typeof args[0] === 'string' ? args[0] : undefined
+    found({ ok: true, leaf: node, path: here, given, positional })
+  })
+}
+
+function addFlags(command: Command, flags: Flags, given: Given): void {
+  for (const [name, { letter, value }] of Object.entries(flags)) {
+    const long = value === undefined ? `--${name}` : `--${name} <value>`
+    command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
+    command.on(`option:${name}`, (text: string | null | undefined) => {
+      given.set(name, [...(given.get(name) ?? []), text ?? ''])
+    })
+  }
+}
+
+/** The first line says what is wrong, a second one may suggest what was meant. */
+function mistake({ message }: CommanderError): Failure {
+  const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
+  const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
+  return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? 'See `voucherctl --help`.')
+}
+
+function incomplete(program: Command, argv: readonly string[]): Failure {
+  let command = program
+  for (const name of operandsOf(argv)) {
+    const next = command.commands.find((it) => it.name() === name || it.alias() === name)
+    if (next === undefined) break
+    command = next
+  }
+  const path = fullName(command)
+  return usage(
+    `${path} needs a command.`,
+    `It takes one of ${command.commands.map((it) => it.name()).join(', ')}; see \`${path} --help\`.`,
+  )
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`
+}

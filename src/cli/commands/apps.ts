@@ -1,0 +1,95 @@
+import type { Application } from '../../contract/apps.js'
+import * as contract from '../../contract/apps.js'
+import { defined } from '../defined.js'
+import { choice, list, required, text } from '../flags.js'
+import type { Group, View } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { usage } from '../failure.js'
+import { pageFlags } from './paging.js'
+
+const view = (done: (app: Application) => string): View<Application> => ({
+  headline: done,
+  members: ['id', 'name', 'description', 'status', 'features', 'allowedOrigins', 'secureTransport', 'createdAt'],
+})
+
+const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
+
+const settings = {
+  description: text('TEXT', 'What it is for, at most 500 characters'),
+  'allowed-origin': list('ORIGIN', 'Origin that the encrypted transport accepts, or *'),
+  'secure-transport': choice(['optional', 'required'], 'Whether calls must be encrypted'),
+}
+
+interface SettingsGiven {
+  readonly description: string | undefined
+  readonly 'allowed-origin': readonly string[]
+  readonly 'secure-transport': 'optional' | 'required' | undefined
+}
+
+function settingsOf(flags: SettingsGiven) {
+  return {
+    ...(flags.description === undefined ? {} : { description: flags.description }),
+    ...(flags['allowed-origin'].length === 0 ? {} : { allowed_origins: [...flags['allowed-origin']] }),
+    ...(flags['secure-transport'] === undefined ? {} : { secure_transport: flags['secure-transport'] }),
+  }
+}
+
+export const apps: Group = {
+  name: 'apps',
+  alias: 'app',
+  summary: 'Applications of the account',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.list.summary,
+      flags: pageFlags,
+      examples: [{ command: 'voucherctl apps list' }, { command: 'voucherctl apps list --json --fields id,name' }],
+      view: { members: ['id', 'name', 'status', 'createdAt'] },
+      run: ({ call }, { flags }) => call(contract.list, defined(flags)),
+    }),
+    leaf({
+      name: 'create',
+      summary: contract.create.summary,
+      flags: { name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the application'), ...settings },
+      examples: [{ command: 'voucherctl apps create --name "Corner shop"' }],
+      changes: true,
+      view: {
+        ...view((app) => `Created application ${app.name}.`),
+        next: (app) => `Next: voucherctl tokens create --app ${app.id} --save`,
+      },
+      run: ({ call }, { flags }) =>
+        call(contract.create, { name: flags.name, ...settingsOf(flags) }, { check: 'voucherctl apps list' }),
+    }),
+    leaf({
+      name: 'get',
+      summary: contract.get.summary,
+      positional: appId,
+      examples: [{ command: 'voucherctl apps get app_01JC…' }],
+      view: view((app) => `Application ${app.name}`),
+      run: ({ call }, { positional }) => call(contract.get, { appId: positional }),
+    }),
+    leaf({
+      name: 'update',
+      summary: contract.update.summary,
+      positional: appId,
+      flags: {
+        name: text('NAME', 'New name'),
+        ...settings,
+        status: choice(['active', 'disabled'], 'A disabled application refuses every runtime call'),
+      },
+      examples: [{ command: 'voucherctl apps update app_01JC… --status disabled' }],
+      changes: true,
+      view: view((app) => `Updated application ${app.name}.`),
+      run: async ({ call }, { positional, flags }) => {
+        const { name, status } = flags
+        const changes = { ...defined({ name, status }), ...settingsOf(flags) }
+        if (Object.keys(changes).length === 0)
+          return usage(
+            'Nothing to change.',
+            'Give --name, --description, --allowed-origin, --secure-transport or --status.',
+          )
+        return call(contract.update, { appId: positional, ...changes }, { check: `voucherctl apps get ${positional}` })
+      },
+    }),
+  ],
+}

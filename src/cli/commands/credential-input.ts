@@ -1,0 +1,72 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import { checkRedeemCode } from '../../client/redeem-code.js'
+import type { Credential } from '../../contract/vouchers.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { readTextFile } from '../files.js'
+import { text } from '../flags.js'
+import { required } from '../missing.js'
+
+export const credentialFlags = {
+  code: text('CODE|-', 'Redeem code as typed, or - to read it from stdin'),
+  'qr-token': text('TOKEN|-', 'QR data as scanned, or - to read it from stdin'),
+}
+
+interface CredentialGiven {
+  readonly code: string | undefined
+  readonly 'qr-token': string | undefined
+}
+
+export type CredentialResult = { readonly ok: true; readonly value: Credential } | Failure
+
+/** The credential from its flag, from stdin or from a prompt. */
+export async function readCredential(context: Context, flags: CredentialGiven): Promise<CredentialResult> {
+  const { code, 'qr-token': qrToken } = flags
+  if (code !== undefined && qrToken !== undefined) return usage('--code and --qr-token name two credentials; give one.')
+  if (qrToken !== undefined) {
+    const value = await read(context, '--qr-token', qrToken)
+    return value.ok ? { ok: true, value: { type: 'qr_token', value: value.text } } : value
+  }
+  const value = code === undefined ? await askCode(context) : await read(context, '--code', code)
+  if (!value.ok) return value
+  return checkCode(context, value.text) ?? { ok: true, value: { type: 'redeem_code', value: value.text } }
+}
+
+async function askCode(context: Context): Promise<{ ok: true; text: string } | Failure> {
+  const asked = await context.ask(
+    () => required(['--code or --qr-token']),
+    (questions) => questions.text('Redeem code'),
+  )
+  return asked.ok ? { ok: true, text: asked.value } : asked
+}
+
+/** A code is a credential on one line; the line feed of its source is not part of it. */
+async function read({ host, globals }: Context, flag: string, value: string) {
+  if (value !== '-') return { ok: true, text: value } as const
+  if (globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
+  const content = await readTextFile(host, '-')
+  if (!content.ok) return content
+  const line = content.text.trim()
+  return line === ''
+    ? fail('INVALID_INPUT', `Standard input holds no value for ${flag}.`)
+    : ({ ok: true, text: line } as const)
+}
+
+/** Found before a call, where the server is known to form its codes so; other servers may form them in any way. */
+function checkCode({ settings }: Context, code: string): Failure | undefined {
+  const { value: baseUrl } = settings.baseUrl
+  const known = settings.profile.codes === 'reference' || (baseUrl !== undefined && isLoopback(baseUrl))
+  const check = known ? checkRedeemCode(code) : 'ok'
+  if (check === 'ok') return undefined
+  const message =
+    check === 'malformed'
+      ? 'This is not a redeem code: 16 symbols, as XXXX-XXXX-XXXX-XXXX.'
+      : 'The redeem code is mistyped: its check symbol does not fit.'
+  return fail('REDEEM_CODE_MISTYPED', message, 'Type it again. QR data goes with --qr-token.')
+}
+
+function isLoopback(baseUrl: string): boolean {
+  const { hostname } = parseBaseUrl(baseUrl)
+  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}

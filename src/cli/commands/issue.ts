@@ -1,0 +1,102 @@
+import type { IssuedVoucher } from '../../contract/vouchers.js'
+import * as contract from '../../contract/vouchers.js'
+import { defined } from '../defined.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { pairs, required, text, toggle } from '../flags.js'
+import { leaf } from '../leaf.js'
+
+/** The value of a credential of an issued voucher; absent where a server does not answer it. */
+export function credentialOf(voucher: IssuedVoucher, type: 'redeem_code' | 'qr_token'): string | undefined {
+  return voucher.credentials?.find((it) => it.type === type)?.value
+}
+
+export const issue = leaf({
+  name: 'issue',
+  summary: contract.issue.summary,
+  notes: [
+    'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
+    'The code and the QR data of the answer are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',
+    'An external id is issued once. Issuing it again to the same recipient answers the same voucher.',
+  ],
+  flags: {
+    template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
+    'external-id': required(text('ID', 'Your own id of this issuance'), 'Your own id of this issuance'),
+    recipient: required(text('ID', 'Authorized user'), 'Recipient user id'),
+    metadata: pairs('Your own data'),
+    qr: toggle('Show the QR code in the terminal'),
+    'qr-file': text('FILE', 'Write the QR code to out.png or out.svg'),
+  },
+  examples: [
+    { command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42' },
+    {
+      command:
+        'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42 --qr-file coffee.svg',
+      comment: 'With its QR code as a file',
+    },
+  ],
+  changes: true,
+  idempotent: true,
+  run: async (context, { flags }) => {
+    const file = flags['qr-file']
+    const problem = checkQr(context, flags.qr, file)
+    if (problem !== undefined) return problem
+    const issued = await context.call(contract.issue, {
+      template_id: flags.template,
+      external_issue_id: flags['external-id'],
+      recipient_user_id: flags.recipient,
+      ...defined({ metadata: flags.metadata }),
+    })
+    if (!issued.ok) return issued
+    const voucher = issued.data
+    const qrToken = credentialOf(voucher, 'qr_token')
+    await context.output.print(voucher, {
+      headline: () => `Issued ${voucher.name} to ${voucher.recipientUserId}.`,
+      body: () => details(voucher),
+      next: () => (file === undefined ? undefined : `The QR code is in ${file}.`),
+    })
+    if (qrToken === undefined && (flags.qr || file !== undefined)) {
+      return fail('INVALID_RESPONSE', 'The voucher was issued, but the answer holds no QR data to show.', null, {
+        voucher_id: voucher.id,
+      })
+    }
+    if (qrToken !== undefined && flags.qr) {
+      const { qrForTerminal } = await import('../qr.js')
+      context.output.say(`\n${await qrForTerminal(qrToken, await context.output.paint())}`)
+    }
+    if (qrToken !== undefined && file !== undefined) {
+      const { writeQrFile } = await import('../qr.js')
+      const failed = await writeQrFile(file, qrToken)
+      if (failed !== undefined) return failed
+    }
+    return { ok: true, printed: true }
+  },
+})
+
+/** Before the voucher is issued, since it cannot be taken back afterwards. */
+function checkQr({ output }: Context, qr: boolean, file: string | undefined): Failure | undefined {
+  if (qr && output.options.format !== 'table') {
+    return usage(
+      '--qr draws on the terminal and has no place in a machine format.',
+      'Use --qr-file out.png or out.svg.',
+    )
+  }
+  if (file !== undefined && !/\.(png|svg)$/i.test(file)) return usage('--qr-file must end in .png or .svg.')
+  return undefined
+}
+
+function details(voucher: IssuedVoucher): string {
+  const rows = [
+    ['redeem code', credentialOf(voucher, 'redeem_code')],
+    ['qr token', credentialOf(voucher, 'qr_token')],
+    ['valid from', voucher.validFrom],
+    ['valid until', voucher.validUntil],
+    ['external id', voucher.externalIssueId],
+    ['voucher', voucher.id],
+  ] as const
+  return rows
+    .filter(([, value]) => value !== undefined)
+    .map(([label, value]) => `${label.padEnd(11)}  ${value}`)
+    .join('\n')
+}

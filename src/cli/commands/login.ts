@@ -1,0 +1,133 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
+import type { Profile } from '../config.js'
+import type { Context } from '../context.js'
+import { defined } from '../defined.js'
+import { fail, usage } from '../failure.js'
+import { readSecret } from '../files.js'
+import { text, toggle } from '../flags.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { defaultDataDir, findLocalServer, readOperatorKey } from '../local-server.js'
+import { required } from '../missing.js'
+import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
+import { storeCredential } from '../store-credential.js'
+import { notRunning } from './not-running.js'
+import { probe } from './probe.js'
+
+interface LoggedIn {
+  readonly profile: string
+  readonly base_url: string
+  readonly kind: CredentialKind
+  readonly credential: string
+  readonly account: string | null
+  readonly expires_at: string | null
+}
+
+export const login = leaf({
+  name: 'login',
+  summary: 'Store a credential in a profile',
+  notes: [
+    'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
+    'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
+  ],
+  flags: {
+    'with-token': text('PATH|-', 'Read the credential from a file, or - for stdin'),
+    local: toggle('Get an account JWT from the local server'),
+    account: text('NAME', 'With --local: the account, made by its first use'),
+    data: text('DIR', 'With --local: data folder of the server'),
+  },
+  examples: [
+    { command: 'voucherctl login --local --account demo' },
+    { command: 'voucherctl login --with-token - --base-url https://vouchers.example < token.txt' },
+    { command: 'voucherctl login --base-url https://vouchers.example', comment: 'Asks for the credential' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: LoggedIn) => `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}.`,
+    members: ['account', 'credential', 'expires_at'],
+    next: (it) => (it.kind === 'jwt' ? 'Next: voucherctl apps create --name "My shop"' : undefined),
+  },
+  run: async (context, { flags }) => {
+    const { local, account, data, 'with-token': path } = flags
+    if (!local && (account !== undefined || data !== undefined)) return usage('--account and --data go with --local.')
+    if (local && path !== undefined) return usage('--local gets a credential by itself; it goes without --with-token.')
+    return local ? loginLocal(context, account, data) : loginWith(context, path)
+  },
+})
+
+async function loginLocal(
+  context: Context,
+  named: string | undefined,
+  data: string | undefined,
+): Promise<Outcome<LoggedIn>> {
+  const dir = data ?? defaultDataDir(context.host)
+  const server = findLocalServer(dir)
+  if (server === undefined) return notRunning(dir)
+  const key = readOperatorKey(server)
+  if (key === undefined) {
+    return fail(
+      'CREDENTIAL_REQUIRED',
+      'The local server has no operator plane.',
+      'Start it with --operator on, or log in with --with-token.',
+    )
+  }
+  const account =
+    named === undefined
+      ? await context.ask(
+          () => required(['--account']),
+          (questions) => questions.text('Account'),
+        )
+      : { ok: true as const, value: named }
+  if (!account.ok) return account
+  const { issueAccountToken } = await import('../../contract/platform.js')
+  const target = { baseUrl: server.base_url, credential: key }
+  const issued = await context.call(issueAccountToken, { accountId: account.value }, { target })
+  if (!issued.ok) return issued
+  const folder = data === undefined ? {} : { data_dir: server.data_dir }
+  return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder })
+}
+
+async function loginWith(context: Context, path: string | undefined): Promise<Outcome<LoggedIn>> {
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const secret =
+    path === undefined
+      ? await context.ask(
+          () => required(['--with-token']),
+          (questions) => questions.secret(`Credential for ${parseBaseUrl(base.value).origin} (hidden)`),
+        )
+      : await readSecret(context.host, path)
+  if (!secret.ok) return secret
+  const value = 'text' in secret ? secret.text : secret.value.trim()
+  const kind = kindOf(value)
+  if (kind === undefined) {
+    return fail(
+      'INVALID_INPUT',
+      'This is no credential of a kind that is known here.',
+      'It is an account JWT, or begins with sop_ or opk_.',
+    )
+  }
+  const accepted = await probe(context, kind, { baseUrl: base.value, credential: value })
+  if (!accepted.ok) return accepted
+  return keep(context, kind, value, {
+    base_url: base.value,
+    ...defined({ account: describeJwt(value).account ?? undefined }),
+  })
+}
+
+async function keep(
+  context: Context,
+  kind: CredentialKind,
+  value: string,
+  also: Partial<Profile> & { base_url: string },
+): Promise<Outcome<LoggedIn>> {
+  const problem = await storeCredential(context, kind, value, also)
+  if (problem !== undefined) return problem
+  const { account, expiresAt } = kind === 'jwt' ? describeJwt(value) : { account: null, expiresAt: null }
+  const profile = context.settings.profileName.value
+  return {
+    ok: true,
+    data: { profile, base_url: also.base_url, kind, credential: redact(value), account, expires_at: expiresAt },
+  }
+}

@@ -1,0 +1,224 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import type { Config, Profile } from '../config.js'
+import { configFile, writeConfig } from '../config.js'
+import type { Context } from '../context.js'
+import { defined } from '../defined.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { choice, duration, integer, toggle } from '../flags.js'
+import { formats } from '../globals.js'
+import type { Group, Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { redact } from '../secrets.js'
+import { saveProfile } from '../store-credential.js'
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** A profile as it is shown: credentials by their prefixes. */
+function shown({ current }: Config, name: string, profile: Profile) {
+  const {
+    base_url = null,
+    account = null,
+    production = false,
+    codes = null,
+    output = null,
+    timeout = null,
+    retries = null,
+  } = profile
+  const credentials = Object.fromEntries(
+    Object.entries(profile.credentials ?? {}).map(([kind, it]) => [kind, redact(it.value)]),
+  )
+  return {
+    name,
+    current: name === current,
+    base_url,
+    account,
+    production,
+    codes,
+    output,
+    timeout,
+    retries,
+    credentials,
+  }
+}
+
+function find({ settings: { config } }: Context, name: string): { ok: true; profile: Profile } | Failure {
+  const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
+  if (profile !== undefined) return { ok: true, profile }
+  const known = Object.keys(config.profiles)
+  return fail(
+    'PROFILE_NOT_FOUND',
+    `There is no profile ${name}.`,
+    known.length === 0 ? 'Make one with `voucherctl login`.' : `There are ${known.join(', ')}.`,
+  )
+}
+
+/** Every setting with its value and the place that it came from. */
+function explain({ settings, host, globals }: Context) {
+  const { profileName, baseUrl, format, timeoutMs, retries } = settings
+  const noColor = globals['no-color'] ? 'flag --no-color' : host.env.NO_COLOR ? 'environment NO_COLOR' : 'default'
+  const items = [
+    { setting: 'profile', ...profileName },
+    { setting: 'base_url', value: baseUrl.value ?? null, source: baseUrl.source },
+    { setting: 'output', ...format },
+    { setting: 'timeout', value: `${timeoutMs.value / 1000}s`, source: timeoutMs.source },
+    { setting: 'retries', ...retries },
+    { setting: 'color', value: noColor === 'default' ? 'auto' : 'off', source: noColor },
+    {
+      setting: 'config file',
+      value: configFile(host),
+      source: host.env.VOUCHERCTL_CONFIG_DIR ? 'environment VOUCHERCTL_CONFIG_DIR' : 'default',
+    },
+  ]
+  return { items }
+}
+
+const name = { name: 'NAME', summary: 'Name of the profile', ask: 'Profile' }
+const optionalName = { name: 'NAME', summary: 'Name of the profile; the current one when absent' }
+
+export const profiles: Group = {
+  name: 'profiles',
+  alias: 'profile',
+  summary: 'Servers and credentials under a name',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: 'List the profiles',
+      examples: [{ command: 'voucherctl profiles list' }],
+      view: { members: ['name', 'current', 'base_url', 'account', 'production'] },
+      run: async ({ settings: { config } }) => {
+        const items = Object.entries(config.profiles).map(([one, profile]) => shown(config, one, profile))
+        return { ok: true, data: { items } }
+      },
+    }),
+    leaf({
+      name: 'use',
+      summary: 'Make a profile the current one',
+      positional: name,
+      examples: [{ command: 'voucherctl profiles use shop' }],
+      changes: true,
+      view: {
+        headline: (it: { name: string }) => `Profile ${it.name} is the current one.`,
+        members: ['base_url', 'account'],
+      },
+      run: async (context, { positional }) => {
+        const { config } = context.settings
+        const found = find(context, positional)
+        if (!found.ok) return found
+        if (context.dryRun) return context.plan(`make profile ${positional} the current one`)
+        const problem = await writeConfig(context.host, { ...config, current: positional })
+        return problem ?? { ok: true, data: shown({ ...config, current: positional }, positional, found.profile) }
+      },
+    }),
+    leaf({
+      name: 'show',
+      summary: 'Show a profile, or where each setting comes from',
+      positional: optionalName,
+      flags: { explain: toggle('Show every setting with the place that it came from') },
+      examples: [{ command: 'voucherctl profiles show' }, { command: 'voucherctl profiles show --explain' }],
+      run: async (context, { positional, flags }): Promise<Outcome<unknown>> => {
+        if (flags.explain) {
+          if (positional !== undefined)
+            return usage('--explain shows what holds now; name another profile with --profile.')
+          return { ok: true, data: explain(context) }
+        }
+        const { profileName, profile, config } = context.settings
+        const found = positional === undefined ? { ok: true as const, profile } : find(context, positional)
+        return found.ok ? { ok: true, data: shown(config, positional ?? profileName.value, found.profile) } : found
+      },
+    }),
+    leaf({
+      name: 'set',
+      summary: 'Make a profile, or change its settings',
+      notes: [
+        'A production profile shows a banner, and asks before what cannot be undone.',
+        'With --codes reference, redeem codes are checked for slips of the pen before a call; other servers may form theirs in any way.',
+      ],
+      positional: optionalName,
+      flags: {
+        production: choice(['on', 'off'], 'Whether this is a production server'),
+        codes: choice(['reference', 'any'], 'How the server forms redeem codes'),
+        'default-output': choice(formats, 'Format of results'),
+        'default-timeout': duration('Time for a call with its repeats', 1),
+        'default-retries': integer('N', 'Repeats of a call that failed for now', 0, 20),
+        unset: choice(['base_url', 'account', 'output', 'timeout', 'retries', 'data_dir'], 'Forget this setting'),
+      },
+      examples: [
+        { command: 'voucherctl profiles set shop --base-url https://vouchers.example --production on' },
+        { command: 'voucherctl profiles set --default-timeout 10s' },
+      ],
+      changes: true,
+      view: { headline: (it: { name: string }) => `Profile ${it.name} is stored.` },
+      run: async (context, { positional, flags }) => {
+        const { config, profileName } = context.settings
+        const target = positional ?? profileName.value
+        if (!NAME.test(target))
+          return usage('The name of a profile is 1 to 64 letters, digits, dots, dashes and underscores.')
+        const before = (Object.hasOwn(config.profiles, target) ? config.profiles[target] : undefined) ?? {}
+        const changes = changesOf(context, flags)
+        if (!changes.ok) return changes
+        const { codes, ...rest } = { ...before, ...changes.members }
+        const all: Record<string, unknown> = {
+          ...rest,
+          ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),
+        }
+        if (flags.unset !== undefined) delete all[flags.unset]
+        const profile = all as Profile
+        if (context.dryRun) return context.plan(`store profile ${target} in ${configFile(context.host)}`)
+        const problem = await saveProfile(context, target, profile)
+        return problem ?? { ok: true, data: shown(config, target, profile) }
+      },
+    }),
+    leaf({
+      name: 'remove',
+      summary: 'Remove a profile with its credentials',
+      positional: name,
+      examples: [{ command: 'voucherctl profiles remove shop' }],
+      changes: true,
+      view: { headline: (it: { name: string }) => `Removed profile ${it.name}.`, members: [] },
+      run: async (context, { positional }) => {
+        const found = find(context, positional)
+        if (!found.ok) return found
+        const { current } = context.settings.config
+        if (context.dryRun) return context.plan(`remove profile ${positional} and its credentials`)
+        const problem = await saveProfile(context, positional, undefined, current === positional ? 'default' : current)
+        return problem ?? { ok: true, data: { name: positional, removed: true } }
+      },
+    }),
+  ],
+}
+
+interface SetFlags {
+  readonly production: 'on' | 'off' | undefined
+  readonly codes: 'reference' | 'any' | undefined
+  readonly 'default-output': string | undefined
+  readonly 'default-timeout': number | undefined
+  readonly 'default-retries': number | undefined
+  readonly unset: string | undefined
+}
+
+function changesOf({ globals }: Context, flags: SetFlags): { ok: true; members: Partial<Profile> } | Failure {
+  const {
+    production,
+    codes,
+    'default-output': output,
+    'default-timeout': timeoutMs,
+    'default-retries': retries,
+  } = flags
+  const baseUrl = globals['base-url'] === undefined ? undefined : parseBaseUrl(globals['base-url'])
+  const members = defined({
+    base_url: baseUrl === undefined ? undefined : baseUrl.origin + baseUrl.prefix,
+    production: production === undefined ? undefined : production === 'on',
+    codes: codes === 'reference' ? codes : undefined,
+    output,
+    timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
+    retries,
+  })
+  if (Object.keys(members).length === 0 && codes === undefined && flags.unset === undefined) {
+    return usage(
+      'Nothing to set.',
+      'Give --base-url, --production, --codes, --default-output, --default-timeout, --default-retries or --unset.',
+    )
+  }
+  return { ok: true, members }
+}

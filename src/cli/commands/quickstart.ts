@@ -1,0 +1,63 @@
+import type { RunningServer } from '../../server/options.js'
+import { codeOf } from '../config.js'
+import type { Context } from '../context.js'
+import { fail } from '../failure.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { Story } from './quickstart-story.js'
+import { tell } from './quickstart-steps.js'
+
+export const quickstart = leaf({
+  name: 'quickstart',
+  summary: 'A real voucher from start to end, on a throwaway local server',
+  notes: [
+    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, shows the command of each step, and removes everything at the end. Nothing is asked and no profile is touched.',
+  ],
+  examples: [{ command: 'voucherctl quickstart' }, { command: 'voucherctl quickstart --json' }],
+  changes: true,
+  run: async (context): Promise<Outcome<unknown>> => {
+    if (context.dryRun) return context.plan('start a server in a temporary folder, call it, and remove it')
+    const { mkdtemp, rm } = await import('node:fs/promises')
+    const { tmpdir } = await import('node:os')
+    const { join } = await import('node:path')
+    const dataDir = await mkdtemp(join(tmpdir(), 'voucherctl-quickstart-'))
+    let server: RunningServer | undefined
+    try {
+      const { startServer } = await import('../../server/listen.js')
+      server = await startServer({ dataDir, port: 0, operator: true, logLevel: 'silent' })
+      return await tellOn(context, server)
+    } catch (error) {
+      const code = codeOf(error)
+      if (code !== 'SQLITE_MISSING' && code !== 'STORE_UNUSABLE') throw error
+      return fail(code, error instanceof Error ? error.message : '')
+    } finally {
+      await server?.close()
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  },
+})
+
+async function tellOn(context: Context, server: RunningServer): Promise<Outcome<unknown>> {
+  const { output, host } = context
+  const isForPeople = output.options.format === 'table'
+  const startedAt = host.now()
+  const story = new Story(context, server.baseUrl, isForPeople)
+  const failure = await tell(story, server)
+  if (failure !== undefined) return failure
+  const durationMs = host.now() - startedAt
+  const next = [
+    'voucherctl server start --detach',
+    'voucherctl login --local --account demo',
+    'voucherctl apps create --name "My shop"',
+  ]
+  if (!isForPeople) {
+    return { ok: true, data: { base_url: server.baseUrl, steps: story.steps, duration_ms: durationMs, next } }
+  }
+  const paint = await output.paint()
+  output.say(
+    `\n${paint.done('✓')} ${story.steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; the server and its data are gone.\n`,
+  )
+  output.say('A server of your own, that stays:')
+  for (const command of next) output.say(paint.hint(`  $ ${command}`))
+  return { ok: true, printed: true }
+}

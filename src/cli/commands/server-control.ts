@@ -1,0 +1,97 @@
+import { createHttpTransport } from '../../client/http.js'
+import { codeOf } from '../config.js'
+import { fail } from '../failure.js'
+import type { Failure } from '../failure.js'
+import { text } from '../flags.js'
+import type { Host } from '../host.js'
+import { leaf } from '../leaf.js'
+import type { LocalServer } from '../local-server.js'
+import { defaultDataDir, findLocalServer, isAlive } from '../local-server.js'
+
+export const dataFlag = { data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl') }
+
+const PROBE_MS = 2_000
+/** A server finishes what is in flight within 10 s. */
+const STOP_MS_MAX = 15_000
+const POLL_MS = 50
+
+type Status = { readonly running: boolean; readonly ready: boolean } & Partial<LocalServer>
+
+export const status = leaf({
+  name: 'status',
+  summary: 'Show whether a local server runs; exits with 1 when none does',
+  flags: dataFlag,
+  examples: [{ command: 'voucherctl server status' }, { command: 'voucherctl server status --json --fields base_url' }],
+  view: {
+    headline: (it: Status) =>
+      it.running
+        ? `A server runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
+        : `No server runs in ${it.data_dir}.`,
+    members: ['pid', 'store', 'data_dir', 'operator_key_file', 'started_at'],
+    next: (it) => (it.running ? undefined : 'Start one: voucherctl server start --detach'),
+  },
+  run: async ({ host }, { flags }) => {
+    const dir = flags.data ?? defaultDataDir(host)
+    const server = findLocalServer(dir)
+    if (server === undefined) return { ok: true, data: { running: false, ready: false, data_dir: dir }, exit: 1 }
+    return { ok: true, data: { running: true, ready: await answers(server, '/readyz'), ...server } }
+  },
+})
+
+export const stop = leaf({
+  name: 'stop',
+  summary: 'Stop the local server; it finishes what is in flight',
+  flags: dataFlag,
+  examples: [{ command: 'voucherctl server stop' }],
+  changes: true,
+  view: {
+    headline: (it: { stopped: boolean; data_dir: string }) =>
+      it.stopped ? 'The server has stopped.' : `No server runs in ${it.data_dir}.`,
+    members: ['pid'],
+  },
+  run: async (context, { flags }) => {
+    const { host } = context
+    const dir = flags.data ?? defaultDataDir(host)
+    const server = findLocalServer(dir)
+    if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir } }
+    const { pid } = server
+    if (context.dryRun) return context.plan(`stop process ${pid}, the server on ${server.base_url}`)
+    // The number of a process that died is given to others: only one that answers as the server is stopped.
+    if (!(await answers(server, '/healthz'))) {
+      return fail(
+        'SERVER_STOP_FAILED',
+        `Process ${pid} does not answer on ${server.base_url}.`,
+        `If it is a voucherctl server, end it yourself; else remove server.json in ${dir}.`,
+      )
+    }
+    return (await terminate(host, server)) ?? { ok: true, data: { stopped: true, pid, data_dir: dir } }
+  },
+})
+
+async function answers({ base_url }: LocalServer, path: string): Promise<boolean> {
+  try {
+    const response = await createHttpTransport(base_url)({ method: 'GET', path, headers: {}, timeoutMs: PROBE_MS })
+    return response.status === 200
+  } catch {
+    return false
+  }
+}
+
+async function terminate(host: Host, { pid }: LocalServer): Promise<Failure | undefined> {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch (error) {
+    return fail(
+      'SERVER_STOP_FAILED',
+      `Process ${pid} cannot be stopped (${codeOf(error)}).`,
+      'It may belong to another user.',
+    )
+  }
+  const endsAt = host.now() + STOP_MS_MAX
+  while (isAlive(pid)) {
+    if (host.now() > endsAt || host.signal.aborted)
+      return fail('SERVER_STOP_FAILED', `Process ${pid} has not ended yet.`, 'See its log.')
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  return undefined
+}

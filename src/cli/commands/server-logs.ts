@@ -1,0 +1,104 @@
+import { TransportError } from '../../client/transport.js'
+import { requests } from '../../contract/platform.js'
+import { parseObject } from '../config.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail, fromCall } from '../failure.js'
+import { toggle } from '../flags.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { defaultDataDir, findLocalServer, readOperatorKey } from '../local-server.js'
+import { notRunning } from './not-running.js'
+import { dataFlag } from './server-control.js'
+
+type Entry = Readonly<Record<string, unknown>>
+
+export const logs = leaf({
+  name: 'logs',
+  summary: 'Show the requests of the local server, or the log of its last detached run',
+  notes: [
+    'While a server runs: its last 1000 requests, without queries, headers and bodies. When none runs: server.log of the data folder. With --json one object a line.',
+  ],
+  flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C') },
+  examples: [{ command: 'voucherctl server logs --follow' }, { command: 'voucherctl server logs --json' }],
+  view: { headline: lineOf },
+  run: async (context, { flags }): Promise<Outcome<Entry>> => {
+    const target = await findTarget(context, flags.data)
+    if ('ok' in target) return target
+    return target.credential === undefined
+      ? readLogFile(target.dir, flags.follow)
+      : readRequests(context, target.baseUrl, target.credential, flags.follow)
+  },
+})
+
+type Target = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
+
+/** The server that --base-url names, else the one of the data folder. */
+async function findTarget(context: Context, data: string | undefined): Promise<Target | Failure> {
+  const { globals, host } = context
+  const dir = data ?? defaultDataDir(host)
+  const named = data === undefined ? globals['base-url'] : undefined
+  if (named !== undefined) {
+    const credential = await context.credential('operator', named)
+    return credential.ok ? { dir, baseUrl: named, credential: credential.value } : credential
+  }
+  const server = findLocalServer(dir)
+  if (server === undefined) return { dir, baseUrl: '', credential: undefined }
+  const credential = readOperatorKey(server)
+  if (credential !== undefined) return { dir, baseUrl: server.base_url, credential }
+  return fail(
+    'CREDENTIAL_REQUIRED',
+    'The local server has no operator plane.',
+    'Start it with --operator on; its log is on its stderr.',
+  )
+}
+
+async function readRequests(
+  { host, settings }: Context,
+  baseUrl: string,
+  token: string,
+  follow: boolean,
+): Promise<Outcome<Entry>> {
+  const { createStream } = await import('../../client/stream.js')
+  const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
+  const opened = await createStream(baseUrl, { token })(requests, follow ? { follow: 'true' } : {}, options)
+  return opened.ok ? { ok: true, lines: untilBroken(opened.data, host.signal) } : fromCall(opened)
+}
+
+/** The entries; at the end, why the stream broke off, if it did. */
+async function* untilBroken(
+  entries: AsyncIterable<Entry>,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Failure | undefined> {
+  try {
+    yield* entries
+    return undefined
+  } catch (error) {
+    if (signal.aborted) return undefined
+    if (error instanceof TransportError)
+      return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+    throw error
+  }
+}
+
+async function readLogFile(dir: string, follow: boolean): Promise<Outcome<Entry>> {
+  const { readFile } = await import('node:fs/promises')
+  const { join } = await import('node:path')
+  const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
+  if (content === undefined) return notRunning(dir)
+  const lines = content.split('\n').filter((line) => line !== '')
+  return { ok: true, lines: entriesOf(lines) }
+}
+
+async function* entriesOf(lines: readonly string[]): AsyncGenerator<Entry, undefined> {
+  for (const line of lines) yield parseObject(line) ?? { msg: line }
+  return undefined
+}
+
+/** A request, or any other line of the server's log, for a person. */
+function lineOf(entry: Entry): string {
+  const { time, method, path, status, code, duration_ms, msg } = entry
+  if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
+  const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined
+  return [time, status, method, path ?? '-', code, took].filter((it) => it !== undefined && it !== null).join(' ')
+}

@@ -1,0 +1,179 @@
+import type { RateLimit, RateLimitName, ServerOptions } from '../../server/options.js'
+import { codeOf } from '../config.js'
+import type { Context } from '../context.js'
+import { defined } from '../defined.js'
+import type { Failure, LocalCode } from '../failure.js'
+import { fail, isLocalCode, usage } from '../failure.js'
+import type { Flag, Read, ValuesOf } from '../flags.js'
+import { choice, integer, text, toggle } from '../flags.js'
+import type { Group, Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { defaultDataDir } from '../local-server.js'
+import { logs } from './server-logs.js'
+import { openapi } from './server-openapi.js'
+import { status, stop } from './server-control.js'
+
+const limitNames: Readonly<Record<RateLimitName, true>> = {
+  issue: true,
+  verify: true,
+  redeem: true,
+  reverse: true,
+  reads: true,
+  template_writes: true,
+  console: true,
+  credential_failures: true,
+  auth_failures: true,
+}
+
+type RateLimits = NonNullable<ServerOptions['rateLimits']>
+
+/** `off`, or `NAME=CALLS/SECONDS` any number of times. */
+function readLimits(texts: readonly string[]): Read<RateLimits | undefined> {
+  if (texts.length === 0) return { ok: true, value: undefined }
+  if (texts.includes('off')) {
+    return texts.length === 1 ? { ok: true, value: 'off' } : { ok: false, message: 'is either off or a list of limits' }
+  }
+  const limits: Partial<Record<RateLimitName, RateLimit>> = {}
+  for (const it of texts) {
+    const [, name = '', calls = '', seconds = ''] = /^([a-z_]+)=(\d{1,9})\/(\d{1,6})$/.exec(it) ?? []
+    if (!Object.hasOwn(limitNames, name) || Number(calls) < 1 || Number(seconds) < 1) {
+      return {
+        ok: false,
+        message: `must be off or NAME=CALLS/SECONDS with NAME one of ${Object.keys(limitNames).join(', ')}`,
+      }
+    }
+    limits[name as RateLimitName] = { calls: Number(calls), seconds: Number(seconds) }
+  }
+  return { ok: true, value: limits }
+}
+
+const rateLimit: Flag<RateLimits | undefined> = {
+  value: 'off|NAME=N/SECONDS',
+  summary: 'No rate limits, or another one, such as issue=5/60',
+  repeatable: true,
+  read: readLimits,
+}
+
+const startFlags = {
+  port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
+  host: text('HOST', 'Address to listen on, default 127.0.0.1'),
+  memory: toggle('Keep nothing after the end'),
+  data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl'),
+  detach: toggle('Run in the background; its log goes to server.log of the data folder'),
+  'auto-approve': toggle('Approve what is submitted at once'),
+  'test-clock': toggle('Run on a clock that `platform clock` moves'),
+  'rate-limit': rateLimit,
+  'jwks-url': text('URL', "Verify account JWTs against this key set instead of the server's own key"),
+  'key-file': text('FILE', 'Credential keys from this file instead of the data folder'),
+  operator: choice(['on', 'off'], 'The platform commands; default on when bound to loopback'),
+  'log-level': choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Default info'),
+}
+type StartFlags = ValuesOf<typeof startFlags>
+
+interface Ready {
+  readonly base_url: string
+  readonly pid: number
+  readonly data_dir: string
+  readonly operator_key_file: string | null
+  readonly store: string
+}
+
+const start = leaf({
+  name: 'start',
+  summary: 'Start the reference server',
+  notes: [
+    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143. Its log goes to stderr.',
+    'With --json it prints one line when it accepts connections.',
+  ],
+  flags: startFlags,
+  examples: [
+    { command: 'voucherctl server start --detach', comment: 'In the background; commands that follow find it' },
+    { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test, with nothing left behind' },
+  ],
+  changes: true,
+  run: async (context, { flags }): Promise<Outcome<Ready>> => {
+    if (flags.memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
+    const dir = flags.data ?? defaultDataDir(context.host)
+    if (context.dryRun) return context.plan(`start a server ${flags.memory ? 'in memory' : `on ${dir}`}`)
+    if (!flags.detach) return runHere(context, flags, dir)
+    const { startDetached } = await import('./server-detach.js')
+    const started = await startDetached(context.host, flags, dir)
+    if (!started.ok) return started
+    await context.output.print(started.data, {
+      headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
+      members: ['data_dir', 'log_file'],
+      next: (it) =>
+        `Next: voucherctl login --local --account NAME${flags.data === undefined && !flags.memory ? '' : ` --data ${it.data_dir}`}`,
+    })
+    return { ok: true, printed: true }
+  },
+})
+
+async function runHere(context: Context, flags: StartFlags, dir: string): Promise<Outcome<Ready>> {
+  const { startServer } = await import('../../server/listen.js')
+  const { output, host } = context
+  let server: Awaited<ReturnType<typeof startServer>>
+  try {
+    server = await startServer({ ...optionsOf(flags), ...(flags.memory ? { memory: true } : { dataDir: dir }) })
+  } catch (error) {
+    return startFailure(error, flags)
+  }
+  const { baseUrl, pid, dataDir, operatorKeyFile, store } = server
+  const ready: Ready = { base_url: baseUrl, pid, data_dir: dataDir, operator_key_file: operatorKeyFile, store }
+  const isMachine = output.options.format === 'json'
+  if (isMachine) await output.printLine(ready)
+  else {
+    await output.print(ready, {
+      headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.`,
+      members: ['store', 'data_dir', 'operator_key_file'],
+    })
+  }
+  if (!host.signal.aborted)
+    await new Promise((resolve) => host.signal.addEventListener('abort', resolve, { once: true }))
+  await server.close()
+  return { ok: true, printed: true }
+}
+
+function optionsOf(flags: StartFlags): ServerOptions {
+  return {
+    ...defined({
+      port: flags.port,
+      host: flags.host,
+      keyFile: flags['key-file'],
+      rateLimits: flags['rate-limit'],
+      jwksUrl: flags['jwks-url'],
+      logLevel: flags['log-level'],
+      operator: flags.operator === undefined ? undefined : flags.operator === 'on',
+    }),
+    autoApprove: flags['auto-approve'],
+    testClock: flags['test-clock'],
+  }
+}
+
+/** The server throws errors that carry a code; anything else is a bug. */
+function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: StartFlags): Failure {
+  const code = codeOf(error)
+  const message = error instanceof Error ? error.message : ''
+  const known: Partial<Record<string, readonly [message: string, hint: string]>> = {
+    EADDRINUSE: [
+      `Port ${port} on ${host} is in use.`,
+      'Choose another with --port N, or any free one with --port 0; `voucherctl server status` shows a server of yours.',
+    ],
+    EACCES: [
+      `Port ${port} on ${host} or the data folder is not open to you.`,
+      'Choose a port from 1024 on, and a data folder of your own with --data.',
+    ],
+    EADDRNOTAVAIL: [`${host} is not an address of this machine.`, 'Choose another with --host.'],
+    ENOTFOUND: [`${host} is not known here.`, 'Choose an address of this machine with --host.'],
+  }
+  const [text, hint] = known[code] ?? [message, null]
+  if (!isLocalCode(code) && known[code] === undefined) throw error
+  return fail(isLocalCode(code) ? (code as LocalCode) : 'SERVER_START_FAILED', text, hint)
+}
+
+export const server: Group = {
+  name: 'server',
+  alias: 'servers',
+  summary: 'The bundled reference server',
+  commands: [start, status, stop, logs, openapi],
+}

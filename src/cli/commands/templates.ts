@@ -1,0 +1,79 @@
+import type { Template } from '../../contract/templates.js'
+import * as contract from '../../contract/templates.js'
+import { defined } from '../defined.js'
+import { choice, text } from '../flags.js'
+import type { Group, View } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { usage } from '../failure.js'
+import { allFlag, fetchPages, pageFlags } from './paging.js'
+import { create } from './template-create.js'
+
+export const templateView = (done: (template: Template) => string): View<Template> => ({
+  headline: done,
+  members: [
+    'id',
+    'externalTemplateId',
+    'name',
+    'status',
+    'type',
+    'issuerName',
+    'fulfillerName',
+    'fulfillmentCategory',
+    'acquisitionSource',
+    'validity',
+    'issueLimit',
+    'issuedCount',
+    'rejectionCode',
+    'rejectionReason',
+    'createdAt',
+  ],
+})
+
+export const templates: Group = {
+  name: 'templates',
+  alias: 'template',
+  summary: 'Voucher templates',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.list.summary,
+      flags: {
+        status: choice(contract.templateStatuses, 'Only these'),
+        'external-id': text('ID', 'Only the one with your own id'),
+        ...pageFlags,
+        ...allFlag,
+      },
+      examples: [
+        { command: 'voucherctl templates list --status active' },
+        { command: 'voucherctl templates list --all -o csv' },
+      ],
+      view: { members: ['id', 'name', 'status', 'issuedCount', 'issueLimit'] },
+      run: (context, { flags }) => {
+        const { status, 'external-id': externalId, page, limit, all } = flags
+        if (all && (page !== undefined || limit !== undefined)) {
+          return Promise.resolve(usage('--all reads every page; it goes without --page and --limit.'))
+        }
+        const filters = defined({ status, external_template_id: externalId })
+        if (!all) return context.call(contract.list, { ...filters, ...defined({ page, limit }) })
+        return fetchPages(context, (at, size) => context.call(contract.list, { ...filters, page: at, limit: size }))
+      },
+    }),
+    create,
+    leaf({
+      name: 'submit',
+      summary: contract.submit.summary,
+      positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
+      examples: [{ command: 'voucherctl templates submit tpl_01JC…' }],
+      changes: true,
+      view: {
+        ...templateView((it) => `Submitted template ${it.name}: ${it.status}.`),
+        next: (it) =>
+          it.status === 'reviewing'
+            ? `On a local server you decide: voucherctl platform templates approve ${it.id}`
+            : undefined,
+      },
+      run: ({ call }, { positional }) =>
+        call(contract.submit, { templateId: positional }, { check: 'voucherctl templates list' }),
+    }),
+  ],
+}

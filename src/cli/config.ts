@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CredentialKind } from '../contract/endpoint.js'
+import type { Failure } from './failure.js'
+import { fail } from './failure.js'
+import type { Host } from './host.js'
+
+/** A secret, and the origin that it was stored for: it is sent nowhere else. */
+export interface StoredCredential {
+  readonly value: string
+  readonly origin: string
+}
+
+/** What a person keeps about a server under a name. */
+export interface Profile {
+  readonly base_url?: string
+  readonly account?: string
+  readonly production?: boolean
+  /** `reference`: the server forms redeem codes as decisions.md 4 says, so they can be checked before a call. */
+  readonly codes?: 'reference'
+  readonly output?: string
+  readonly timeout?: string
+  readonly retries?: number
+  /** Data folder of the local server that was logged in to. */
+  readonly data_dir?: string
+  readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
+}
+
+export interface Config {
+  readonly current: string
+  readonly profiles: Readonly<Record<string, Profile>>
+}
+
+export const DEFAULT_PROFILE = 'default'
+
+export function configDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): string {
+  if (env.VOUCHERCTL_CONFIG_DIR) return env.VOUCHERCTL_CONFIG_DIR
+  return join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), 'voucherctl')
+}
+
+export const configFile = (host: Pick<Host, 'env' | 'homeDir'>) => join(configDir(host), 'config.json')
+
+export type ConfigResult = { readonly ok: true; readonly config: Config } | Failure
+
+/** Read with fs: the library that writes costs more than a whole call. */
+export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
+  const path = configFile(host)
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+    return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
+  }
+  const stored = parseObject(content) as Partial<Config> | undefined
+  if (stored === undefined || !isProfiles(stored.profiles)) {
+    return fail('CONFIG_INVALID', `${path} is not a profile file.`, 'Repair it or move it away, then log in again.')
+  }
+  return { ok: true, config: { current: stored.current ?? DEFAULT_PROFILE, profiles: stored.profiles } }
+}
+
+/** Atomic, 0600 in a folder with 0700. */
+export async function writeConfig(host: Pick<Host, 'env' | 'homeDir'>, config: Config): Promise<Failure | undefined> {
+  const { chmodSync, mkdirSync } = await import('node:fs')
+  const { default: Conf } = await import('conf')
+  const dir = configDir(host)
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    chmodSync(dir, 0o700)
+    // Names of profiles may hold dots, which the library would otherwise read as paths.
+    const settings = { configName: 'config', configFileMode: 0o600, accessPropertiesByDotNotation: false }
+    new Conf<Record<string, unknown>>({ cwd: dir, ...settings }).store = { ...config }
+  } catch (error) {
+    return fail(
+      'FILE_UNWRITABLE',
+      `${configFile(host)} cannot be written (${codeOf(error)}).`,
+      'Check its permissions.',
+    )
+  }
+  return undefined
+}
+
+export function parseObject(content: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(content)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isProfiles(value: unknown): value is Config['profiles'] {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((it) => typeof it === 'object' && it !== null && !Array.isArray(it))
+  )
+}
+
+export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
+}

@@ -1,0 +1,147 @@
+import type { Call, CallOptions, CallSettings } from '../client/call.js'
+import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import type { Failure } from './failure.js'
+import { fail, fromCall } from './failure.js'
+import type { Globals } from './globals.js'
+import type { Host } from './host.js'
+import type { Answer, Plan } from './leaf.js'
+import type { Output } from './output.js'
+import type { Questions } from './prompt.js'
+import { ask } from './prompt.js'
+import type { Settings } from './settings.js'
+
+export interface ContextCallOptions {
+  /** A command that shows whether the action took place, for an outcome that is unknown. */
+  readonly check?: string
+  /** Another server and credential than the chosen ones. */
+  readonly target?: { readonly baseUrl: string; readonly credential: string }
+}
+
+/** What a command works with. Whatever costs something is a function, so that nothing is opened in vain. */
+export interface Context {
+  readonly host: Host
+  readonly globals: Globals
+  readonly settings: Settings
+  readonly output: Output
+  readonly dryRun: boolean
+  /** Calls the chosen server with the credential that the endpoint takes. In a dry run: the plan so far. */
+  call<E extends Endpoint>(
+    endpoint: E,
+    input: InputOf<E>,
+    options?: ContextCallOptions,
+  ): Promise<Answer<OutputOf<E>> | Plan | Failure>
+  /** In a dry run of a change on this machine: what would be done. */
+  plan(action: string): Plan
+  baseUrl(): { ok: true; value: string } | Failure
+  credential(kind: CredentialKind, baseUrl: string): Promise<{ ok: true; value: string; source: string } | Failure>
+  ask<T>(
+    missing: () => Failure,
+    question: (questions: Questions) => Promise<T | undefined>,
+  ): Promise<{ ok: true; value: T } | Failure>
+  /** For what cannot be undone on a production server: `--yes`, or the typed word. */
+  confirm(action: string, word: string): Promise<Failure | undefined>
+}
+
+export function createContext(host: Host, globals: Globals, settings: Settings, output: Output): Context {
+  const planned: unknown[] = []
+  const noInput = globals['no-input']
+  const context: Context = {
+    host,
+    globals,
+    settings,
+    output,
+    dryRun: globals['dry-run'],
+    async call(endpoint, input, options = {}) {
+      const { target } = options
+      const base = target === undefined ? context.baseUrl() : { ok: true as const, value: target.baseUrl }
+      if (!base.ok) return base
+      const credential =
+        target === undefined
+          ? await context.credential(endpoint.caller, base.value)
+          : { ok: true as const, value: target.credential }
+      if (!credential.ok) return credential
+      const key = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
+      const callOptions: CallOptions = {
+        signal: host.signal,
+        timeoutMs: settings.timeoutMs.value,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+      }
+      const callSettings: CallSettings = { token: credential.value }
+      if (context.dryRun) {
+        const { planCall } = await import('./dry-run.js')
+        const step = await planCall(base.value, endpoint, input as Record<string, unknown>, callSettings, callOptions)
+        if ('ok' in step) return step
+        planned.push(step)
+        return { ok: false, plan: planned }
+      }
+      bannerOf(context, base.value)
+      const call = await openCall(context, base.value, callSettings)
+      const work = call(endpoint, input, callOptions)
+      const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
+      const result = showsProgress
+        ? await (await import('./progress.js')).withProgress(host, false, `${endpoint.summary} …`, work)
+        : await work
+      return result.ok ? { ok: true, data: result.data } : fromCall(result, options.check)
+    },
+    plan(action) {
+      planned.push({ action })
+      return { ok: false, plan: planned }
+    },
+    baseUrl() {
+      const { value } = settings.baseUrl
+      if (value !== undefined) return { ok: true, value }
+      return fail(
+        'BASE_URL_REQUIRED',
+        'No server is chosen and no local server runs.',
+        'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.',
+      )
+    },
+    async credential(kind, baseUrl) {
+      const { findCredential } = await import('./credentials.js')
+      const found = await findCredential(host, globals, settings, kind, baseUrl)
+      if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
+      const { credentialNames } = await import('./secrets.js')
+      const asked = await context.ask(
+        () => found,
+        (questions) => questions.secret(`The ${credentialNames[kind]} for ${new URL(baseUrl).origin} (hidden)`),
+      )
+      return asked.ok ? { ok: true, value: asked.value, source: 'the prompt' } : asked
+    },
+    ask: (missing, question) => ask(host, noInput, missing, question),
+    async confirm(action, word) {
+      if (globals.yes || context.dryRun) return undefined
+      const missing = () =>
+        fail('CONFIRMATION_REQUIRED', `${action} needs a confirmation on a production server.`, 'Repeat it with --yes.')
+      const asked = await context.ask(missing, (questions) => questions.text(`${action}: type ${word} to confirm`))
+      if (!asked.ok) return asked
+      return asked.value.trim() === word
+        ? undefined
+        : fail('CONFIRMATION_REQUIRED', 'What was typed is something else. Nothing was done.')
+    },
+  }
+  return context
+}
+
+/** Said to a person only: a script has chosen its profile knowingly. */
+function bannerOf({ host, settings, output }: Context, baseUrl: string): void {
+  if (settings.profile.production !== true || host.stderr.isTTY !== true) return
+  output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
+}
+
+async function openCall(
+  { globals, settings, output, host }: Context,
+  baseUrl: string,
+  callSettings: CallSettings,
+): Promise<Call> {
+  const [{ createHttpTransport }, { withRetry }, { createCall }] = await Promise.all([
+    import('../client/http.js'),
+    import('../client/retry.js'),
+    import('../client/call.js'),
+  ])
+  const http = createHttpTransport(baseUrl)
+  const transport = globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
+  const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
+    if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)
+  }
+  return createCall(withRetry(transport, { tries: settings.retries.value + 1, onRepeat }), callSettings)
+}

@@ -1,0 +1,23 @@
+import type { Transport } from '../client/transport.js'
+import { redactHeaders } from './dry-run.js'
+import type { Output } from './output.js'
+
+/** Shows each try on stderr: the request without its body and secrets, then status, request id and time. */
+export function traced(transport: Transport, baseUrl: string, output: Output, now: () => number): Transport {
+  return async (request) => {
+    const startedAt = now()
+    output.trace(`> ${request.method} ${baseUrl.replace(/\/+$/, '')}${request.path}`)
+    for (const [name, value] of Object.entries(redactHeaders(request.headers))) output.trace(`> ${name}: ${value}`)
+    try {
+      const response = await transport(request)
+      const replayed = response.headers['idempotent-replayed'] === undefined ? '' : ', replayed'
+      output.trace(
+        `< ${response.status} ${response.headers['x-request-id'] ?? ''} in ${now() - startedAt} ms${replayed}`,
+      )
+      return response
+    } catch (error) {
+      output.trace(`< no answer in ${now() - startedAt} ms`)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { parseBaseUrl } from '../client/base-url.js'
+import type { CallOptions, CallSettings } from '../client/call.js'
+import { prepareCall } from '../client/prepare.js'
+import type { Endpoint } from '../contract/endpoint.js'
+import type { Failure } from './failure.js'
+import { fail } from './failure.js'
+import { redact, redactCode } from './secrets.js'
+
+/** A request as a dry run shows it. */
+export interface PlannedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+/** What would be sent: the credential by its prefix, codes by their last four symbols. */
+export async function planCall(
+  baseUrl: string,
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+  settings: CallSettings,
+  options: CallOptions,
+): Promise<PlannedRequest | Failure> {
+  const prepared = await prepareCall(endpoint, input, settings, options)
+  if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
+  const { request } = prepared
+  const base = parseBaseUrl(baseUrl)
+  return {
+    method: request.method,
+    url: `${base.origin}${base.prefix}${request.path}`,
+    headers: redactHeaders(request.headers),
+    body: request.body === undefined ? null : redactBody(JSON.parse(request.body)),
+  }
+}
+
+export function redactHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const shown = (value: string) => `Bearer ${redact(value.replace(/^Bearer /, ''))}`
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, name === 'authorization' ? shown(value) : value]),
+  )
+}
+
+function redactBody(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('credential' in body)) return body
+  const { credential } = body as { credential: { type: string; value: string } }
+  return { ...body, credential: { ...credential, value: redactCode(credential.value) } }
+}
+
+/** For a person: requests as they go over the wire, and actions in words. */
+export function showPlan(plan: readonly unknown[]): string {
+  return (plan as readonly (PlannedRequest | { action: string })[])
+    .map((step) => {
+      if ('action' in step) return `would ${step.action}`
+      const headers = Object.entries(step.headers).map(([name, value]) => `${name}: ${value}`)
+      const body = step.body === null ? [] : ['', JSON.stringify(step.body, null, 2)]
+      return [`${step.method} ${step.url}`, ...headers, ...body].join('\n')
+    })
+    .join('\n\n')
+}

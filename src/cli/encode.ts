@@ -1,0 +1,38 @@
+import { plain } from './plain.js'
+
+/** Characters that JSON leaves as they are and a terminal would obey. */
+const UNESCAPED = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+
+/** JSON with a line feed at the end. Control characters stay what they are, escaped. */
+export function encodeJson(data: unknown, indent?: number): string {
+  const json = JSON.stringify(data, null, indent) ?? 'null'
+  return `${json.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
+}
+
+export async function encodeYaml(data: unknown): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(withPlainText(data), { lineWidth: 0 })
+}
+
+/** One row a record; members of members become columns such as `validity.type`, lists are JSON. */
+export async function encodeCsv(records: readonly unknown[]): Promise<string> {
+  const { stringify } = await import('csv-stringify/sync')
+  const rows = records.map((record) => flatten(withPlainText(record)))
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  return stringify(rows, { header: true, columns, cast: { boolean: String } })
+}
+
+function flatten(value: unknown, prefix = ''): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { [prefix === '' ? 'value' : prefix]: Array.isArray(value) ? JSON.stringify(value) : value }
+  }
+  const entries = Object.entries(value).map(([name, it]) => flatten(it, prefix === '' ? name : `${prefix}.${name}`))
+  return Object.assign({}, ...entries)
+}
+
+function withPlainText(value: unknown): unknown {
+  if (typeof value === 'string') return plain(value)
+  if (Array.isArray(value)) return value.map(withPlainText)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, it]) => [plain(name), withPlainText(it)]))
+}

@@ -1,0 +1,134 @@
+import type { CallFailure } from '../client/call.js'
+import type { ValidationIssue } from '../contract/envelope.js'
+import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
+import { plain } from './plain.js'
+
+/** Why a command did not do what it was asked. */
+export interface Failure {
+  readonly ok: false
+  readonly code: string
+  readonly message: string
+  /** HTTP status of the answer, null when there was none. */
+  readonly status: number | null
+  readonly retryable: boolean
+  readonly hint: string | null
+  readonly requestId: string | null
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Failures that no server answers, with their exit codes. */
+export const localFailures = {
+  UNEXPECTED: 1,
+  SERVER_START_FAILED: 1,
+  SERVER_STOP_FAILED: 1,
+  EADDRINUSE: 1,
+  EACCES: 1,
+  DATA_FOLDER_IN_USE: 1,
+  STORE_UNUSABLE: 1,
+  SQLITE_MISSING: 1,
+  KEYS_UNUSABLE: 1,
+  OPERATOR_NOT_LOOPBACK: 1,
+  FILE_UNWRITABLE: 1,
+  USAGE: 2,
+  INVALID_INPUT: 2,
+  CONFIG_INVALID: 2,
+  CONFIG_HOLDS_SECRET: 2,
+  REDEEM_CODE_MISTYPED: 2,
+  FILE_UNREADABLE: 2,
+  INPUT_REQUIRED: 3,
+  CONFIRMATION_REQUIRED: 3,
+  BASE_URL_REQUIRED: 3,
+  CREDENTIAL_REQUIRED: 3,
+  PROFILE_NOT_FOUND: 5,
+  PROFILE_EXISTS: 6,
+  LOCAL_SERVER_NOT_RUNNING: 9,
+  NETWORK_ERROR: 9,
+  TIMEOUT: 9,
+  INVALID_RESPONSE: 9,
+  ABORTED: 130,
+} as const satisfies Record<string, number>
+
+export type LocalCode = keyof typeof localFailures
+
+export const isLocalCode = (code: string): code is LocalCode => Object.hasOwn(localFailures, code)
+
+export function fail(
+  code: LocalCode,
+  message: string,
+  hint: string | null = null,
+  details: Failure['details'] = {},
+): Failure {
+  return { ok: false, code, message, status: null, retryable: false, hint, requestId: null, details }
+}
+
+export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
+
+/** The failure of a call, with what to do next. `check` is a command that shows whether the action took place. */
+export function fromCall(failure: CallFailure, check?: string): Failure {
+  const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
+  const advice = isFailureCode(code) ? failures[code].advice : null
+  const keyed = idempotencyKey !== undefined && (outcomeUnknown || (status === 0 && code !== 'INVALID_INPUT'))
+  return {
+    ok: false,
+    code,
+    message,
+    status: status === 0 ? null : status,
+    retryable,
+    hint: outcomeUnknown || keyed ? repeatHint(outcomeUnknown, idempotencyKey, check) : (advice ?? networkAdvice(code)),
+    requestId,
+    details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
+  }
+}
+
+function repeatHint(outcomeUnknown: boolean, key: string | undefined, check: string | undefined): string {
+  const doubt = outcomeUnknown ? 'It may have been done all the same. ' : ''
+  if (key !== undefined)
+    return `${doubt}Repeat the same command with --idempotency-key ${key}: it is done once at most.`
+  return check === undefined
+    ? `${doubt}Check before you repeat it.`
+    : `${doubt}Check with \`${check}\` before you repeat it.`
+}
+
+function networkAdvice(code: string): string | null {
+  if (code === 'NETWORK_ERROR')
+    return 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.'
+  return code === 'TIMEOUT' ? 'Give it more time with --timeout 60s, or check the server.' : null
+}
+
+/** The exit code: by the failure table, by the local codes, else by the HTTP status. */
+export function exitOf({ code, status }: Pick<Failure, 'code' | 'status'>): number {
+  if (isFailureCode(code)) return failures[code].exit
+  if (isLocalCode(code)) return localFailures[code]
+  return status === null ? 1 : exitOfStatus(status)
+}
+
+/** The error object that a script reads. */
+export function toJson(failure: Failure): string {
+  const { code, message, status, retryable, hint, requestId, details } = failure
+  return JSON.stringify({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
+}
+
+export interface Paint {
+  error(text: string): string
+  hint(text: string): string
+}
+
+const unpainted: Paint = { error: (it) => it, hint: (it) => it }
+
+/** The error for a person: what, why, how to fix it, and the request id. */
+export function toText(failure: Failure, paint: Paint = unpainted): string {
+  const lines = [`${paint.error('error:')} ${plain(failure.message)}`]
+  for (const [name, value] of Object.entries(failure.details)) {
+    if (name === 'errors' && Array.isArray(value)) lines.push(...(value as ValidationIssue[]).map(issueLine))
+    else if (name !== 'idempotency_key')
+      lines.push(`  ${plain(name)}: ${plain(typeof value === 'string' ? value : JSON.stringify(value))}`)
+  }
+  if (failure.hint !== null) lines.push(`${paint.hint('hint:')} ${plain(failure.hint)}`)
+  if (failure.requestId !== null) lines.push(`request: ${plain(failure.requestId)}`)
+  return `${lines.join('\n')}\n`
+}
+
+function issueLine(issue: ValidationIssue): string {
+  const suggestion = issue.suggestion === undefined ? '' : ` (${issue.suggestion})`
+  return plain(`  ${issue.pointer}: ${issue.message}${suggestion}`)
+}

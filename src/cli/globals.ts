@@ -1,0 +1,37 @@
+import type { Flags } from './flags.js'
+import { choice, duration, integer, one, text, toggle, withLetter } from './flags.js'
+
+export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
+export type Format = (typeof formats)[number]
+
+/** Flags of every command, accepted before and after it. One letter has one meaning across the tool. */
+export const globalFlags = {
+  profile: withLetter('p', text('NAME', 'Use this profile')),
+  'base-url': text('URL', 'Address of the server'),
+  'token-file': text('PATH|-', 'Read the credential of this call from a file, or - for stdin'),
+  json: toggle('Print one JSON document, the data of the answer'),
+  output: withLetter('o', choice(formats, 'Format of the result')),
+  fields: one('A,B', 'Show only these members', (it) => {
+    const fields = it.split(',').map((field) => field.trim())
+    return fields.includes('')
+      ? { ok: false, message: 'must be names separated by commas' }
+      : { ok: true, value: fields }
+  }),
+  quiet: withLetter('q', toggle('No hints, warnings or progress')),
+  debug: toggle('Show calls and repeats on stderr, without secrets'),
+  'dry-run': withLetter('n', toggle('Show what would be sent, and send nothing')),
+  yes: withLetter('y', toggle('Confirm what would be asked')),
+  'no-input': toggle('Never ask; fail with exit code 3 instead'),
+  timeout: duration('Time for a call with its repeats, such as 30s', 1),
+  retries: integer('N', 'Repeats of a call that failed for now', 0, 20),
+  'idempotency-key': one('KEY', 'Repeat an earlier issue, redeem or reverse with its key', (it) =>
+    /^[!-~]{1,255}$/.test(it)
+      ? { ok: true, value: it }
+      : { ok: false, message: 'must be 1 to 255 visible ASCII characters without spaces' },
+  ),
+  'no-color': toggle('No colour'),
+  help: withLetter('h', toggle('Show help')),
+  version: toggle('Show the version'),
+} satisfies Flags
+
+export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>

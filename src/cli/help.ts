@@ -1,0 +1,164 @@
+import type { Flag, Flags } from './flags.js'
+import { globalFlags } from './globals.js'
+import type { Leaf, Node } from './leaf.js'
+import { isGroup } from './leaf.js'
+import { page, topics } from './program.js'
+
+/** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
+
+const WIDTH = 80
+
+export function helpOfProgram(): string {
+  const sections = [...new Set(page.map((it) => it.section))]
+  const width = Math.max(...page.map((it) => it.name.length))
+  return lines(
+    'Issue, verify, redeem and reverse vouchers; with a reference server to develop against.',
+    '',
+    'Usage: voucherctl <group> <command> [flags]',
+    ...sections.flatMap((section) => [
+      '',
+      `${section}:`,
+      ...page.filter((it) => it.section === section).map((it) => `  ${it.name.padEnd(width)}  ${it.summary}`),
+    ]),
+    '',
+    'Flags of every command:',
+    ...flagLines(globalFlags),
+    '',
+    'Topics, with `voucherctl help TOPIC`:',
+    ...rows(Object.entries(topics)),
+    '',
+    'Start with `voucherctl quickstart`; each command explains itself with --help.',
+  )
+}
+
+export function helpOfNode(node: Node, path: readonly string[]): string {
+  return isGroup(node) ? helpOfGroup(node, path) : helpOfLeaf(node, path)
+}
+
+function helpOfGroup(group: Extract<Node, { commands: readonly Node[] }>, path: readonly string[]): string {
+  const leaves = leavesOf(group)
+  return lines(
+    `${group.summary}.`,
+    '',
+    `Usage: voucherctl ${path.join(' ')} <command> [flags]`,
+    ...(group.alias === undefined ? [] : [`Alias: ${group.alias}`]),
+    '',
+    'Commands:',
+    ...rows(
+      leaves.map(([names, leaf]) => [[...names, operandOf(leaf)].filter((it) => it !== '').join(' '), leaf.summary]),
+    ),
+    '',
+    `\`voucherctl ${path.join(' ')} <command> --help\` shows flags and examples.`,
+  )
+}
+
+function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
+  const name = `voucherctl ${path.join(' ')}`
+  const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => flag.ask !== undefined)
+  const usage = [name, operandOf(leaf), ...needed.map(([flag, { value }]) => `--${flag} ${value}`), '[flags]']
+  const flags = leaf.flags ?? {}
+  const { positional } = leaf
+  return lines(
+    `${leaf.summary}.`,
+    '',
+    ...wrap(`Usage: ${usage.filter((it) => it !== '').join(' ')}`, WIDTH, '  '),
+    ...(leaf.notes ?? []).flatMap((note) => ['', ...wrap(note, WIDTH)]),
+    ...(positional === undefined ? [] : ['', 'Argument:', ...rows([[positional.name, positional.summary]])]),
+    ...(Object.keys(flags).length === 0 ? [] : ['', 'Flags:', ...flagLines(flags)]),
+    '',
+    'Flags of every command:',
+    ...wrap(
+      Object.entries<Flag<unknown>>(globalFlags)
+        .map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)
+        .join(' '),
+      WIDTH - 2,
+    ).map((it) => `  ${it}`),
+    '',
+    leaf.examples.length > 1 ? 'Examples:' : 'Example:',
+    ...leaf.examples.flatMap(({ command, comment }) => [
+      ...(comment === undefined ? [] : [`  # ${comment}`]),
+      `  $ ${command}`,
+    ]),
+  )
+}
+
+/** The leaf as data, for tools: `--help --json`. */
+export function describeLeaf(leaf: Leaf, path: readonly string[]): unknown {
+  return {
+    command: `voucherctl ${path.join(' ')}`,
+    summary: leaf.summary,
+    notes: leaf.notes ?? [],
+    changes: leaf.changes ?? false,
+    argument:
+      leaf.positional === undefined
+        ? null
+        : { name: leaf.positional.name, summary: leaf.positional.summary, required: leaf.positional.ask !== undefined },
+    flags: describeFlags(leaf.flags ?? {}),
+    examples: leaf.examples.map((it) => it.command),
+  }
+}
+
+export function describeFlags(flags: Flags): unknown[] {
+  return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask }]) => ({
+    flag: `--${name}`,
+    letter: letter === undefined ? null : `-${letter}`,
+    value: value ?? null,
+    summary,
+    choices: choices ?? null,
+    repeatable: repeatable ?? false,
+    required: ask !== undefined,
+  }))
+}
+
+/** The leaves beneath a node, with their names from there. */
+export function leavesOf(
+  node: Node,
+  names: readonly string[] = [],
+): (readonly [names: readonly string[], leaf: Leaf])[] {
+  if (!isGroup(node)) return [[names, node]]
+  return node.commands.flatMap((child) => leavesOf(child, [...names, child.name]))
+}
+
+function operandOf({ positional }: Leaf): string {
+  if (positional === undefined) return ''
+  return positional.ask === undefined ? `[${positional.name}]` : positional.name
+}
+
+function flagLines(flags: Flags): string[] {
+  return rows(
+    Object.entries(flags).map(([name, { letter, value, summary, repeatable, ask }]) => {
+      const marks = [ask === undefined ? '' : 'required', repeatable ? 'repeatable' : ''].filter((it) => it !== '')
+      const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : ` ${value}`}`
+      return [head, `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`]
+    }),
+  )
+}
+
+const WIDEST_HEAD = 30
+
+/** Two columns; a long left side gets a line of its own. */
+function rows(entries: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), 0)
+  return entries.flatMap(([head, text]) => {
+    const indent = ' '.repeat(width + 4)
+    const wrapped = wrap(text, WIDTH - indent.length)
+    if (head.length > width) return [`  ${head}`, ...wrapped.map((it) => indent + it)]
+    return wrapped.map((it, i) => (i === 0 ? `  ${head.padEnd(width)}  ${it}` : indent + it))
+  })
+}
+
+export function wrap(text: string, width: number, indent = ''): string[] {
+  const wrapped: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      wrapped.push(line)
+      line = indent + word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...wrapped, line]
+}
+
+const lines = (...all: readonly string[]) => all.join('\n')

@@ -1,0 +1,39 @@
+import type { Questions } from './prompt.js'
+
+/** A stream that text is written to, and what is known of the terminal behind it. */
+export interface Out {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+/** Standard input: read to its end, or asked on a terminal. */
+export interface In extends AsyncIterable<Uint8Array | string> {
+  readonly isTTY?: boolean
+}
+
+/** What a command gets from the process that it runs in; tests hand in their own. */
+export interface Host {
+  readonly stdin: In
+  readonly stdout: Out
+  readonly stderr: Out
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly homeDir: string
+  /** Milliseconds since 1970. */
+  now(): number
+  newId(): string
+  /** Of the package. */
+  version(): string
+  /** Aborted by SIGINT or SIGTERM. */
+  readonly signal: AbortSignal
+  /** The program and script that start this command line again, for a detached server. */
+  readonly self: readonly [program: string, ...args: string[]]
+  /** Loads the prompts; called only on a terminal. */
+  questions(): Promise<Questions>
+}
+
+/** True where a person can be asked: questions are read from stdin and shown on stderr. */
+export function canAsk(host: Host): boolean {
+  return host.stdin.isTTY === true && host.stderr.isTTY === true
+}

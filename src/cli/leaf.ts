@@ -1,0 +1,107 @@
+import type { Context } from './context.js'
+import type { Failure } from './failure.js'
+import type { Flags, ValuesOf } from './flags.js'
+
+/** The one thing that a command acts on. */
+export interface Positional {
+  readonly name: string
+  readonly summary: string
+  /** What a person is asked when it is missing; absent where it is optional. */
+  readonly ask?: string
+}
+
+export type PositionalValue<P> = P extends { ask: string }
+  ? string
+  : P extends Positional
+    ? string | undefined
+    : undefined
+
+export interface Example {
+  readonly command: string
+  readonly comment?: string
+}
+
+/** How a result is shown to a person; every other format prints the data itself. */
+export interface View<Data> {
+  /** One sentence above: what happened. */
+  readonly headline?: (data: Data) => string
+  /** Members in this order: of the record, or the columns of `items`. Absent: all. `*` names every member. */
+  readonly members?: readonly string[]
+  /** Text in place of the members. */
+  readonly body?: (data: Data) => string
+  /** One sentence below: what comes next. */
+  readonly next?: (data: Data) => string | undefined
+}
+
+export interface Answer<Data> {
+  readonly ok: true
+  readonly data: Data
+  /** Exit code when it is not 0: an answer that a script wants to branch on. */
+  readonly exit?: number
+}
+
+/** Documents as they arrive, one a line; at the end a failure when there should have been more. */
+export interface Lines<Data> {
+  readonly ok: true
+  readonly lines: AsyncGenerator<Data, Failure | undefined>
+}
+
+/** A dry run: what would have been done. */
+export interface Plan {
+  readonly ok: false
+  readonly plan: readonly unknown[]
+}
+
+/** Everything was printed by the command itself, because it came bit by bit. */
+export interface Printed {
+  readonly ok: true
+  readonly printed: true
+  readonly exit?: number
+}
+
+export type Outcome<Data> = Answer<Data> | Lines<Data> | Printed | Plan | Failure
+
+export interface Leaf<
+  F extends Flags = Flags,
+  P extends Positional | undefined = Positional | undefined,
+  Data = unknown,
+> {
+  readonly name: string
+  readonly summary: string
+  /** Further paragraphs of its help. */
+  readonly notes?: readonly string[]
+  readonly positional?: P
+  readonly flags?: F
+  readonly examples: readonly Example[]
+  /** True when it changes something: `--dry-run` then shows what. */
+  readonly changes?: true
+  /** True when its call carries an Idempotency-Key. */
+  readonly idempotent?: true
+  readonly view?: View<Data>
+  run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
+}
+
+export interface Input<F extends Flags, P> {
+  readonly flags: ValuesOf<F>
+  readonly positional: PositionalValue<P>
+}
+
+export interface Group {
+  readonly name: string
+  readonly alias?: string
+  readonly summary: string
+  readonly commands: readonly Node[]
+}
+
+export type Node = Leaf | Group
+
+export const isGroup = (node: Node): node is Group => 'commands' in node
+
+export function leaf<
+  Data,
+  const F extends Flags = Record<never, never>,
+  const P extends Positional | undefined = undefined,
+>(definition: Leaf<F, P, Data>): Leaf {
+  // Input and data are the definition's own affair: it is called with what its flags read.
+  return definition as unknown as Leaf
+}

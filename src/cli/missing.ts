@@ -1,0 +1,63 @@
+import type { Context } from './context.js'
+import type { Failure } from './failure.js'
+import { fail, usage } from './failure.js'
+import type { Flag, Read } from './flags.js'
+import type { Input, Leaf } from './leaf.js'
+import type { Asked } from './prompt.js'
+
+export type Complete = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
+
+const isMissing = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0)
+
+/** Asks for the required values that were not given; where nobody can answer, names them all and fails with 3. */
+export async function askMissing(
+  leaf: Leaf,
+  given: Readonly<Record<string, unknown>>,
+  positional: string | undefined,
+  context: Context,
+): Promise<Complete> {
+  const flags = Object.entries(leaf.flags ?? {}).filter(
+    ([name, flag]) => flag.ask !== undefined && isMissing(given[name]),
+  )
+  const operand = leaf.positional?.ask !== undefined && positional === undefined ? leaf.positional : undefined
+  const names = [...(operand === undefined ? [] : [operand.name]), ...flags.map(([name]) => `--${name}`)]
+  const refusal = () => required(names)
+  const values: Record<string, unknown> = { ...given }
+  let value = positional
+  if (positional === '') return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
+  if (operand?.ask !== undefined) {
+    const message = operand.ask
+    const asked = await context.ask(refusal, (questions) => questions.text(message))
+    if (!asked.ok) return asked
+    value = asked.value.trim()
+  }
+  for (const [name, flag] of flags) {
+    const asked = await askFlag(flag, refusal, context)
+    if (!asked.ok) return asked
+    const read: Read<unknown> = flag.read(asked.value)
+    if (!read.ok) return usage(`--${name} ${read.message}.`)
+    values[name] = read.value
+  }
+  return { ok: true, input: { flags: values, positional: value as undefined } }
+}
+
+function askFlag(
+  { ask: message = '', choices, repeatable }: Flag<unknown>,
+  refusal: () => Failure,
+  context: Context,
+): Promise<Asked<readonly string[]>> {
+  return context.ask(refusal, async (questions) => {
+    if (choices !== undefined && repeatable) return questions.chooseSome(message, choices)
+    const text = await (choices === undefined ? questions.text(message) : questions.choose(message, choices))
+    return text === undefined ? undefined : [text]
+  })
+}
+
+export function required(names: readonly string[]): Failure {
+  return fail(
+    'INPUT_REQUIRED',
+    `Missing: ${names.join(', ')}.`,
+    'Give it on the command line; it is asked for on a terminal only.',
+    { missing: names },
+  )
+}

@@ -1,0 +1,124 @@
+import type { Paint } from './colour.js'
+import { isColoured, loadPaint } from './colour.js'
+import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
+import type { Failure } from './failure.js'
+import { toJson, toText } from './failure.js'
+import { selectFields } from './fields.js'
+import type { Format } from './globals.js'
+import type { Host, Out } from './host.js'
+import type { View } from './leaf.js'
+import { plain } from './plain.js'
+import { isList, showList, showRecord } from './show.js'
+
+export interface OutputOptions {
+  readonly format: Format
+  readonly fields?: readonly string[] | undefined
+  readonly noColor?: boolean
+  readonly quiet?: boolean
+  /** Marks headlines: the command changed something. */
+  readonly changes?: boolean
+}
+
+/**
+ * Everything that a command says. Results go to stdout, and this module alone writes there; notices, errors and
+ * progress go to stderr. The format never depends on what stdout is, only colour and width do.
+ */
+export class Output {
+  readonly host: Host
+  readonly options: OutputOptions
+
+  constructor(host: Host, options: OutputOptions) {
+    this.host = host
+    this.options = options
+  }
+
+  /** The result, as one document. */
+  async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
+    this.host.stdout.write(await this.#encode(data, view))
+  }
+
+  /** One document of a stream, on one line. */
+  async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
+    const { format, fields } = this.options
+    if (format === 'table' && view.headline !== undefined) this.host.stdout.write(`${plain(view.headline(data))}\n`)
+    else this.host.stdout.write(encodeJson(fields === undefined ? data : selectFields(data, fields).data))
+  }
+
+  /** Text for a person, in the table format only: what comes bit by bit, and help. */
+  say(text: string): void {
+    this.host.stdout.write(`${text}\n`)
+  }
+
+  /** What a person should know; never part of the result. */
+  notice(text: string): void {
+    if (!this.options.quiet) this.host.stderr.write(`${plain(text)}\n`)
+  }
+
+  /** Asked for with --debug. */
+  trace(text: string): void {
+    this.host.stderr.write(`debug: ${plain(text)}\n`)
+  }
+
+  async fail(failure: Failure): Promise<void> {
+    const { format } = this.options
+    if (format === 'json' || format === 'jsonl') this.host.stderr.write(`${toJson(failure)}\n`)
+    else this.host.stderr.write(toText(failure, await this.#paintFor(this.host.stderr)))
+  }
+
+  /** Colours of stdout. */
+  paint(): Promise<Paint> {
+    return this.#paintFor(this.host.stdout)
+  }
+
+  /** Characters of a line on a terminal; undefined where lines may be as long as they are. */
+  get width(): number | undefined {
+    return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? 80) : undefined
+  }
+
+  #paintFor(out: Out): Promise<Paint> {
+    return loadPaint(isColoured(out, this.host.env, this.options.noColor === true))
+  }
+
+  async #encode<Data>(data: Data, view: View<Data>): Promise<string> {
+    const { format, fields } = this.options
+    const selected = fields === undefined ? undefined : selectFields(data, fields)
+    for (const warning of selected?.warnings ?? []) this.notice(`warning: ${warning}`)
+    const shown: unknown = selected === undefined ? data : selected.data
+    switch (format) {
+      case 'json':
+        return encodeJson(shown, 2)
+      case 'jsonl':
+        return isList(shown) ? shown.items.map((item) => encodeJson(item)).join('') : encodeJson(shown)
+      case 'yaml':
+        return encodeYaml(shown)
+      case 'csv':
+        return encodeCsv(isList(shown) ? shown.items : [shown])
+      case 'table':
+        return this.#forPeople(data, view, fields === undefined ? undefined : shown)
+    }
+  }
+
+  async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
+    const paint = await this.paint()
+    const mark = this.options.changes ? `${paint.done('✓')} ` : ''
+    const parts: string[] = []
+    if (selected === undefined && view.headline !== undefined) parts.push(`${mark}${plain(view.headline(data))}\n`)
+    const members = selected === undefined ? view.members : undefined
+    const shown = selected ?? data
+    if (selected === undefined && view.body !== undefined) parts.push(`${plain(view.body(data))}\n`)
+    else if (isList(shown)) parts.push(await showList(shown, members, paint, this.width))
+    else if (members === undefined || members.length > 0) parts.push(showRecord(shown, members, paint))
+    const next = selected === undefined ? view.next?.(data) : undefined
+    if (next !== undefined && !this.options.quiet) parts.push(`${paint.quiet(plain(next))}\n`)
+    return parts.join(parts.length > 1 ? '\n' : '')
+  }
+}
+
+/** The stdout of this process. `onGone` is called when its reader has closed it. */
+export function processStdout(onGone: () => void): Out {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    onGone()
+  })
+  return process.stdout
+}

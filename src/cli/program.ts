@@ -1,0 +1,104 @@
+import type { Node } from './leaf.js'
+
+/** A group or command on the first page, loaded when it runs. */
+export interface Entry {
+  readonly name: string
+  readonly alias?: string
+  readonly summary: string
+  readonly section: string
+  load(): Promise<Node>
+}
+
+const start = 'Start here'
+const vouchers = 'Vouchers'
+const console = 'Account, applications and profiles'
+const operating = 'Server and platform'
+
+/** Every group on one page. */
+export const page: readonly Entry[] = [
+  {
+    name: 'quickstart',
+    summary: 'The whole story on a throwaway local server',
+    section: start,
+    load: async () => (await import('./commands/quickstart.js')).quickstart,
+  },
+  {
+    name: 'login',
+    summary: 'Store a credential in a profile',
+    section: console,
+    load: async () => (await import('./commands/login.js')).login,
+  },
+  {
+    name: 'logout',
+    summary: 'Remove the credentials of a profile',
+    section: console,
+    load: async () => (await import('./commands/logout.js')).logout,
+  },
+  {
+    name: 'whoami',
+    summary: 'Show who the stored credentials are',
+    section: console,
+    load: async () => (await import('./commands/whoami.js')).whoami,
+  },
+  {
+    name: 'profiles',
+    alias: 'profile',
+    summary: 'Servers and credentials under a name: list, use, show, set, remove',
+    section: console,
+    load: async () => (await import('./commands/profiles.js')).profiles,
+  },
+  {
+    name: 'apps',
+    alias: 'app',
+    summary: 'Applications: list, create, get, update',
+    section: console,
+    load: async () => (await import('./commands/apps.js')).apps,
+  },
+  {
+    name: 'tokens',
+    alias: 'token',
+    summary: 'Application tokens: list, create, revoke',
+    section: console,
+    load: async () => (await import('./commands/tokens.js')).tokens,
+  },
+  {
+    name: 'templates',
+    alias: 'template',
+    summary: 'Voucher templates: list, create, submit',
+    section: vouchers,
+    load: async () => (await import('./commands/templates.js')).templates,
+  },
+  {
+    name: 'vouchers',
+    alias: 'voucher',
+    summary: 'Issue, verify, redeem, reverse',
+    section: vouchers,
+    load: async () => (await import('./commands/vouchers.js')).vouchers,
+  },
+  {
+    name: 'server',
+    alias: 'servers',
+    summary: 'The bundled reference server: start, status, stop, logs, openapi',
+    section: operating,
+    load: async () => (await import('./commands/server.js')).server,
+  },
+  {
+    name: 'platform',
+    summary: "The operator's side: reviews, templates, apps, clock, faults",
+    section: operating,
+    load: async () => (await import('./commands/platform.js')).platform,
+  },
+]
+
+/** Texts of `voucherctl help TOPIC`. */
+export const topics = {
+  'exit-codes': 'What the exit code says',
+  environment: 'Variables that are read',
+  output: 'Formats, fields, colour',
+  config: 'Profiles, the project file, and what wins',
+} as const
+export type Topic = keyof typeof topics
+
+export const findEntry = (name: string | undefined) => page.find((entry) => entry.name === name || entry.alias === name)
+export const findNode = (nodes: readonly Node[], name: string | undefined) =>
+  nodes.find((node) => node.name === name || ('alias' in node && node.alias === name))

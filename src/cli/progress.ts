@@ -1,0 +1,23 @@
+import type { Host } from './host.js'
+
+/** Calls that are over by then leave no trace, and do not pay for the spinner. */
+const DELAY_MS = 300
+
+/** Shows a spinner on stderr while the work goes on; only on a terminal. */
+export async function withProgress<T>(host: Host, quiet: boolean, text: string, work: Promise<T>): Promise<T> {
+  if (quiet || host.stderr.isTTY !== true || host.env.TERM === 'dumb') return work
+  let spinner: { stop(): unknown } | undefined
+  let done = false
+  const timer = setTimeout(async () => {
+    const { default: ora } = await import('ora')
+    // stdin is left alone: pressing Ctrl-C must reach the process.
+    if (!done) spinner = ora({ text, stream: host.stderr as NodeJS.WriteStream, discardStdin: false }).start()
+  }, DELAY_MS)
+  try {
+    return await work
+  } finally {
+    done = true
+    clearTimeout(timer)
+    spinner?.stop()
+  }
+}

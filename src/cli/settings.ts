@@ -1,0 +1,133 @@
+import { parseBaseUrl } from '../client/base-url.js'
+import type { Config, Profile } from './config.js'
+import { readConfig } from './config.js'
+import type { Failure } from './failure.js'
+import { fail, usage } from './failure.js'
+import { durationMs } from './flags.js'
+import type { Format, Globals } from './globals.js'
+import { formats } from './globals.js'
+import type { Host } from './host.js'
+import { defaultDataDir, findLocalServer } from './local-server.js'
+import type { ProjectFile } from './project-file.js'
+import { readProjectFile } from './project-file.js'
+
+/** A value and the place that it came from, for `profile show --explain`. */
+export interface Sourced<T> {
+  readonly value: T
+  readonly source: string
+}
+
+export interface Settings {
+  readonly config: Config
+  readonly profileName: Sourced<string>
+  /** Empty when the profile does not exist yet. */
+  readonly profile: Profile
+  readonly baseUrl: Sourced<string | undefined>
+  readonly format: Sourced<Format>
+  readonly timeoutMs: Sourced<number>
+  readonly retries: Sourced<number>
+}
+
+export type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
+
+const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_RETRIES = 3
+
+/** Puts the settings together: flag > environment > project file > profile > default. */
+export function resolveSettings(host: Host, globals: Globals): SettingsResult {
+  const stored = readConfig(host)
+  if (!stored.ok) return stored
+  const found = readProjectFile(host.cwd)
+  if (!found.ok) return found
+  const { config } = stored
+  const { project } = found
+  const { env } = host
+
+  const profileName = first(
+    [globals.profile, 'flag --profile'],
+    [env.VOUCHERCTL_PROFILE || undefined, 'environment VOUCHERCTL_PROFILE'],
+    [project?.members.profile as string | undefined, fileOf(project)],
+    [config.current, 'the current profile'],
+  ) as Sourced<string>
+  const known = Object.hasOwn(config.profiles, profileName.value)
+  const profile = (known ? config.profiles[profileName.value] : undefined) ?? {}
+  const fromProfile = `profile ${profileName.value}`
+
+  const baseUrl =
+    first(
+      [globals['base-url'], 'flag --base-url'],
+      [env.VOUCHERCTL_BASE_URL || undefined, 'environment VOUCHERCTL_BASE_URL'],
+      [project?.members.base_url as string | undefined, fileOf(project)],
+      [profile.base_url, fromProfile],
+    ) ?? localBaseUrl(host)
+  const format = first<unknown>(
+    [globals.json ? 'json' : globals.output, globals.json ? 'flag --json' : 'flag --output'],
+    [env.VOUCHERCTL_OUTPUT || undefined, 'environment VOUCHERCTL_OUTPUT'],
+    [project?.members.output, fileOf(project)],
+    [profile.output, fromProfile],
+    ['table', 'default'],
+  ) as Sourced<Format>
+  const timeout = first<string | number>(
+    [globals.timeout === undefined ? undefined : `${globals.timeout}ms`, 'flag --timeout'],
+    [project?.members.timeout, fileOf(project)],
+    [profile.timeout, fromProfile],
+    [`${DEFAULT_TIMEOUT_MS}ms`, 'default'],
+  ) as Sourced<string>
+  const retries = first<unknown>(
+    [globals.retries, 'flag --retries'],
+    [project?.members.retries, fileOf(project)],
+    [profile.retries, fromProfile],
+    [DEFAULT_RETRIES, 'default'],
+  ) as Sourced<number>
+
+  const timeoutMs = durationMs(timeout.value) ?? 0
+  const problem =
+    problemOfBaseUrl(baseUrl) ??
+    (formats.includes(format.value) ? undefined : invalid('output', format, `must be one of ${formats.join(', ')}`)) ??
+    (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
+    (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
+  if (problem !== undefined) return problem
+  const settings = {
+    config,
+    profileName,
+    profile,
+    baseUrl,
+    format,
+    timeoutMs: { ...timeout, value: timeoutMs },
+    retries,
+  }
+  return { ok: true, settings }
+}
+
+/** The first that is there. */
+function first<T>(...candidates: readonly [value: T | undefined, source: string][]): Sourced<T> | undefined {
+  for (const [value, source] of candidates) if (value !== undefined) return { value, source }
+  return undefined
+}
+
+const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`
+
+function localBaseUrl(host: Host): Sourced<string | undefined> {
+  const dir = defaultDataDir(host)
+  const server = findLocalServer(dir)
+  return server === undefined
+    ? { value: undefined, source: 'nowhere: no local server runs' }
+    : { value: server.base_url, source: `the local server of ${dir}` }
+}
+
+function problemOfBaseUrl({ value, source }: Sourced<string | undefined>): Failure | undefined {
+  if (value === undefined) return undefined
+  try {
+    parseBaseUrl(value)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return usage(`${error.message}.`, `It came from ${source}.`)
+  }
+}
+
+const isRetries = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 20
+
+function invalid(name: string, { source }: Sourced<unknown>, rule: string): Failure {
+  return fail('CONFIG_INVALID', `The value of ${name} ${rule}.`, `It came from ${source}.`)
+}

@@ -1,0 +1,131 @@
+import type { Paint } from './colour.js'
+import { valueAt } from './fields.js'
+import { plainLine } from './plain.js'
+
+export interface List {
+  readonly items: readonly unknown[]
+  readonly pagination?: { readonly page: number; readonly pages: number; readonly total: number }
+}
+
+export function isList(data: unknown): data is List {
+  return typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
+}
+
+/** A record as lines of name and value. */
+export function showRecord(record: unknown, members: readonly string[] | undefined, paint: Paint): string {
+  const names = members ?? Object.keys(record ?? {})
+  const rows = names
+    .map((name) => [labelOf(name), valueAt(record, name), name] as const)
+    .filter(([, value]) => value !== undefined && value !== null)
+  const width = Math.max(0, ...rows.map(([label]) => label.length))
+  return rows
+    .map(([label, value, name]) => `${paint.quiet(label.padEnd(width))}  ${cell(name, value, paint)}\n`)
+    .join('')
+}
+
+const GAP = 2
+const NARROWEST = 8
+
+/** A list as a table; columns of names and texts give way when the terminal is narrow, ids never do. */
+export async function showList(
+  { items, pagination }: List,
+  members: readonly string[] | undefined,
+  paint: Paint,
+  width: number | undefined,
+): Promise<string> {
+  if (items.length === 0) return `${paint.quiet('Nothing to show.')}\n`
+  const { default: Table } = await import('cli-table3')
+  const columns = members ?? Object.keys(items[0] ?? {})
+  const texts = items.map((item) => columns.map((name) => textOf(valueAt(item, name), true)))
+  const heads = columns.map((name) => labelOf(name).toUpperCase())
+  const widths = fitWidths(columns, [heads, ...texts], width)
+  const table = new Table({
+    chars: Object.fromEntries(borders.map((name) => [name, ''])),
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
+    colWidths: widths.map((it) => it + GAP),
+  })
+  table.push(heads.map((head) => paint.quiet(head)))
+  for (const row of texts) table.push(row.map((text, i) => paintCell(columns[i] ?? '', text, paint)))
+  const lines = table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+  const more = pagination !== undefined && pagination.pages > 1
+  const footer = more
+    ? `\n${paint.quiet(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`)}\n`
+    : ''
+  return `${lines.join('\n')}\n${footer}`
+}
+
+const borders = [
+  'top',
+  'top-mid',
+  'top-left',
+  'top-right',
+  'bottom',
+  'bottom-mid',
+  'bottom-left',
+  'bottom-right',
+  'left',
+  'left-mid',
+  'mid',
+  'mid-mid',
+  'right',
+  'right-mid',
+  'middle',
+]
+
+function fitWidths(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number | undefined,
+): number[] {
+  const widths = columns.map((_name, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
+  const shrinkable = columns.map((name) => !/^id$|Id$|_id$/.test(name))
+  const total = () => widths.reduce((sum, it) => sum + it + GAP, -GAP)
+  while (width !== undefined && total() > width) {
+    const widest = Math.max(...widths.filter((it, i) => shrinkable[i] && it > NARROWEST))
+    if (!Number.isFinite(widest)) break
+    const index = widths.findIndex((it, i) => shrinkable[i] && it === widest)
+    widths[index] = widest - 1
+  }
+  return widths
+}
+
+/** Columns that a text takes: East Asian wide characters and emoji take two. */
+export function widthOf(text: string): number {
+  const wide = text.match(
+    /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/gu,
+  )
+  return [...text].length + (wide?.length ?? 0)
+}
+
+/** `externalIssueId` and `external_issue_id` read `external issue id`. */
+export function labelOf(name: string): string {
+  return plainLine(name)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/[_.]/g, ' ')
+    .toLowerCase()
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/
+
+function textOf(value: unknown, short = false): string {
+  if (value === null || value === undefined) return '-'
+  if (typeof value === 'string')
+    return plainLine(INSTANT.test(value) ? `${value.slice(0, 10)} ${value.slice(11, short ? 16 : 19)}Z` : value)
+  if (Array.isArray(value)) return value.map((it) => textOf(it)).join(', ') || '-'
+  if (typeof value === 'object') {
+    return (
+      Object.entries(value)
+        .filter(([, it]) => it !== null)
+        .map(([name, it]) => `${labelOf(name)} ${textOf(it)}`)
+        .join(', ') || '-'
+    )
+  }
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
+}
+
+const cell = (name: string, value: unknown, paint: Paint) => paintCell(name, textOf(value), paint)
+const paintCell = (name: string, text: string, paint: Paint) =>
+  /^status$|Status$|^redeemable$|\.status$/.test(name) ? paint.status(text) : text

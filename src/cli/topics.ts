@@ -1,0 +1,124 @@
+import { failures } from '../contract/errors.js'
+import { localFailures } from './failure.js'
+import { wrap } from './help.js'
+import { formats } from './globals.js'
+import { projectMembers } from './project-file.js'
+import type { Topic } from './program.js'
+import { credentialNames, credentialVariables } from './secrets.js'
+
+/** A topic as text for a person and as data for a script. */
+export interface TopicText {
+  readonly text: string
+  readonly data: unknown
+}
+
+/** What each exit code means; the codes that end with it come from the failure tables. */
+export const exitMeanings: Readonly<Record<number, string>> = {
+  0: 'done',
+  1: 'unexpected; also a failed check',
+  2: 'wrong usage, local validation',
+  3: 'input or confirmation needed, none possible',
+  4: 'not authenticated or not allowed (401, 403)',
+  5: 'not found',
+  6: 'conflict (409); also `vouchers verify --check` of a voucher that is not redeemable',
+  7: 'rate limited, retries spent',
+  8: 'any other refusal (4xx)',
+  9: 'network, timeout, 5xx',
+  130: 'interrupted (SIGINT)',
+  143: 'terminated (SIGTERM)',
+}
+
+export const variables: Readonly<Record<string, string>> = {
+  VOUCHERCTL_BASE_URL: 'address of the server',
+  VOUCHERCTL_PROFILE: 'name of the profile to use',
+  VOUCHERCTL_CONFIG_DIR: 'folder of the profile file, else $XDG_CONFIG_HOME/voucherctl',
+  VOUCHERCTL_OUTPUT: `format of results: ${formats.join(', ')}`,
+  [credentialVariables.token]: `${credentialNames.token} (sop_…) for vouchers and templates`,
+  [credentialVariables.jwt]: `${credentialNames.jwt} for applications and tokens`,
+  [credentialVariables.operator]: `${credentialNames.operator} (opk_…) for platform commands`,
+  XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
+  NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
+}
+
+export function topicText(topic: Topic): TopicText {
+  return { 'exit-codes': exitCodes, environment, output, config }[topic]()
+}
+
+function exitCodes(): TopicText {
+  const codes = new Map<number, string[]>()
+  const all = [
+    ...Object.entries(failures).map(([code, { exit }]) => [code, exit] as const),
+    ...Object.entries(localFailures),
+  ]
+  for (const [code, exit] of all) codes.set(exit, [...(codes.get(exit) ?? []), code])
+  const rows = Object.entries(exitMeanings).map(([exit, meaning]) => ({
+    exit: Number(exit),
+    meaning,
+    codes: codes.get(Number(exit)) ?? [],
+  }))
+  const text = rows.flatMap(({ exit, meaning, codes: names }) => [
+    `${String(exit).padStart(4)}  ${meaning}`,
+    ...(names.length === 0 ? [] : wrap(names.join(', '), 72).map((line) => `      ${line}`)),
+  ])
+  return {
+    text: ['Exit codes are stable; the names below them are the codes of the error object.', '', ...text].join('\n'),
+    data: rows,
+  }
+}
+
+function environment(): TopicText {
+  const width = Math.max(...Object.keys(variables).map((it) => it.length))
+  const rows = Object.entries(variables).flatMap(([name, meaning]) =>
+    wrap(meaning, 76 - width).map((line, i) => `  ${(i === 0 ? name : '').padEnd(width)}  ${line}`),
+  )
+  const data = Object.entries(variables).map(([name, meaning]) => ({ name, meaning }))
+  return { text: ['Variables that are read:', '', ...rows, '', 'A flag wins over a variable.'].join('\n'), data }
+}
+
+function output(): TopicText {
+  const meanings: Record<(typeof formats)[number], string> = {
+    table: 'for people; the default, also in a pipe',
+    json: 'one JSON document: the data of the answer. --json is the same',
+    jsonl: 'one JSON document a line: the items of a list, or the record',
+    yaml: 'one YAML document',
+    csv: 'one row for each item; members of members read validity.type',
+  }
+  const notes = [
+    '--fields a,b.c shows only these members, in this order, in every format.',
+    'stdout carries the result and nothing else. Errors, prompts, progress and hints go to stderr.',
+    'With --json a failure is one line on stderr: { "error": { code, message, status, retryable, hint, request_id, details } }.',
+    'What arrives bit by bit (server logs) is one JSON object a line.',
+    'The format never depends on whether stdout is a terminal; colour and width do.',
+  ]
+  const rows = formats.map((format) => ({ format, meaning: meanings[format] }))
+  const text = [
+    'Formats of --output/-o:',
+    '',
+    ...rows.map((it) => `  ${it.format.padEnd(6)} ${it.meaning}`),
+    '',
+    ...notes.flatMap((it) => wrap(it, 80)),
+  ]
+  return { text: text.join('\n'), data: rows }
+}
+
+function config(): TopicText {
+  const order = ['flag', 'environment', 'project file', 'profile', 'default']
+  const text = [
+    `What wins: ${order.join(' > ')}.`,
+    '`voucherctl profiles show --explain` says where each value came from.',
+    '',
+    ...wrap(
+      'Profiles are kept in config.json, mode 0600, in the folder that `voucherctl help environment` names. A credential in a profile is sent only to the server that it was stored for.',
+      80,
+    ),
+    '',
+    ...wrap(
+      `A project file voucherctl.json, in the working folder or above it, may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared.`,
+      80,
+    ),
+    '',
+    'Example:',
+    '  { "base_url": "https://vouchers.example", "profile": "shop", "timeout": "20s" }',
+  ]
+  return { text: text.join('\n'), data: { precedence: order, project_file_members: projectMembers } }
+}
