@@ -15,8 +15,7 @@ const licences = 'dist/THIRD-PARTY-LICENSES'
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 rmSync('dist', { recursive: true, force: true })
-const { metafile } = await build({
-  entryPoints: { 'cli/main': 'src/cli/main.ts', 'client/index': 'src/client/index.ts' },
+const options = {
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
@@ -32,10 +31,25 @@ const { metafile } = await build({
   external: ['better-sqlite3'],
   // CommonJS inside the bundle asks for require(), which an ES module has not (seen with esbuild 0.28).
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
-})
+}
+// The server is built apart: chunks are shared by whole files, so its validator would bring ten times as much of
+// TypeBox into the chunk of the contract, which every command loads.
+const serverApart = {
+  name: 'server-apart',
+  setup: (it) =>
+    it.onResolve({ filter: /\/server\/listen\.js$/ }, () => ({ path: '../server/listen.js', external: true })),
+}
+const built = await Promise.all([
+  build({ ...options, entryPoints: { 'server/listen': 'src/server/listen.ts' } }),
+  build({
+    ...options,
+    entryPoints: { 'cli/main': 'src/cli/main.ts', 'client/index': 'src/client/index.ts' },
+    plugins: [serverApart],
+  }),
+])
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
-writeFileSync(licences, licencesOf(Object.keys(metafile.inputs)))
+writeFileSync(licences, licencesOf(built.flatMap(({ metafile }) => Object.keys(metafile.inputs))))
 
 /** True when nothing that goes into dist/ is newer than dist/. */
 function isUpToDate() {
