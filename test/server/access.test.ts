@@ -1,0 +1,344 @@
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
+import { contract, endpoints } from '../../src/contract/index.js'
+import { makeToken } from '../../src/domain/tokens.js'
+import { START_MS, type TestApp, accountKey, seededRandom, testApp } from '../support/server-app.js'
+import { type Answer, wireOf } from '../support/server-client.js'
+import { Scene, samples, unknownCredential } from '../support/server-scene.js'
+import { type Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+/** What a caller can tell two answers apart by. */
+const seen = (answer: Answer) => {
+  const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
+  return { status: answer.status, headers, text: answer.sameness }
+}
+
+describe('what belongs to another tenant', () => {
+  /** Each endpoint that takes an id, with where the id stands and how to come by one. */
+  const ids: [Endpoint, string, string, (tenant: Tenant) => Promise<string>][] = [
+    [contract.apps.get, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
+    [contract.apps.update, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
+    [contract.tokens.list, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
+    [contract.tokens.create, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
+    [contract.tokens.revoke, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
+    [contract.tokens.revoke, 'tokenId', 'TOKEN_NOT_FOUND', async ({ tokenId }) => tokenId],
+    [contract.templates.submit, 'templateId', 'TEMPLATE_NOT_FOUND', async (tenant) => (await tenant.draft()).id],
+    [contract.vouchers.issue, 'template_id', 'TEMPLATE_NOT_FOUND', async (tenant) => (await tenant.template()).id],
+    [
+      contract.vouchers.redemption,
+      'redemptionId',
+      'REDEMPTION_NOT_FOUND',
+      async (tenant) => (await tenant.redeem(await tenant.issue())).id,
+    ],
+    [
+      contract.vouchers.reverse,
+      'redemptionId',
+      'REDEMPTION_NOT_FOUND',
+      async (tenant) => (await tenant.redeem(await tenant.issue())).id,
+    ],
+  ]
+  const odd = ['x', '', 'tpl_', '../x', '%', '%zz', '\u0000', 'é', '🎟', "' or 1=1 --", 'x'.repeat(4_000), '__proto__']
+
+  it.each(ids.map(([endpoint, member, code, idOf]) => [endpoint.id, member, code, endpoint, idOf] as const))(
+    '%s answers a foreign, an absent and a malformed %s with the same bytes: %s',
+    async (_id, member, code, endpoint, idOf) => {
+      const scene = await Scene.of(server, endpoint)
+      const foreign = await scene.send({ input: { [member]: await idOf(await newTenant(server)) } })
+      expect([foreign.status, foreign.code]).toEqual([404, code])
+      const absent = await scene.send({ input: { [member]: `${member}_01ARZ3NDEKTSV4RRFFQ69G5FAV` } })
+      expect(seen(absent)).toEqual(seen(foreign))
+      for (const id of odd) {
+        // An empty segment is no path of this endpoint.
+        if (id === '' && endpoint.path.includes(`:${member}`)) continue
+        expect([id, seen(await scene.send({ input: { [member]: id } }))]).toEqual([id, seen(foreign)])
+      }
+      expect((await scene.send()).envelope.success).toBe(true)
+    },
+  )
+
+  it('another application of the same account is another tenant to a token', async () => {
+    const tenant = await newTenant(server)
+    const sibling = await newTenant(server, tenant.accountId)
+    const { id } = await sibling.draft()
+    expect((await tenant.runtime(contract.templates.submit, { templateId: id })).code).toBe('TEMPLATE_NOT_FOUND')
+    const crossed = await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: sibling.tokenId })
+    expect(crossed.code).toBe('TOKEN_NOT_FOUND')
+  })
+
+  it.each([contract.vouchers.verify, contract.vouchers.redeem])(
+    'the code of a foreign voucher answers like one that nobody has',
+    async (endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      const stranger = await newTenant(server)
+      const foreign = await scene.send({ input: { credential: codeOf(await stranger.issue()) } })
+      expect([foreign.status, foreign.code]).toEqual([404, 'VOUCHER_NOT_FOUND'])
+      expect(seen(await scene.send({ input: { credential: unknownCredential() } }))).toEqual(seen(foreign))
+      const qr = await scene.send({ input: { credential: codeOf(await stranger.issue(), 'qr_token') } })
+      expect(seen(qr)).toEqual(seen(foreign))
+    },
+  )
+
+  it('lists show nothing of it', async () => {
+    const tenant = await newTenant(server)
+    const stranger = await newTenant(server)
+    await stranger.template()
+    const apps = (await tenant.console(contract.apps.list, {})).data
+    expect(apps.items.map((it) => it.id)).toEqual([tenant.appId])
+    expect((await tenant.runtime(contract.templates.list, {})).data.pagination.total).toBe(0)
+  })
+
+  it('the same external ids and Idempotency-Keys are free in every application', async () => {
+    const [one, two] = [await newTenant(server), await newTenant(server)]
+    for (const tenant of [one, two]) {
+      const { id } = await tenant.template({ external_template_id: 'same' })
+      const input = { template_id: id, external_issue_id: 'same', recipient_user_id: 'user' }
+      expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'same' })).status).toBe(201)
+    }
+  })
+})
+
+describe('kinds of credentials', () => {
+  it.each(endpoints.map((it) => [it.id, it] as const))(
+    '%s takes one kind and names it to the others',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      const { token, jwt } = scene.tenant
+      const kinds = { token, jwt, operator: server.operatorKey, bot: makeToken('sbot_', seededRandom('bot')) }
+      for (const [kind, credential] of Object.entries(kinds)) {
+        if (kind === endpoint.caller) continue
+        const answer = await scene.send({ credential })
+        expect([kind, answer.status, answer.code]).toEqual([kind, 401, 'TOKEN_TYPE_NOT_ACCEPTED'])
+        expect(answer.details).toEqual({ accepted: endpoint.caller })
+        expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
+      }
+    },
+  )
+})
+
+describe('scopes', () => {
+  const runtime = endpoints.filter((it) => it.caller === 'token')
+
+  it('every runtime endpoint asks for exactly one', () => {
+    expect(runtime.every((it) => it.scope !== undefined)).toBe(true)
+    expect(endpoints.filter((it) => it.scope !== undefined)).toEqual(runtime)
+  })
+
+  it.each(runtime.map((it) => [it.id, it] as const))(
+    '%s takes a token with its scope alone, and no other',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      await scene.request()
+      for (const scope of scopes) {
+        const { token } = await scene.tenant.newToken([scope])
+        const answer = await scene.send({ credential: token })
+        if (scope === endpoint.scope) {
+          expect([scope, answer.envelope.success]).toEqual([scope, true])
+        } else {
+          expect([scope, answer.status, answer.code]).toEqual([scope, 403, 'INSUFFICIENT_SCOPE'])
+          expect(answer.details).toEqual({ required_scope: endpoint.scope })
+          expect(answer.headers['www-authenticate']).toBe(
+            `Bearer error="insufficient_scope", scope="${String(endpoint.scope)}"`,
+          )
+        }
+      }
+    },
+  )
+})
+
+describe('application tokens', () => {
+  const list = (credential: string) => {
+    const wire = wireOf(contract.templates.list)
+    return server.send({ ...wire, headers: { authorization: credential } })
+  }
+
+  it('are shown once: no later answer holds the whole of one', async () => {
+    const tenant = await newTenant(server)
+    const created = await tenant.newToken()
+    expect(created.token).toMatch(/^sop_[0-9A-Za-z]{36}$/)
+    const listed = await tenant.console(contract.tokens.list, { appId: tenant.appId })
+    const revoked = await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: created.id })
+    for (const { text } of [listed, revoked]) expect(text).not.toContain(created.token)
+    expect(revoked.data).toMatchObject({
+      tokenPrefix: created.token.slice(0, 8),
+      last4: created.token.slice(-4),
+      status: 'revoked',
+    })
+  })
+
+  it('a revoked one is refused from the next call on; revoking again answers the same record', async () => {
+    const tenant = await newTenant(server)
+    const { id, token } = await tenant.newToken()
+    expect((await list(`Bearer ${token}`)).status).toBe(200)
+    const input = { appId: tenant.appId, tokenId: id }
+    const first = await tenant.console(contract.tokens.revoke, input)
+    expect((await list(`Bearer ${token}`)).code).toBe('TOKEN_REVOKED')
+    server.clock.advance(1_000)
+    expect((await tenant.console(contract.tokens.revoke, input)).data).toEqual(first.data)
+  })
+
+  it('live 365 days unless told otherwise, and end at the instant', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const scopesOf = { scopes: ['vouchers:read' as const] }
+    const create = async (days?: number | null) =>
+      (
+        await tenant.console(contract.tokens.create, {
+          appId: tenant.appId,
+          name: 'x',
+          ...scopesOf,
+          ...(days === undefined ? {} : { expires_in_days: days }),
+        })
+      ).data
+    const [usual, one, never] = [await create(), await create(1), await create(null)]
+    expect([usual.expiresAt, one.expiresAt, never.expiresAt]).toEqual([
+      '2028-02-29T12:00:00.000Z',
+      '2027-03-02T12:00:00.000Z',
+      null,
+    ])
+    const wire = wireOf(contract.templates.list)
+    const codeAt = async (token: string) =>
+      (await own.send({ ...wire, headers: { authorization: `Bearer ${token}` } })).code
+    own.clock.advance(86_400_000 - 1)
+    expect(await codeAt(one.token)).toBeNull()
+    own.clock.advance(1)
+    expect(await codeAt(one.token)).toBe('TOKEN_EXPIRED')
+    own.clock.advance(400 * 86_400_000)
+    expect([await codeAt(usual.token), await codeAt(never.token)]).toEqual(['TOKEN_EXPIRED', null])
+    await own.close()
+  })
+
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic dXNlcjpwYXNz',
+    'Bearer a b',
+    'Token x',
+    'Bearer sop_',
+    'Bearer x',
+    'Bearer ..',
+  ])('Authorization %j is no valid credential', async (value) => {
+    const answer = await list(value)
+    expect([answer.status, answer.code]).toEqual([401, 'TOKEN_INVALID'])
+  })
+
+  it('the scheme is written in any case, with any number of spaces', async () => {
+    const { token } = await newTenant(server)
+    for (const value of [`bearer ${token}`, `BEARER   ${token}`, `Bearer ${token} `]) {
+      expect((await list(value)).status).toBe(200)
+    }
+  })
+
+  it('a slip of one character is refused by the checksum alone', async () => {
+    const { token } = await newTenant(server)
+    const slip = token.slice(0, 10) + (token[10] === 'a' ? 'b' : 'a') + token.slice(11)
+    expect((await list(`Bearer ${slip}`)).code).toBe('TOKEN_INVALID')
+  })
+})
+
+describe('applications that are not active', () => {
+  const calls = endpoints.filter((it) => it.caller === 'token')
+
+  it.each(calls.map((it) => [it.id, it] as const))(
+    '%s is refused when disabled, when suspended and without the feature',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      await scene.request()
+      const { tenant } = scene
+      const { appId } = tenant
+      await tenant.console(contract.apps.update, { appId, status: 'disabled' })
+      expect(await scene.send()).toMatchObject({
+        status: 403,
+        code: 'APPLICATION_DISABLED',
+        details: { status: 'disabled' },
+      })
+      await tenant.console(contract.apps.update, { appId, status: 'active' })
+      await tenant.operator(contract.platform.suspendApp, { appId })
+      expect(await scene.send()).toMatchObject({ code: 'APPLICATION_DISABLED', details: { status: 'suspended' } })
+      await tenant.operator(contract.platform.reinstateApp, { appId })
+      await tenant.operator(contract.platform.setAppFeatures, { appId, features: [] })
+      expect(await scene.send()).toMatchObject({ status: 403, code: 'FEATURE_UNAVAILABLE' })
+      await tenant.operator(contract.platform.setAppFeatures, { appId, features: ['vouchers'] })
+      expect((await scene.send()).envelope.success).toBe(true)
+    },
+  )
+
+  it('the console still reaches them, and the owner cannot lift a suspension', async () => {
+    const tenant = await newTenant(server)
+    const { appId } = tenant
+    await tenant.operator(contract.platform.suspendApp, { appId })
+    expect((await tenant.console(contract.apps.update, { appId, status: 'active' })).data.status).toBe('suspended')
+    expect((await tenant.console(contract.tokens.list, { appId })).status).toBe(200)
+  })
+})
+
+describe('account tokens', () => {
+  const read = async (jwt: string) => {
+    const answer = await server.send({ ...wireOf(contract.apps.list), headers: { authorization: `Bearer ${jwt}` } })
+    return answer.code
+  }
+  const now = START_MS / 1000 + 3_600
+  beforeAll(() => server.clock.advance(START_MS + 3_600_000 - server.clock.now()))
+  const sign = (claims: Record<string, unknown>, key: Uint8Array = accountKey, alg = 'HS256') =>
+    new SignJWT({ sub: 'acc', aud: 'voucher-console', exp: now + 60, ...claims }).setProtectedHeader({ alg }).sign(key)
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+  it('a fresh one of the own key is taken', async () => expect(await read(await sign({}))).toBeNull())
+
+  it.each([
+    ['another audience', { aud: 'voucher-shop' }],
+    ['no audience', { aud: undefined }],
+    ['no expiry', { exp: undefined }],
+    ['no subject', { sub: undefined }],
+    ['an empty subject', { sub: '' }],
+    ['a subject with spaces', { sub: 'a b' }],
+    ['a start that lies ahead', { nbf: now + 60 }],
+  ])('%s is refused', async (_what, claims) => expect(await read(await sign(claims))).toBe('TOKEN_INVALID'))
+
+  it('an expired one is told apart', async () => {
+    expect(await read(await sign({ exp: now }))).toBe('TOKEN_EXPIRED')
+    expect(await read(await sign({ exp: now + 1 }))).toBeNull()
+  })
+
+  it('another key, another algorithm and none are refused', async () => {
+    const claims = { sub: 'acc', aud: 'voucher-console', exp: now + 60 }
+    expect(await read(await sign({}, new Uint8Array(32)))).toBe('TOKEN_INVALID')
+    expect(await read(await sign({}, Buffer.concat([accountKey, accountKey]), 'HS512'))).toBe('TOKEN_INVALID')
+    for (const alg of ['none', 'None', 'NONE']) {
+      expect(await read(`${encode({ alg })}.${encode(claims)}.`)).toBe('TOKEN_INVALID')
+      expect(await read(`${encode({ alg })}.${encode(claims)}.AA`)).toBe('TOKEN_INVALID')
+    }
+  })
+
+  it('another account sees other applications', async () => {
+    const [one, two] = [await newTenant(server), await newTenant(server)]
+    expect((await one.console(contract.apps.get, { appId: two.appId })).code).toBe('APPLICATION_NOT_FOUND')
+  })
+
+  it('the operator makes them for as long as told', async () => {
+    const tenant = await newTenant(server)
+    const make = (seconds?: number) =>
+      tenant.operator(contract.platform.issueAccountToken, {
+        accountId: 'acc-1',
+        ...(seconds === undefined ? {} : { expires_in_seconds: seconds }),
+      })
+    const { now: at } = (await tenant.operator(contract.platform.getClock, {})).data
+    const inSeconds = async (seconds?: number) =>
+      (Date.parse((await make(seconds)).data.expires_at) - Date.parse(at)) / 1000
+    expect([await inSeconds(), await inSeconds(60), await inSeconds(31_536_000)]).toEqual([86_400, 60, 31_536_000])
+    for (const seconds of [59, 31_536_001, 60.5]) expect((await make(seconds)).code).toBe('VALIDATION_FAILED')
+    for (const accountId of ['a b', 'x'.repeat(65), 'é']) {
+      expect((await tenant.operator(contract.platform.issueAccountToken, { accountId })).code).toBe('VALIDATION_FAILED')
+    }
+  })
+})
+
+it('every endpoint has a sample', () =>
+  expect(Object.keys(samples).sort()).toEqual(endpoints.map((it) => it.id).sort()))
