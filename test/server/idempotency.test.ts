@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Endpoint } from '../../src/contract/endpoint.js'
+import { contract } from '../../src/contract/index.js'
+import { type TestApp, testApp } from '../support/server-app.js'
+import { Scene } from '../support/server-scene.js'
+import { codeOf, newTenant } from '../support/server-tenant.js'
+import { createLimits } from '../../src/server/limits.js'
+
+const DAY_MS = 86_400_000
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+const keyed: [string, Endpoint][] = [contract.vouchers.issue, contract.vouchers.redeem, contract.vouchers.reverse].map(
+  (it) => [it.id, it],
+)
+
+describe.each(keyed)('%s', (_id, endpoint) => {
+  it('asks for a key', async () => {
+    const scene = await Scene.of(server, endpoint)
+    expect(await scene.send({ key: null })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_REQUIRED' })
+  })
+
+  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256)])('refuses the key %j', async (key) => {
+    const scene = await Scene.of(server, endpoint)
+    expect(await scene.send({ key })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_INVALID' })
+  })
+
+  it('answers a repeat with the status and the bytes of the first, marked, under a new request id', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const first = await scene.send({ key: 'K' })
+    expect(first.headers['idempotent-replayed']).toBeUndefined()
+    const again = await scene.send({ key: 'K' })
+    expect([again.status, again.sameness]).toEqual([first.status, first.sameness])
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
+  })
+
+  it('takes a quoted key for the same as a bare one', async () => {
+    const scene = await Scene.of(server, endpoint)
+    await scene.send({ key: 'K' })
+    expect((await scene.send({ key: '"K"' })).headers['idempotent-replayed']).toBe('true')
+  })
+
+  it('knows the key from another token of the application too', async () => {
+    const scene = await Scene.of(server, endpoint)
+    await scene.send({ key: 'K' })
+    const { token } = await scene.tenant.newToken()
+    expect((await scene.send({ key: 'K', credential: token })).headers['idempotent-replayed']).toBe('true')
+  })
+
+  it('compares bodies by value: order, spacing and escapes do not matter', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const { body, path } = await scene.request()
+    const members = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
+    await scene.send({ key: 'K' })
+    const turned = JSON.stringify(Object.fromEntries(Object.entries(members).reverse()), null, 2)
+    const escaped = turned.replace(/user-1/g, '\\u0075ser-1')
+    for (const text of body === undefined ? ['{}', ' { } '] : [turned, escaped]) {
+      const again = await scene.send({ key: 'K', body: text })
+      expect([path, again.headers['idempotent-replayed']]).toEqual([path, 'true'])
+    }
+  })
+
+  it('refuses the key for another request, also of another operation', async () => {
+    const scene = await Scene.of(server, endpoint)
+    await scene.send({ key: 'K' })
+    const changed = await scene.send({ key: 'K', input: { metadata: { a: 'b' } } })
+    expect(changed).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
+    const { tenant } = scene
+    const other =
+      endpoint === contract.vouchers.redeem
+        ? await tenant.runtime(contract.vouchers.reverse, { redemptionId: 'rdm_0' }, { key: 'K' })
+        : await tenant.runtime(contract.vouchers.redeem, { credential: codeOf(await tenant.issue()) }, { key: 'K' })
+    expect(other).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
+  })
+
+  it('leaves the key free after a refusal, for a corrected request too', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const wrong = {
+      'vouchers.issue': { template_id: 'tpl_0' },
+      'vouchers.redeem': { recipient_user_id: 'user-2' },
+      'vouchers.reverse': { redemptionId: 'rdm_0' },
+    }[endpoint.id as 'vouchers.issue']
+    expect((await scene.send({ key: 'K', input: wrong })).envelope.success).toBe(false)
+    expect((await scene.send({ key: 'K' })).envelope.success).toBe(true)
+  })
+
+  it('does not use up the key with a 429', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }) })
+    await scene.send({ key: null, to })
+    expect((await scene.send({ key: 'K', to })).status).toBe(429)
+    const after = await scene.send({ key: 'K' })
+    expect([after.status, after.headers['idempotent-replayed']]).toEqual([endpoint.status, undefined])
+    await scene.close()
+  })
+
+  it('does not use up the key with a 503', async () => {
+    const scene = await Scene.of(server, endpoint)
+    await scene.request()
+    const { operator } = scene.tenant
+    await operator(contract.platform.addFault, { endpoint: endpoint.id, kind: 'error', times: 1 })
+    expect(await scene.send({ key: 'K' })).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' })
+    const after = await scene.send({ key: 'K' })
+    expect([after.status, after.headers['idempotent-replayed']]).toEqual([endpoint.status, undefined])
+  })
+})
+
+describe('what is remembered', () => {
+  it('issue and reverse: 30 days to the millisecond', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 300 } })
+    const input = { template_id: id, external_issue_id: 'order', recipient_user_id: 'user-1' }
+    await tenant.runtime(contract.vouchers.issue, input, { key: 'K' })
+    const other = { ...input, external_issue_id: 'other' }
+    own.clock.advance(30 * DAY_MS - 1)
+    expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'K' })).status).toBe(201)
+    expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    own.clock.advance(1)
+    // Forgotten: the repeat finds the voucher by its external_issue_id, and another request may take the key.
+    expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'L' })).status).toBe(200)
+    expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).status).toBe(201)
+    await own.close()
+  })
+
+  it('redeem: for ever; a late repeat after the reversal redeems nothing', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 1_095 } })
+    const voucher = await tenant.issue(id)
+    const call = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
+    const first = await call()
+    await tenant.runtime(contract.vouchers.reverse, { redemptionId: first.data.id })
+    own.clock.advance(400 * DAY_MS)
+    const late = await call()
+    expect([late.status, late.sameness]).toEqual([first.status, first.sameness])
+    const state = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })
+    expect(state.data).toMatchObject({ redeemable: true, voucher: { status: 'issued', redemptionId: null } })
+    await own.close()
+  })
+
+  it('the credentials of an issue are answered again, and stored nowhere', async () => {
+    const scene = await Scene.of(server, contract.vouchers.issue)
+    const first = await scene.send({ key: 'K' })
+    const again = await scene.send({ key: 'K' })
+    expect(again.text).toContain('"credentials":[')
+    expect(again.sameness).toBe(first.sameness)
+  })
+})
+
+describe('external_issue_id', () => {
+  const issueOf = async (limit: number) => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id } = await tenant.template({ issue_limit: limit, validity: { type: 'relative', duration_days: 10 } })
+    const input = { template_id: id, external_issue_id: 'order', recipient_user_id: 'user-1' }
+    const first = await tenant.runtime(contract.vouchers.issue, input)
+    return { own, tenant, input, first }
+  }
+
+  it('a repeat under another key answers the voucher that is there: 200, the same credentials, quota untouched', async () => {
+    const { own, tenant, input, first } = await issueOf(1)
+    const repeat = await tenant.runtime(contract.vouchers.issue, { ...input, metadata: { ignored: 'yes' } })
+    expect(repeat.status).toBe(200)
+    expect(repeat.headers['idempotent-replayed']).toBe('true')
+    expect(repeat.data).toEqual(first.data)
+    const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
+    expect(template).toMatchObject({ issuedCount: 1, issueLimit: 1 })
+    await own.close()
+  })
+
+  it('a repeat is answered when the window is over and the voucher used, with its state of now', async () => {
+    const { own, tenant, input, first } = await issueOf(1)
+    await tenant.redeem(first.data)
+    own.clock.advance(20 * DAY_MS)
+    const repeat = await tenant.runtime(contract.vouchers.issue, input)
+    expect(repeat.data).toMatchObject({ id: first.data.id, status: 'redeemed', credentials: first.data.credentials })
+    await own.close()
+  })
+
+  it('a repeat keeps its status: 200 is replayed as 200, 201 as 201', async () => {
+    const { own, tenant, input } = await issueOf(5)
+    const under = (key: string) => tenant.runtime(contract.vouchers.issue, input, { key })
+    expect([(await under('K')).status, (await under('K')).status]).toEqual([200, 200])
+    await own.close()
+  })
+
+  it('belongs to one recipient for ever', async () => {
+    const { own, tenant, input } = await issueOf(5)
+    own.clock.advance(1_000 * DAY_MS)
+    const other = await tenant.runtime(contract.vouchers.issue, { ...input, recipient_user_id: 'user-2' })
+    expect([other.status, other.code]).toEqual([409, 'EXTERNAL_ISSUE_ID_CONFLICT'])
+    await own.close()
+  })
+
+  it('is unique to its template: another one takes it again', async () => {
+    const { own, tenant, input } = await issueOf(5)
+    const { id } = await tenant.template()
+    expect((await tenant.runtime(contract.vouchers.issue, { ...input, template_id: id })).status).toBe(201)
+    await own.close()
+  })
+})
+
+describe('calls at the same time', () => {
+  it('equal ones have one effect and equal answers', async () => {
+    const scene = await Scene.of(server, contract.vouchers.redeem)
+    const request = await scene.request({ key: 'K' })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => server.send(request)))
+    expect(new Set(answers.map((it) => it.sameness)).size).toBe(1)
+    expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
+  })
+
+  it('a different one is refused while the first still runs', async () => {
+    const scene = await Scene.of(server, contract.vouchers.redeem)
+    const { store } = server.deps
+    let release = () => {}
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const to = scene.twin({ store: { ...store, write: (op) => gate.then(() => store.write(op)) } })
+    await scene.request()
+    const first = scene.send({ key: 'K', to })
+    const other = await scene.send({ key: 'K', to, input: { reference: 'other' } })
+    expect(other).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
+    const elsewhere = await newTenant(server)
+    const voucher = await elsewhere.issue()
+    const free = elsewhere.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
+    expect((await free).status).toBe(200)
+    release()
+    expect((await first).status).toBe(200)
+    await scene.close()
+  })
+
+  it('when the first is refused, one that waited for it runs', async () => {
+    const scene = await Scene.of(server, contract.vouchers.issue)
+    const request = await scene.request({ key: 'K', input: { template_id: 'tpl_0' } })
+    const answers = await Promise.all(Array.from({ length: 5 }, () => server.send(request)))
+    expect(answers.map((it) => it.code)).toEqual(Array(5).fill('TEMPLATE_NOT_FOUND'))
+  })
+})
