@@ -124,6 +124,7 @@ function migrate(db: SqliteDatabase, path: string): void {
 }
 
 function explain(error: unknown, path: string): unknown {
+  if (error instanceof StoreUnusable) return error
   switch (sqliteProblemOf(error)) {
     case 'busy':
       return new StoreUnusable(
