@@ -1,13 +1,19 @@
 import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
 import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 import { type MakeHandlers, answer } from '../handler.js'
 
 const DAY_MS = 86_400_000
 
+/** A store that cannot write may still read: the list then lacks the last uses of this minute. */
+function unlessUnavailable(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error
+}
+
 export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId, tokenUses }) => ({
   list: async ({ appId, ...page }, { caller }) => {
-    await tokenUses.flush()
+    await tokenUses.flush().catch(unlessUnavailable)
     return answer(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now())))
   },
 
