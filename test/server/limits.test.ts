@@ -1,0 +1,190 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
+import { contract, endpoints } from '../../src/contract/index.js'
+import { createLimits, defaultRateLimits } from '../../src/server/limits.js'
+import type { RateLimitName } from '../../src/server/options.js'
+import { type TestApp, testApp } from '../support/server-app.js'
+import { wireOf } from '../support/server-client.js'
+import { Scene, unknownCredential } from '../support/server-scene.js'
+import { codeOf, newTenant } from '../support/server-tenant.js'
+
+/** Windows follow the machine's clock: it stands still here, and moves when told. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+const opened: TestApp[] = []
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close()
+})
+
+function limited(limits: Partial<Record<RateLimitName, { calls: number; seconds: number }>>): TestApp {
+  const server = testApp({ limits: createLimits(limits) })
+  opened.push(server)
+  return server
+}
+
+describe('the names of the limits', () => {
+  const names: Record<string, RateLimitName | undefined> = {
+    'vouchers.issue': 'issue',
+    'vouchers.verify': 'verify',
+    'vouchers.redeem': 'redeem',
+    'vouchers.reverse': 'reverse',
+    'vouchers.redemption': 'reads',
+    'templates.list': 'reads',
+    'templates.create': 'template_writes',
+    'templates.submit': 'template_writes',
+  }
+  it('every runtime endpoint has its own, console endpoints share one, the operator has none', () => {
+    for (const { id, caller, limit } of endpoints) {
+      expect([id, limit]).toEqual([id, caller === 'token' ? names[id] : caller === 'jwt' ? 'console' : undefined])
+    }
+  })
+
+  it('have the numbers of the decision, in windows of 60 s', () => {
+    const calls = Object.fromEntries(Object.entries(defaultRateLimits).map(([name, it]) => [name, it.calls]))
+    expect(calls).toEqual({
+      issue: 6000,
+      verify: 6000,
+      redeem: 6000,
+      reverse: 1200,
+      reads: 6000,
+      template_writes: 120,
+      console: 600,
+      credential_failures: 600,
+      auth_failures: 600,
+    })
+    expect(Object.values(defaultRateLimits).every((it) => it.seconds === 60)).toBe(true)
+  })
+})
+
+describe('a limit', () => {
+  const list = contract.templates.list
+
+  it('counts down in every answer, then refuses until its window ends', async () => {
+    const tenant = await newTenant(limited({ reads: { calls: 2, seconds: 60 } }))
+    const call = () => tenant.runtime(list, {})
+    const first = await call()
+    expect(first.headers).toMatchObject({ 'ratelimit-policy': '"reads";q=2;w=60', ratelimit: '"reads";r=1;t=60' })
+    vi.advanceTimersByTime(20_000)
+    expect((await call()).headers.ratelimit).toBe('"reads";r=0;t=40')
+    const refused = await call()
+    expect(refused).toMatchObject({ status: 429, code: 'RATE_LIMITED' })
+    expect(refused.headers).toMatchObject({ ratelimit: '"reads";r=0;t=40', 'retry-after': '40' })
+    vi.advanceTimersByTime(39_999)
+    expect((await call()).status).toBe(429)
+    vi.advanceTimersByTime(1)
+    expect((await call()).headers.ratelimit).toBe('"reads";r=1;t=60')
+  })
+
+  it('belongs to one application: all its tokens together, no other tenant', async () => {
+    const server = limited({ reads: { calls: 1, seconds: 60 } })
+    const [one, two] = [await newTenant(server), await newTenant(server)]
+    await one.runtime(list, {})
+    expect((await (await one.newToken()).call(list, {})).status).toBe(429)
+    expect((await two.runtime(list, {})).status).toBe(200)
+  })
+
+  it('belongs to its name: another operation is not concerned', async () => {
+    const tenant = await newTenant(limited({ reads: { calls: 1, seconds: 60 } }))
+    const voucher = await tenant.issue()
+    await tenant.runtime(list, {})
+    expect((await tenant.runtime(list, {})).status).toBe(429)
+    expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).status).toBe(200)
+  })
+
+  it('counts refused calls too', async () => {
+    const tenant = await newTenant(limited({ redeem: { calls: 1, seconds: 60 } }))
+    const input = { credential: unknownCredential() }
+    expect((await tenant.runtime(contract.vouchers.redeem, input)).status).toBe(404)
+    expect((await tenant.runtime(contract.vouchers.redeem, input)).status).toBe(429)
+  })
+
+  it('of the console belongs to the account, and shows no headers before it refuses', async () => {
+    const server = limited({ console: { calls: 3, seconds: 60 } })
+    // Two calls made the tenant.
+    const [one, two] = [await newTenant(server), await newTenant(server)]
+    const third = await one.console(contract.apps.list, {})
+    expect([third.status, third.headers.ratelimit]).toEqual([200, undefined])
+    const fourth = await one.console(contract.apps.get, { appId: one.appId })
+    expect([fourth.status, fourth.headers['retry-after']]).toEqual([429, '60'])
+    expect((await two.console(contract.apps.list, {})).status).toBe(200)
+  })
+
+  it('is gone with all headers when limits are off', async () => {
+    const server = testApp()
+    opened.push(server)
+    const tenant = await newTenant(server)
+    const { headers } = await tenant.runtime(list, {})
+    expect([headers.ratelimit, headers['ratelimit-policy']]).toEqual([undefined, undefined])
+  })
+})
+
+describe('guesses at credentials', () => {
+  it.each([contract.vouchers.verify, contract.vouchers.redeem])(
+    'past the limit only the failing call is refused: whoever has a voucher is served',
+    async (endpoint) => {
+      const server = limited({ credential_failures: { calls: 2, seconds: 60 } })
+      const tenant = await newTenant(server)
+      const voucher = await tenant.issue()
+      const guess = () =>
+        tenant.runtime(endpoint as typeof contract.vouchers.verify, { credential: unknownCredential() })
+      expect([(await guess()).status, (await guess()).status]).toEqual([404, 404])
+      const refused = await guess()
+      expect(refused).toMatchObject({ status: 429, code: 'CREDENTIAL_ATTEMPTS_EXCEEDED' })
+      expect(refused.headers['retry-after']).toBe('60')
+      const known = await tenant.runtime(endpoint as typeof contract.vouchers.verify, { credential: codeOf(voucher) })
+      expect(known.status).toBe(200)
+      vi.advanceTimersByTime(60_000)
+      expect((await guess()).status).toBe(404)
+    },
+  )
+
+  it('a slip of the pen is not counted: its check symbol fails', async () => {
+    const tenant = await newTenant(limited({ credential_failures: { calls: 1, seconds: 60 } }))
+    const { value } = codeOf(await tenant.issue())
+    const slip = { type: 'redeem_code' as const, value: (value[0] === 'A' ? 'B' : 'A') + value.slice(1) }
+    for (let time = 0; time < 3; time++) {
+      expect((await tenant.runtime(contract.vouchers.verify, { credential: slip })).status).toBe(404)
+    }
+  })
+
+  it('are counted for each application', async () => {
+    const server = limited({ credential_failures: { calls: 1, seconds: 60 } })
+    const [one, two] = [await newTenant(server), await newTenant(server)]
+    const guess = { credential: unknownCredential() }
+    await one.runtime(contract.vouchers.verify, guess)
+    expect((await one.runtime(contract.vouchers.verify, guess)).status).toBe(429)
+    expect((await two.runtime(contract.vouchers.verify, guess)).status).toBe(404)
+  })
+})
+
+describe('guesses at tokens', () => {
+  const send = (server: TestApp, endpoint: Endpoint, credential?: string) =>
+    server.send({
+      ...wireOf(endpoint),
+      headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
+    })
+
+  it('past the limit of an address the failing call is answered 429 instead of 401, on every plane; a good one is served', async () => {
+    const server = limited({ auth_failures: { calls: 2, seconds: 60 } })
+    const tenant = await newTenant(server)
+    expect((await send(server, contract.templates.list)).status).toBe(401)
+    expect((await send(server, contract.apps.list, 'nonsense')).status).toBe(401)
+    for (const endpoint of [contract.templates.list, contract.apps.list, contract.platform.reviews]) {
+      const refused = await send(server, endpoint, 'nonsense')
+      expect(refused).toMatchObject({ status: 429, code: 'RATE_LIMITED' })
+      expect([refused.headers['retry-after'], refused.headers['www-authenticate']]).toEqual(['60', undefined])
+    }
+    expect((await tenant.runtime(contract.templates.list, {})).status).toBe(200)
+    vi.advanceTimersByTime(60_000)
+    expect((await send(server, contract.templates.list)).status).toBe(401)
+  })
+
+  it('403 is no guess: it is not counted', async () => {
+    const server = limited({ auth_failures: { calls: 1, seconds: 60 } })
+    const scene = await Scene.of(server, contract.templates.list)
+    const { token } = await scene.tenant.newToken(scopes.filter((it) => it !== 'vouchers:read'))
+    for (let time = 0; time < 3; time++) expect((await scene.send({ credential: token })).status).toBe(403)
+    expect((await send(server, contract.templates.list)).status).toBe(401)
+  })
+})

@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Endpoint } from '../../src/contract/endpoint.js'
+import { contract, endpoints } from '../../src/contract/index.js'
+import type { RequestLogEntry } from '../../src/contract/platform.js'
+import { TokenUses } from '../../src/server/token-uses.js'
+import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { type LiveServer, liveServer } from '../support/server.js'
+import { START_MS, type TestApp, testApp } from '../support/server-app.js'
+import { callerOf, wireOf } from '../support/server-client.js'
+import { codeOf, newTenant } from '../support/server-tenant.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+describe('the operator plane', () => {
+  it('is not there when it is switched off: no route, no method, no hint', async () => {
+    const off = testApp({ operatorKeyHash: null })
+    for (const endpoint of endpoints.filter((it) => it.caller === 'operator')) {
+      const path = endpoint.path.replaceAll(/:[A-Za-z]+/g, 'x')
+      for (const method of [endpoint.method, 'OPTIONS', 'PUT']) {
+        const headers = { authorization: `Bearer ${server.operatorKey}` }
+        const answer = await off.send({ method, path, headers })
+        expect([path, answer.status, answer.code]).toEqual([path, 404, 'ROUTE_NOT_FOUND'])
+      }
+    }
+    await off.close()
+  })
+})
+
+describe('the test clock', () => {
+  const iso = (ms: number) => new Date(ms).toISOString()
+
+  it('moves forward, by seconds or to an instant, and never back', async () => {
+    const own = testApp()
+    const operator = callerOf(own.send, own.operatorKey)
+    const { getClock, setClock, advanceClock } = contract.platform
+    expect((await operator(getClock, {})).data).toEqual({ now: iso(START_MS), test_clock: true })
+    expect((await operator(advanceClock, { seconds: 1.5 })).data.now).toBe(iso(START_MS + 1_500))
+    expect((await operator(setClock, { now: '2027-03-02T00:00:00+00:00' })).data.now).toBe('2027-03-02T00:00:00.000Z')
+    for (const now of [
+      '2027-03-01T23:59:59.999Z',
+      '2027-02-30T00:00:00Z',
+      '9999-12-31T00:00:00Z',
+      'tomorrow',
+      '2027-03-03',
+    ]) {
+      expect([now, (await operator(setClock, { now })).code]).toEqual([now, 'VALIDATION_FAILED'])
+    }
+    for (const seconds of [-1, 1e12]) expect((await operator(advanceClock, { seconds })).code).toBe('VALIDATION_FAILED')
+    expect((await operator(getClock, {})).data.now).toBe('2027-03-02T00:00:00.000Z')
+    await own.close()
+  })
+
+  it('governs expiry of account tokens', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const operator = callerOf(own.send, own.operatorKey)
+    const made = await operator(contract.platform.issueAccountToken, {
+      accountId: tenant.accountId,
+      expires_in_seconds: 60,
+    })
+    const short = callerOf(own.send, made.data.jwt)
+    expect((await short(contract.apps.list, {})).status).toBe(200)
+    await operator(contract.platform.advanceClock, { seconds: 60 })
+    expect((await short(contract.apps.list, {})).code).toBe('TOKEN_EXPIRED')
+    await own.close()
+  })
+})
+
+describe('faults', () => {
+  it('error answers 503 before anything is done, as often as told', async () => {
+    const tenant = await newTenant(server)
+    const voucher = await tenant.issue()
+    const added = await tenant.operator(contract.platform.addFault, {
+      endpoint: 'vouchers.redeem',
+      kind: 'error',
+      times: 2,
+    })
+    expect(added.data).toEqual({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, delay_ms: null })
+    const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
+    for (let time = 0; time < 2; time++) {
+      const answer = await redeem()
+      expect([answer.status, answer.code, answer.headers['retry-after']]).toEqual([503, 'SERVICE_UNAVAILABLE', '1'])
+    }
+    expect((await redeem()).status).toBe(200)
+  })
+
+  it('a delay delays and answers', async () => {
+    const tenant = await newTenant(server)
+    await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 30 })
+    const started = performance.now()
+    expect((await tenant.console(contract.apps.list, {})).status).toBe(200)
+    expect(performance.now() - started).toBeGreaterThanOrEqual(29)
+  })
+
+  it('faults are met in the order they were set, and can be removed', async () => {
+    const tenant = await newTenant(server)
+    const add = (kind: 'error' | 'delay') =>
+      tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind, times: 1, delay_ms: 0 })
+    await add('error')
+    await add('delay')
+    const list = async () => (await tenant.console(contract.apps.list, {})).status
+    expect([await list(), await list()]).toEqual([503, 200])
+    await add('error')
+    await add('error')
+    expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 2 })
+    expect(await list()).toBe(200)
+    expect((await tenant.operator(contract.platform.clearFaults, {})).data).toEqual({ removed: 0 })
+  })
+
+  it.each([
+    [
+      { endpoint: 'vouchers.redem', kind: 'error', times: 1 },
+      { pointer: '/endpoint', suggestion: 'did you mean vouchers.redeem?' },
+    ],
+    [{ endpoint: 'platform.addFault', kind: 'error', times: 1 }, { pointer: '/endpoint' }],
+    [{ endpoint: 'apps.list', kind: 'delay', times: 1 }, { pointer: '/delay_ms' }],
+    [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
+    [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
+    [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
+  ])('%j is refused', async (input, issue) => {
+    const operator = callerOf(server.send, server.operatorKey)
+    const answer = await operator(contract.platform.addFault, input as never)
+    expect(answer.status).toBe(400)
+    expect(answer.details.errors).toMatchObject([issue])
+  })
+})
+
+describe('over a real socket', () => {
+  let live: LiveServer
+  beforeAll(async () => {
+    live = await liveServer()
+  })
+  afterAll(() => live.close())
+
+  it.each(['issue', 'redeem', 'reverse'] as const)(
+    '%s: an answer dropped after the commit is answered the same to the retry, and done once',
+    async (name) => {
+      const tenant = await newTenant(live)
+      const voucher = await tenant.issue()
+      const redemption = name === 'reverse' ? await tenant.redeem(voucher) : undefined
+      const call = () => {
+        if (name === 'redeem')
+          return tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
+        if (redemption !== undefined) {
+          return tenant.runtime(contract.vouchers.reverse, { redemptionId: redemption.id }, { key: 'K' })
+        }
+        const input = { template_id: voucher.templateId, external_issue_id: 'dropped', recipient_user_id: 'user-1' }
+        return tenant.runtime(contract.vouchers.issue, input, { key: 'K' })
+      }
+      await tenant.operator(contract.platform.addFault, {
+        endpoint: `vouchers.${name}`,
+        kind: 'drop_response',
+        times: 1,
+      })
+      await expect(call()).rejects.toMatchObject({ code: 'ECONNRESET' })
+      const retry = await call()
+      expect(retry.headers['idempotent-replayed']).toBe('true')
+      expect(retry.status).toBe(name === 'issue' ? 201 : 200)
+      expect((await call()).sameness).toBe(retry.sameness)
+      const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
+      expect(template?.issuedCount).toBe(name === 'issue' ? 2 : 1)
+    },
+  )
+
+  it('the request log tells each request by its route, never by its values', async () => {
+    const tenant = await newTenant(live)
+    await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'error', times: 1 })
+    await tenant.console(contract.apps.list, {})
+    const voucher = await tenant.issue(undefined, { key: 'secret-key' })
+    const input = {
+      template_id: voucher.templateId,
+      external_issue_id: voucher.externalIssueId,
+      recipient_user_id: 'user-1',
+    }
+    await tenant.runtime(contract.vouchers.issue, input, { key: 'secret-key' })
+    await tenant.runtime(contract.templates.list, { external_template_id: 'secret-query' })
+    await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'secret-id' })
+    await live.send({ method: 'GET', path: '/secret/path?a=b' })
+    const answer = await live.send({
+      method: 'GET',
+      path: contract.platform.requests.path,
+      headers: { authorization: `Bearer ${live.operatorKey}` },
+    })
+    expect(answer.headers['content-type']).toBe('application/x-ndjson')
+    expect(answer.text).not.toContain('secret')
+    const entries = answer.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as RequestLogEntry)
+    const last = entries.slice(-5)
+    const entry = {
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      request_id: expect.stringMatching(/^req_/),
+      application_id: tenant.appId,
+      duration_ms: expect.any(Number),
+      code: null,
+      replayed: false,
+      method: 'GET',
+      status: 200,
+    }
+    const { issue } = contract.vouchers
+    expect(last).toEqual([
+      { ...entry, endpoint: issue.id, method: 'POST', path: issue.path, status: 201 },
+      { ...entry, endpoint: issue.id, method: 'POST', path: issue.path, status: 201, replayed: true },
+      { ...entry, endpoint: 'templates.list', path: contract.templates.list.path },
+      {
+        ...entry,
+        endpoint: 'vouchers.redemption',
+        path: contract.vouchers.redemption.path,
+        status: 404,
+        code: 'REDEMPTION_NOT_FOUND',
+      },
+      { ...entry, endpoint: null, path: null, status: 404, code: 'ROUTE_NOT_FOUND', application_id: null },
+    ])
+    const failed = entries.filter((it) => it.endpoint === 'apps.list').at(-1)
+    expect(failed).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE', application_id: null })
+  })
+
+  it('the request log can be followed', async () => {
+    const tenant = await newTenant(live)
+    const response = await fetch(`${live.baseUrl}${contract.platform.requests.path}?follow=true`, {
+      headers: { authorization: `Bearer ${live.operatorKey}` },
+    })
+    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+    const marked = await live.send({ method: 'GET', path: '/a-marked-request' })
+    let text = ''
+    while (!text.includes(marked.headers['x-request-id'] as string)) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error('the log ended')
+      text += value
+    }
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .every((line) => typeof JSON.parse(line) === 'object'),
+    ).toBe(true)
+    await reader.cancel()
+    expect(tenant.appId).toMatch(/^app_/)
+  })
+
+  it('the log itself has no HEAD', async () => {
+    const headers = { authorization: `Bearer ${live.operatorKey}` }
+    const answer = await live.send({ method: 'HEAD', path: contract.platform.requests.path, headers })
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'GET'])
+  })
+})
+
+describe('health', () => {
+  it('healthz and readyz answer while the store reads', async () => {
+    for (const [path, status] of [
+      ['/healthz', 'ok'],
+      ['/readyz', 'ready'],
+    ] as const) {
+      const answer = await server.send({ method: 'GET', path })
+      expect([answer.status, answer.data]).toEqual([200, { status }])
+      expect((await server.send({ method: 'HEAD', path })).status).toBe(200)
+    }
+  })
+
+  it('readyz is 503 when the store cannot read; healthz is not concerned', async () => {
+    const own = testApp()
+    await own.deps.store.close()
+    const ready = await own.send({ method: 'GET', path: '/readyz' })
+    expect([ready.status, ready.code, ready.headers['retry-after']]).toEqual([503, 'SERVICE_UNAVAILABLE', '1'])
+    expect((await own.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+    await own.close()
+  })
+
+  it('metrics count by endpoint, status and code, in the text format', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'rdm_secret' })
+    await own.send({ method: 'GET', path: '/secret-path' })
+    const { text, headers } = await own.send({ method: 'GET', path: '/metrics' })
+    expect(headers['content-type']).toContain('text/plain')
+    const counted = text.split('\n').filter((line) => line.startsWith('voucherctl_http_requests_total{'))
+    expect(counted).toContain(
+      'voucherctl_http_requests_total{endpoint="vouchers.redemption",method="GET",status="404",code="REDEMPTION_NOT_FOUND",store="memory"} 1',
+    )
+    expect(counted).toContain(
+      'voucherctl_http_requests_total{endpoint="none",method="GET",status="404",code="ROUTE_NOT_FOUND",store="memory"} 1',
+    )
+    expect(text).toContain('voucherctl_http_request_duration_seconds_bucket{')
+    expect(text).toContain('process_cpu_seconds_total')
+    expect(text).not.toContain('secret')
+    await own.close()
+  })
+})
+
+it('a list of tokens is read even when their last use cannot be written', async () => {
+  const tenant = await newTenant(server)
+  const store: Store = { ...server.deps.store, write: () => Promise.reject(new StoreUnavailable('disk full')) }
+  const full = testApp({ store, tokenUses: new TokenUses(store) })
+  const inFull = (endpoint: Endpoint, credential: string, input = {}) =>
+    full.send({ ...wireOf(endpoint, input), headers: { authorization: `Bearer ${credential}` } })
+  expect((await inFull(contract.templates.list, tenant.token)).status).toBe(200)
+  expect((await inFull(contract.tokens.list, tenant.jwt, { appId: tenant.appId })).status).toBe(200)
+  await full.close()
+})

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import { type TestApp, testApp } from '../support/server-app.js'
+import { newTenant, templateBody } from '../support/server-tenant.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+const iso = (ms: number) => new Date(ms).toISOString()
+const reject = { code: 'UNCLEAR', reason: 'What is it?' }
+
+describe('create', () => {
+  it('answers 201 with a draft, camelCase to its validity', async () => {
+    const tenant = await newTenant(server)
+    const body = templateBody({
+      description: 'One cup',
+      metadata: { campaign: 'spring' },
+      validity: { type: 'relative', duration_days: 7, delay_days: 1, not_after: '2027-12-31T23:00:00-01:00' },
+    })
+    const answer = await tenant.runtime(contract.templates.create, body)
+    const at = iso(server.clock.now())
+    expect([answer.status, answer.data]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^tpl_[0-9A-HJKMNP-TV-Z]{26}$/),
+        externalTemplateId: body.external_template_id,
+        name: 'Free coffee',
+        type: 'exchange',
+        issuerName: 'Corner Cafe',
+        fulfillerName: 'Corner Cafe',
+        fulfillmentCategory: 'offline_service',
+        acquisitionSource: 'free_claim',
+        validity: { type: 'relative', durationDays: 7, delayDays: 1, notAfter: '2028-01-01T00:00:00.000Z' },
+        issueLimit: 1000,
+        issuedCount: 0,
+        status: 'draft',
+        rejectionCode: null,
+        rejectionReason: null,
+        submittedAt: null,
+        reviewedAt: null,
+        applicationId: tenant.appId,
+        botId: null,
+        description: 'One cup',
+        metadata: { campaign: 'spring' },
+        createdAt: at,
+        updatedAt: at,
+      },
+    ])
+  })
+
+  it('refuses an external id that is held, naming the holder, until that one is rejected', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.reviewing({ external_template_id: 'coffee' })
+    const again = () => tenant.runtime(contract.templates.create, templateBody({ external_template_id: 'coffee' }))
+    expect(await again()).toMatchObject({ code: 'EXTERNAL_TEMPLATE_ID_EXISTS', details: { template_id: id } })
+    await tenant.operator(contract.platform.rejectTemplate, { templateId: id, ...reject })
+    expect((await again()).status).toBe(201)
+  })
+
+  it('external ids are case-sensitive', async () => {
+    const tenant = await newTenant(server)
+    await tenant.draft({ external_template_id: 'coffee' })
+    expect((await tenant.draft({ external_template_id: 'Coffee' })).externalTemplateId).toBe('Coffee')
+  })
+})
+
+describe('submit and review', () => {
+  it('draft, reviewing, rejected, reviewing, active: each step with its times', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id } = await tenant.draft()
+    const submit = () => tenant.runtime(contract.templates.submit, { templateId: id })
+    const at = () => iso(own.clock.now())
+
+    own.clock.advance(1_000)
+    const first = await submit()
+    expect([first.status, first.data]).toMatchObject([
+      200,
+      { status: 'reviewing', submittedAt: at(), reviewedAt: null },
+    ])
+    expect((await submit()).details).toEqual({ status: 'reviewing' })
+
+    own.clock.advance(1_000)
+    const rejected = await tenant.operator(contract.platform.rejectTemplate, { templateId: id, ...reject })
+    expect(rejected.data).toMatchObject({
+      status: 'rejected',
+      rejectionCode: 'UNCLEAR',
+      rejectionReason: 'What is it?',
+      reviewedAt: at(),
+    })
+
+    own.clock.advance(1_000)
+    expect((await submit()).data).toMatchObject({
+      status: 'reviewing',
+      rejectionCode: null,
+      submittedAt: at(),
+      reviewedAt: null,
+    })
+    const approved = await tenant.operator(contract.platform.approveTemplate, { templateId: id })
+    expect(approved.data).toMatchObject({ status: 'active', reviewedAt: at() })
+    expect((await submit()).details).toEqual({ status: 'active' })
+    for (const endpoint of [contract.platform.approveTemplate, contract.platform.rejectTemplate]) {
+      const late = await tenant.operator(endpoint, {
+        templateId: id,
+        ...(endpoint === contract.platform.rejectTemplate ? reject : {}),
+      } as never)
+      expect([late.status, late.code]).toEqual([409, 'TEMPLATE_STATE_CONFLICT'])
+    }
+    await own.close()
+  })
+
+  it('reviews show what waits, oldest first', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const first = await tenant.reviewing()
+    own.clock.advance(1)
+    const second = await tenant.reviewing()
+    await tenant.draft()
+    const { items } = (await tenant.operator(contract.platform.reviews, {})).data
+    expect(items.map((it) => it.id)).toEqual([first.id, second.id])
+    expect(items[0]).toEqual({
+      kind: 'template',
+      id: first.id,
+      application_id: tenant.appId,
+      account_id: tenant.accountId,
+      name: 'Free coffee',
+      submitted_at: first.submittedAt,
+    })
+    await tenant.operator(contract.platform.approveTemplate, { templateId: first.id })
+    expect((await tenant.operator(contract.platform.reviews, { kind: 'template' })).data.items).toHaveLength(1)
+    expect((await tenant.operator(contract.platform.reviews, { kind: 'bot' })).data.items).toEqual([])
+    await own.close()
+  })
+
+  it('with auto-approval submit still says reviewing, and the next read says active', async () => {
+    const own = testApp({ autoApprove: true })
+    const tenant = await newTenant(own)
+    const { id } = await tenant.draft()
+    const submitted = await tenant.runtime(contract.templates.submit, { templateId: id })
+    expect(submitted.data).toMatchObject({ status: 'reviewing', reviewedAt: null })
+    const [read] = (await tenant.runtime(contract.templates.list, {})).data.items
+    expect(read).toMatchObject({ id, status: 'active', reviewedAt: iso(own.clock.now()) })
+    expect((await tenant.operator(contract.platform.reviews, {})).data.items).toEqual([])
+    await own.close()
+  })
+})
+
+describe('list', () => {
+  it('is filtered by status and external id', async () => {
+    const tenant = await newTenant(server)
+    const draft = await tenant.draft({ external_template_id: 'a' })
+    const active = await tenant.template({ external_template_id: 'b' })
+    const ids = async (input: object) =>
+      (await tenant.runtime(contract.templates.list, input)).data.items.map((it) => it.id)
+    expect(await ids({ status: 'draft' })).toEqual([draft.id])
+    expect(await ids({ status: 'active' })).toEqual([active.id])
+    expect(await ids({ status: 'rejected' })).toEqual([])
+    expect(await ids({ external_template_id: 'b' })).toEqual([active.id])
+    expect(await ids({ external_template_id: 'b', status: 'draft' })).toEqual([])
+    expect(await ids({ external_template_id: 'c' })).toEqual([])
+  })
+})
