@@ -1,0 +1,45 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { KEY_BYTES } from './key-schedule.js'
+
+export const IV_BYTES = 12
+export const TAG_BYTES = 16
+
+// Without a length, node:crypto accepts tags that were cut down to four bytes.
+const options = { authTagLength: TAG_BYTES } as const
+
+/**
+ * AES-256-GCM: the ciphertext with its 16-byte tag behind it.
+ * @throws RangeError unless the key has 32 bytes and the IV 12.
+ */
+export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, aad: Uint8Array): Uint8Array {
+  checkSizes(key, iv)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, options)
+  cipher.setAAD(aad)
+  return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()])
+}
+
+/**
+ * The plaintext, or undefined when key, IV, AAD, ciphertext and tag do not belong together.
+ * @param sealed the ciphertext with its 16-byte tag behind it
+ * @throws RangeError unless the key has 32 bytes and the IV 12.
+ */
+export function decrypt(key: Uint8Array, iv: Uint8Array, sealed: Uint8Array, aad: Uint8Array): Uint8Array | undefined {
+  checkSizes(key, iv)
+  if (sealed.length < TAG_BYTES) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, iv, options)
+  decipher.setAAD(aad)
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
+  const plaintext = decipher.update(sealed.subarray(0, -TAG_BYTES))
+  try {
+    decipher.final()
+    return plaintext
+  } catch {
+    // The one failure of final() with these sizes: the tag does not fit.
+    return undefined
+  }
+}
+
+function checkSizes(key: Uint8Array, iv: Uint8Array): void {
+  if (key.length !== KEY_BYTES) throw new RangeError('The key must have 32 bytes')
+  if (iv.length !== IV_BYTES) throw new RangeError('The IV must have 12 bytes')
+}

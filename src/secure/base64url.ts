@@ -1,0 +1,13 @@
+/** Unpadded base64url (RFC 4648, section 5). */
+export function encodeBase64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')
+}
+
+/**
+ * The bytes of unpadded base64url, or undefined for any other spelling: padding, the alphabet of plain base64, white
+ * space, unused bits that are set. Node's decoder takes all of these, so the re-encoding is compared.
+ */
+export function decodeBase64url(text: string): Uint8Array | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}

@@ -1,0 +1,62 @@
+import { IV_BYTES } from './aead.js'
+import { encodeBase64url } from './base64url.js'
+import type { Envelope } from './envelope.js'
+import { decodeBinary, open, seal } from './envelope.js'
+import type { SecureFailure } from './failure.js'
+import { fail, failOuter } from './failure.js'
+import type { HttpRequest, HttpResponse } from './http.js'
+import { readInnerResponse } from './inner-response.js'
+import { isMediaType } from './media-type.js'
+import type { ClientSession } from './negotiation.js'
+import { bare, originHeader } from './negotiation.js'
+import type { RandomBytes } from './suite.js'
+import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths } from './suite.js'
+
+const RID_BYTES = 16
+
+/** A request ready to be sent, and what its answer is checked against. */
+export interface SealedRequest {
+  readonly ok: true
+  readonly request: HttpRequest
+  readonly envelope: Envelope
+}
+
+/**
+ * Seals a business request for one dispatch, with a fresh rid and IV.
+ * @param plaintext as encodeInnerRequest makes it
+ * @param ts milliseconds since 1970, by the server's clock
+ */
+export function sealRequest(
+  plaintext: Uint8Array,
+  session: ClientSession,
+  ts: number,
+  randomBytes: RandomBytes,
+): SealedRequest | SecureFailure {
+  const { kid, sid, origin } = session
+  const head = { kid, sid, rid: encodeBase64url(randomBytes(RID_BYTES)), ts }
+  const envelope = seal(session.keyC2s, 'c2s', head, randomBytes(IV_BYTES), plaintext)
+  const body = JSON.stringify(envelope)
+  if (Buffer.byteLength(body) > MAX_ENVELOPE_BYTES) return fail('SECURE_ENVELOPE_TOO_LARGE', 'local')
+  const headers = { accept: MEDIA_TYPE, 'content-type': MEDIA_TYPE, ...originHeader(origin) }
+  return { ok: true, envelope, request: { method: 'POST', path: paths.dispatch, headers, body } }
+}
+
+const repeated = ['v', 'suite', 'kid', 'sid', 'rid', 'ts'] as const
+
+/**
+ * Opens the answer of a dispatch: outer status 200, media type, the six repeated fields, the tag, an inner status.
+ * Everything else is a failure; a plain answer with status 200 would be a downgrade.
+ */
+export function openAnswer(
+  answer: HttpResponse,
+  sent: Envelope,
+  { keyS2c }: Pick<ClientSession, 'keyS2c'>,
+): { readonly ok: true; readonly response: HttpResponse } | SecureFailure {
+  if (answer.status !== 200) return failOuter(answer, 'dispatch')
+  const members = isMediaType(answer.headers['content-type']) ? bare(answer) : undefined
+  const binary = members && repeated.every((name) => members[name] === sent[name]) ? decodeBinary(members) : undefined
+  const plaintext = binary && open(keyS2c, 's2c', { ...sent, ...binary })
+  const response = plaintext && readInnerResponse(plaintext)
+  if (response === undefined) return fail('SECURE_ANSWER_INVALID', 'dispatch', { answer, maybeProcessed: true })
+  return { ok: true, response }
+}

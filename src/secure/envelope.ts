@@ -1,0 +1,104 @@
+import { decrypt, encrypt, IV_BYTES, TAG_BYTES } from './aead.js'
+import { decodeBase64url, encodeBase64url } from './base64url.js'
+import type { Members } from './json.js'
+import { asMembers } from './json.js'
+import type { Direction, SecureRefusal } from './suite.js'
+import { PROTOCOL_VERSION, refuse, SUITE } from './suite.js'
+
+/** What the additional data of a message is made of. An answer repeats the request's. */
+export interface EnvelopeHead {
+  readonly kid: string
+  readonly sid: string
+  readonly rid: string
+  /** Milliseconds since 1970. */
+  readonly ts: number
+}
+
+/** An envelope on the wire (interface.md F, Envelope fields). */
+export interface Envelope extends EnvelopeHead {
+  readonly v: number
+  readonly suite: string
+  /** 12 bytes, base64url. */
+  readonly iv: string
+  /** Ciphertext with its 16-byte tag behind it, base64url. */
+  readonly ciphertext: string
+}
+
+/** An envelope whose form was checked, its binary fields decoded. */
+export interface SealedMessage extends EnvelopeHead {
+  readonly iv: Uint8Array
+  readonly sealed: Uint8Array
+}
+
+const fields = ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext']
+
+// Neither admits the bar that separates the fields of the additional data.
+const ID = /^[A-Za-z0-9_-]{1,64}$/
+const RID = /^[A-Za-z0-9_-]{16,64}$/
+
+/** The shortest JSON object has two bytes. */
+const MIN_SEALED_BYTES = TAG_BYTES + 2
+
+/** Additional data of a message (interface.md F, Cryptographic parameters). */
+export function additionalData({ kid, sid, rid, ts }: EnvelopeHead, direction: Direction): string {
+  return `platform|v1|http|${direction}|${kid}|${sid}|${rid}|${ts}`
+}
+
+/** Encrypts a message. The IV must be fresh: 12 random bytes, never used before with this key. */
+export function seal(
+  key: Uint8Array,
+  direction: Direction,
+  { kid, sid, rid, ts }: EnvelopeHead,
+  iv: Uint8Array,
+  plaintext: Uint8Array,
+): Envelope {
+  const sealed = encrypt(key, iv, plaintext, Buffer.from(additionalData({ kid, sid, rid, ts }, direction)))
+  const binary = { iv: encodeBase64url(iv), ciphertext: encodeBase64url(sealed) }
+  return { v: PROTOCOL_VERSION, suite: SUITE, kid, sid, rid, ts, ...binary }
+}
+
+/** The plaintext, or undefined when the message was not sealed with this key for this direction and head. */
+export function open(key: Uint8Array, direction: Direction, message: SealedMessage): Uint8Array | undefined {
+  return decrypt(key, message.iv, message.sealed, Buffer.from(additionalData(message, direction)))
+}
+
+export type ParsedEnvelope =
+  | { readonly ok: true; readonly message: SealedMessage }
+  | SecureRefusal<'SECURE_ENVELOPE_INVALID' | 'SECURE_VERSION_UNSUPPORTED'>
+
+/** Checks the form of a request's envelope: the version first, then exactly the eight fields (decisions.md 10, order). */
+export function parseEnvelope(value: unknown): ParsedEnvelope {
+  const members = asMembers(value)
+  if (members === undefined || !Number.isInteger(members.v) || typeof members.suite !== 'string') {
+    return refuse('SECURE_ENVELOPE_INVALID')
+  }
+  if (members.v !== PROTOCOL_VERSION || members.suite !== SUITE) return refuse('SECURE_VERSION_UNSUPPORTED')
+  const names = Object.keys(members)
+  const { kid, sid, rid, ts } = members
+  const binary = decodeBinary(members)
+  if (names.length !== fields.length || !names.every((name) => fields.includes(name)) || binary === undefined) {
+    return refuse('SECURE_ENVELOPE_INVALID')
+  }
+  if (!isText(kid, ID) || !isText(sid, ID) || !isText(rid, RID) || !isInstant(ts)) {
+    return refuse('SECURE_ENVELOPE_INVALID')
+  }
+  return { ok: true, message: { kid, sid, rid, ts, ...binary } }
+}
+
+/** IV and ciphertext of an envelope, or undefined when their form is wrong. */
+export function decodeBinary({ iv, ciphertext }: Members): Pick<SealedMessage, 'iv' | 'sealed'> | undefined {
+  if (typeof iv !== 'string' || typeof ciphertext !== 'string') return undefined
+  const ivBytes = decodeBase64url(iv)
+  const sealed = decodeBase64url(ciphertext)
+  if (ivBytes?.length !== IV_BYTES || sealed === undefined || sealed.length < MIN_SEALED_BYTES) return undefined
+  return { iv: ivBytes, sealed }
+}
+
+/** True for whole milliseconds since 1970. */
+export function isInstant(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isText(value: unknown, form: RegExp): value is string {
+  return typeof value === 'string' && form.test(value)
+}

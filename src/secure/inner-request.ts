@@ -1,0 +1,106 @@
+import { asMembers, decodeUtf8, parseJson } from './json.js'
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type InnerMethod = (typeof methods)[number]
+
+/** A business request as the ciphertext carries it, checked. */
+export interface InnerRequest {
+  readonly method: InnerMethod
+  readonly path: string
+  /** Name and value of each member, a repeated name for each element of an array; not URL-encoded. */
+  readonly query: readonly (readonly [name: string, value: string])[]
+  /** Lower-case names; only those that pass. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Absent when there is none. */
+  readonly body?: unknown
+}
+
+/** The part of an inner request that breaks a rule. */
+export type InnerPart = 'json' | 'members' | 'method' | 'path' | 'query' | 'headers' | 'body'
+
+export interface InnerRefusal {
+  readonly ok: false
+  readonly code: 'SECURE_REQUEST_INVALID'
+  readonly part: InnerPart
+}
+
+const members = ['method', 'path', 'query', 'headers', 'body']
+
+const MAX_PATH_LENGTH = 512
+const PATH = /^\/api\/v1(?:\/[A-Za-z0-9._~-]+)+$/
+
+/** What passes; other headers are dropped, except those that would speak for the outer request. */
+const passing = ['authorization', 'content-type', 'accept', 'idempotency-key', 'accept-language', 'traceparent']
+const hopByHop = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te']
+const refused = [...hopByHop, 'trailer', 'transfer-encoding', 'upgrade', 'host', 'cookie', 'origin', 'forwarded']
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+// No control character but the tab: a line break would begin another header.
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * True for a logical path: `/api/v1/` and segments of unreserved characters, none of them `.`, `..` or `secure` in any
+ * case. Matched as text: a URL parser would first change what is checked (decisions.md 10, inner path).
+ */
+export function isLogicalPath(path: string): boolean {
+  if (path.length > MAX_PATH_LENGTH || !PATH.test(path)) return false
+  return path.split('/').every((segment) => segment !== '.' && segment !== '..' && segment.toLowerCase() !== 'secure')
+}
+
+/** Reads what a client encrypted; absent query, headers and body are empty ones. */
+export function readInnerRequest(
+  plaintext: Uint8Array,
+): { readonly ok: true; readonly request: InnerRequest } | InnerRefusal {
+  const text = decodeUtf8(plaintext)
+  const value = asMembers(text === undefined ? undefined : parseJson(text))
+  if (value === undefined) return invalid('json')
+  if (!Object.keys(value).every((name) => members.includes(name))) return invalid('members')
+  const { method, path, body = null } = value
+  if (!isMethod(method)) return invalid('method')
+  if (typeof path !== 'string' || !isLogicalPath(path)) return invalid('path')
+  const query = readQuery(value.query ?? {})
+  if (query === undefined) return invalid('query')
+  const headers = readInnerHeaders(value.headers ?? {})
+  if (headers === undefined) return invalid('headers')
+  if (body !== null && method === 'GET') return invalid('body')
+  return { ok: true, request: { method, path, query, headers, ...(body === null ? {} : { body }) } }
+}
+
+/** Strings as they are, numbers and booleans by their JSON text, arrays of these. */
+function readQuery(value: unknown): (readonly [string, string])[] | undefined {
+  const query = asMembers(value)
+  if (query === undefined) return undefined
+  const pairs: (readonly [string, string])[] = []
+  for (const [name, member] of Object.entries(query)) {
+    for (const item of Array.isArray(member) ? member : [member]) {
+      const isScalar = typeof item === 'string' || typeof item === 'boolean' || Number.isFinite(item)
+      if (!isScalar) return undefined
+      pairs.push([name, String(item)])
+    }
+  }
+  return pairs
+}
+
+/** The headers that pass, or undefined when one is malformed, refused or there twice. */
+export function readInnerHeaders(value: unknown): Record<string, string> | undefined {
+  const given = asMembers(value)
+  if (given === undefined) return undefined
+  const seen = new Set<string>()
+  const headers: Record<string, string> = {}
+  for (const [name, text] of Object.entries(given)) {
+    const lower = name.toLowerCase()
+    if (!HEADER_NAME.test(name) || typeof text !== 'string' || !HEADER_VALUE.test(text)) return undefined
+    if (refused.includes(lower) || seen.has(lower)) return undefined
+    seen.add(lower)
+    if (passing.includes(lower)) headers[lower] = text
+  }
+  return headers
+}
+
+export function isMethod(value: unknown): value is InnerMethod {
+  return methods.some((method) => method === value)
+}
+
+export function invalid(part: InnerPart): InnerRefusal {
+  return { ok: false, code: 'SECURE_REQUEST_INVALID', part }
+}

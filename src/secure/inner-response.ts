@@ -1,0 +1,37 @@
+import type { HttpResponse } from './http.js'
+import { asMembers, decodeUtf8, parseJson } from './json.js'
+
+const passing = ['content-type', 'retry-after', 'x-request-id', 'idempotent-replayed', 'ratelimit', 'ratelimit-policy']
+
+/**
+ * The plaintext of a business answer: its status, the headers that a client may see, its body.
+ * @param response `body` is JSON text, which goes in as it is, or empty
+ */
+export function encodeInnerResponse({ status, headers, body }: HttpResponse): Uint8Array {
+  const shown = Object.entries(headers).filter(([name]) => passing.includes(name))
+  const start = JSON.stringify({ status, headers: Object.fromEntries(shown) })
+  return Buffer.from(`${start.slice(0, -1)},"body":${body === '' ? 'null' : body}}`)
+}
+
+/**
+ * Reads a decrypted answer: a status from 200 to 599 is required, headers that are no strings and members that are not
+ * known are left out. Undefined when it is no answer.
+ */
+export function readInnerResponse(plaintext: Uint8Array): HttpResponse | undefined {
+  const text = decodeUtf8(plaintext)
+  const value = asMembers(text === undefined ? undefined : parseJson(text))
+  const status = value?.status
+  if (value === undefined || typeof status !== 'number' || !Number.isInteger(status)) return undefined
+  if (status < 200 || status > 599) return undefined
+  const headers: Record<string, string> = {}
+  for (const [name, item] of Object.entries(asMembers(value.headers) ?? {})) {
+    if (typeof item === 'string') headers[name.toLowerCase()] = item
+  }
+  const { body = null } = value
+  return { status, headers, body: body === null ? '' : JSON.stringify(body) }
+}
+
+/** What a caller checks of a business answer: status 2xx, and `success` not false (interface.md F, rule 4). */
+export function isBusinessSuccess({ status, body }: HttpResponse): boolean {
+  return status >= 200 && status <= 299 && asMembers(parseJson(body))?.success !== false
+}

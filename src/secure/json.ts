@@ -1,0 +1,32 @@
+import { isUtf8 } from 'node:buffer'
+
+/** Levels of objects and arrays (decisions.md 10, sizes). */
+const MAX_DEPTH = 64
+
+/** The text of bytes, or undefined when they are not UTF-8. A byte order mark stays and is no JSON. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8') : undefined
+}
+
+/** The value of a JSON text, or undefined when it is none or nested deeper than 64 levels. */
+export function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return depthExceeds(value, MAX_DEPTH) ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
+export type Members = Readonly<Record<string, unknown>>
+
+/** Undefined for anything but a JSON object. */
+export function asMembers(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
+}
+
+function depthExceeds(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((member) => depthExceeds(member, levels - 1))
+}

@@ -1,0 +1,38 @@
+import type { Direction } from './suite.js'
+
+export const KEY_BYTES = 32
+
+/** HKDF-SHA256 (RFC 5869) in its two steps. */
+export interface Hkdf {
+  extract(salt: Uint8Array, secret: Uint8Array): Uint8Array
+  /** @throws RangeError for more than 255 * 32 bytes. */
+  expand(prk: Uint8Array, info: Uint8Array, bytes: number): Uint8Array
+}
+
+/** What both sides know of a session and the keys depend on. */
+export interface SessionContext {
+  readonly sid: string
+  /** The decoded bytes, never their text. */
+  readonly salt: Uint8Array
+  readonly brand: string
+  /** `''` when the session is not bound to an origin. */
+  readonly origin: string
+}
+
+/** 32 bytes each. */
+export interface SessionKeys {
+  readonly keyC2s: Uint8Array
+  readonly keyS2c: Uint8Array
+}
+
+/** HKDF info of a key (interface.md F, Cryptographic parameters). */
+export function hkdfInfo({ brand, origin, sid }: Omit<SessionContext, 'salt'>, direction: Direction): string {
+  return `platform|v1|${brand}|${origin === '' ? '-' : origin}|${sid}|http|${direction}`
+}
+
+/** One extract, two expands. `secret` is the 32-byte x coordinate of the shared point, leading zeros kept. */
+export function deriveKeys(hkdf: Hkdf, secret: Uint8Array, context: SessionContext): SessionKeys {
+  const prk = hkdf.extract(context.salt, secret)
+  const keyOf = (direction: Direction) => hkdf.expand(prk, Buffer.from(hkdfInfo(context, direction)), KEY_BYTES)
+  return { keyC2s: keyOf('c2s'), keyS2c: keyOf('s2c') }
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { decodeBase64url, encodeBase64url } from './base64url.js'
+
+const POINT_BYTES = 65
+const PIN = /^sha256:[A-Za-z0-9_-]{43}$/
+
+// The curve P-256 (SEC 2, section 2.4.2): y^2 = x^3 - 3x + b over the integers modulo p.
+const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
+const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
+
+/**
+ * The 65 bytes of a P-256 public key on the wire: 87 characters of unpadded base64url of the uncompressed SEC 1 point
+ * `04 | x | y`, coordinates below p, on the curve. Undefined for anything else. Checked here and not by a library:
+ * several take compressed and hybrid forms too (decisions.md 10, keys on the wire).
+ */
+export function decodePublicKey(text: string): Uint8Array | undefined {
+  const point = decodeBase64url(text)
+  return point !== undefined && isPublicKey(point) ? point : undefined
+}
+
+/** True for an uncompressed point of the curve. Infinity has no such form: 0, 0 is not on the curve. */
+export function isPublicKey(point: Uint8Array): boolean {
+  if (point.length !== POINT_BYTES || point[0] !== 4) return false
+  const x = integerOf(point.subarray(1, 33))
+  const y = integerOf(point.subarray(33))
+  return x < P && y < P && (y * y - (x * x * x - 3n * x + B)) % P === 0n
+}
+
+/** Server key identifier: the first 16 characters of base64url(SHA-256(point)). */
+export function kidOf(point: Uint8Array): string {
+  return sha256(point).slice(0, 16)
+}
+
+/** `sha256:` and 43 characters of base64url over the 65 bytes of a server's public key. */
+export function pinOf(point: Uint8Array): string {
+  return `sha256:${sha256(point)}`
+}
+
+export function isPin(text: string): boolean {
+  return PIN.test(text) && decodeBase64url(text.slice('sha256:'.length)) !== undefined
+}
+
+function sha256(point: Uint8Array): string {
+  return encodeBase64url(createHash('sha256').update(point).digest())
+}
+
+/** Unsigned, big-endian. Only for public values: arithmetic on bigint takes a time that depends on them. */
+function integerOf(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+}

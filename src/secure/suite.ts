@@ -1,0 +1,61 @@
+/** The encrypted transport: constants of its one suite. Source: interface.md F; decisions.md 10. */
+
+export const PROTOCOL_VERSION = 1
+export const SUITE = 'P256-HKDF-SHA256-A256GCM'
+
+/** Content-Type of a dispatch, both ways. */
+export const MEDIA_TYPE = 'application/vnd.platform.secure+json'
+
+export const paths = {
+  bootstrap: '/api/v1/secure/bootstrap',
+  session: '/api/v1/secure/session',
+  dispatch: '/api/v1/secure/dispatch',
+} as const
+
+/** Bytes of the body of a dispatch request. Answers have no limit. */
+export const MAX_ENVELOPE_BYTES = 262_144
+
+/** Milliseconds that the `ts` of a request may differ from the server's clock, either way, inclusive. */
+export const CLOCK_SKEW_MS = 60_000
+export const SESSION_LIFETIME_MS = 600_000
+/** A client renews its session this long before the end. */
+export const RENEW_BEFORE_MS = 5_000
+/** For one call of a client with everything that it takes. */
+export const CLIENT_TIMEOUT_MS = 15_000
+
+/** c2s: from client to server; s2c: back. Each has a key of its own. */
+export type Direction = 'c2s' | 's2c'
+
+/** Codes that the three endpoints answer before, or instead of, a business endpoint. */
+export const secureCodes = [
+  'METHOD_NOT_ALLOWED',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'SECURE_ENVELOPE_TOO_LARGE',
+  'SECURE_ENVELOPE_INVALID',
+  'SECURE_VERSION_UNSUPPORTED',
+  'REQUEST_TIMESTAMP_OUT_OF_RANGE',
+  'SECURE_SESSION_EXPIRED',
+  'SECURE_SESSION_MISMATCH',
+  'SECURE_SESSION_ORIGIN_MISMATCH',
+  'DECRYPTION_FAILED',
+  'REQUEST_REPLAYED',
+  'SECURE_PUBLIC_KEY_INVALID',
+  'SECURE_ORIGIN_NOT_ALLOWED',
+  'SECURE_TRANSPORT_REQUIRED',
+  'SECURE_TRANSPORT_DISABLED',
+  'SECURE_REQUEST_INVALID',
+] as const
+export type SecureCode = (typeof secureCodes)[number]
+
+/** A refusal of the server's half, without a word of what was sent. */
+export interface SecureRefusal<Code extends SecureCode = SecureCode> {
+  readonly ok: false
+  readonly code: Code
+}
+
+export function refuse<const Code extends SecureCode>(code: Code): SecureRefusal<Code> {
+  return { ok: false, code }
+}
+
+/** `size` unpredictable bytes. */
+export type RandomBytes = (size: number) => Uint8Array
