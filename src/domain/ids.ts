@@ -15,6 +15,15 @@ const RANDOM_SYMBOLS = 16
  * @throws RangeError when `nowMs` does not fit 48 bits.
  */
 export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): string {
+  return `${prefix}_${timeSymbols(nowMs)}${encodeBits(random(RANDOM_BYTES), RANDOM_SYMBOLS)}`
+}
+
+/** Ids come in bursts of one millisecond: the symbols of the last one are kept. */
+let lastMs = Number.NaN
+let lastSymbols = ''
+
+function timeSymbols(nowMs: number): string {
+  if (nowMs === lastMs) return lastSymbols
   if (!(nowMs >= 0 && nowMs < 2 ** 48)) throw new RangeError(`"nowMs" must fit 48 bits, got ${nowMs}`)
   let time = ''
   // Bitwise operators end at 32 bits, so the high half is split off first.
@@ -22,5 +31,7 @@ export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): str
   let high = Math.floor(nowMs / 2 ** 25)
   for (let i = 0; i < TIME_SYMBOLS / 2; i++, low >>>= 5) time = ALPHABET[low & 31] + time
   for (let i = 0; i < TIME_SYMBOLS / 2; i++, high >>>= 5) time = ALPHABET[high & 31] + time
-  return `${prefix}_${time}${encodeBits(random(RANDOM_BYTES), RANDOM_SYMBOLS)}`
+  lastMs = nowMs
+  lastSymbols = time
+  return time
 }

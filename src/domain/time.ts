@@ -24,12 +24,23 @@ export function parseInstant(value: string): number | null {
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
 
+/** The instants of a record are few and often equal (issued, valid from, updated): the last one is kept. */
+let lastMs = Number.NaN
+let lastText = ''
+
 /**
  * UTC with milliseconds and `Z`. A voucher shows five instants, so this is written out: about twice as fast as
  * toISOString, which remains for years of another length.
  * @throws RangeError when `ms` is not a time.
  */
 export function formatInstant(ms: number): string {
+  if (ms === lastMs) return lastText
+  lastText = writeInstant(ms)
+  lastMs = ms
+  return lastText
+}
+
+function writeInstant(ms: number): string {
   const date = new Date(ms)
   if (!(ms >= FIRST_MS && ms <= LAST_MS)) return date.toISOString()
   const year = date.getUTCFullYear()

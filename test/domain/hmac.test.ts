@@ -1,0 +1,33 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hmacSha256 } from '../../src/domain/hmac.js'
+
+describe('hmacSha256', () => {
+  it('answers the value of RFC 4231, test case 2', () => {
+    const digest = hmacSha256(Buffer.from('Jefe'), 'what do ya want for nothing?', 'hex')
+    expect(digest).toBe('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843')
+  })
+
+  it('is what node:crypto computes, for keys of up to a block and any text', () => {
+    const key = fc.uint8Array({ minLength: 0, maxLength: 64 })
+    const text = fc.string({ unit: 'grapheme', maxLength: 300 })
+    const encoding = fc.constantFrom('hex' as const, 'base64url' as const, 'latin1' as const)
+    fc.assert(
+      fc.property(key, text, encoding, (bytes, message, as) => {
+        expect(hmacSha256(bytes, message, as)).toBe(createHmac('sha256', bytes).update(message).digest(as))
+      }),
+    )
+  })
+
+  it('gives each of two texts under one key its own value', () => {
+    const key = Buffer.alloc(32, 1)
+    const first = hmacSha256(key, 'a', 'hex')
+    expect(hmacSha256(key, 'b', 'hex')).not.toBe(first)
+    expect(hmacSha256(key, 'a', 'hex')).toBe(first)
+  })
+
+  it('refuses a key longer than a block, which HMAC would hash first', () => {
+    expect(() => hmacSha256(Buffer.alloc(65), 'a', 'hex')).toThrow(RangeError)
+  })
+})
