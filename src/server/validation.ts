@@ -38,11 +38,14 @@ function issuesOf(schema: TSchema, errors: SchemaError[]): ValidationIssue[] {
         }
         break
       case 'additionalProperties':
+        // Where members are a map, its values have errors of their own.
+        if (place.additionalProperties !== false) break
         for (const name of error.params.additionalProperties as string[]) {
           issues.push(unknownMember(place, error.instancePath, name))
         }
         break
       case 'boolean':
+      case 'propertyNames':
       case 'anyOf':
         break
       default:
