@@ -42,7 +42,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 16_384 },
-    rewriteUrl: ({ url = '/' }) => decodable(url),
+    rewriteUrl: ({ url = '/' }) => decodable(originForm(url)),
     clientErrorHandler: (error, socket) => answerNonHttp(error, socket, deps.newId('req')),
     frameworkErrors: (_error, request, reply) => {
       prepare(request, reply)
@@ -107,7 +107,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.setNotFoundHandler(answerOutsideRoutes)
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const refusal = refusalOf(error)
+    const refusal = refusalOf(error, request)
     if (refusal.code === 'INTERNAL_ERROR' || refusal.code === 'SERVICE_UNAVAILABLE') events.onError(request.id, error)
     return sendFailure(request, reply, refusal)
   })
@@ -147,9 +147,11 @@ const OF_FASTIFY: Record<string, FailureCode> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_JSON',
 }
 
-function refusalOf(error: FastifyError): Refusal {
+function refusalOf(error: FastifyError, { raw }: FastifyRequest): Refusal {
   if (error instanceof RefusedBody) return error.refusal
   if (error instanceof StoreUnavailable) return refuse('SERVICE_UNAVAILABLE')
+  // The caller left in the middle of its body: nobody reads this, and nothing is wrong here.
+  if (error.code === 'ECONNRESET' && raw.aborted) return refuse('INVALID_JSON')
   return refuse(OF_FASTIFY[error.code] ?? 'INTERNAL_ERROR')
 }
 
@@ -159,6 +161,13 @@ function acceptsEncoding({ headers }: FastifyRequest): boolean {
   if (encoding !== undefined && encoding !== 'identity') return false
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
   return charset === undefined || charset.toLowerCase() === 'utf-8'
+}
+
+/** An absolute target names the same resource as its path: to the routes, and to an Idempotency-Key. */
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url
+  const path = url.replace(/^https?:\/\/[^/?]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
 }
 
 /** A malformed percent escape is a literal %, so that a malformed id is an unknown one. */
