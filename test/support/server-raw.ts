@@ -1,0 +1,84 @@
+import { type Socket, connect } from 'node:net'
+import { Answer } from './server-client.js'
+
+/** One connection, written to byte by byte. */
+export class RawConnection {
+  #received = ''
+  #wake: (() => void) | undefined
+  readonly #socket: Socket
+  closed = false
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', (chunk) => {
+      this.#received += chunk.toString('latin1')
+      this.#wake?.()
+    })
+    // A reset is an end like another: what arrived before it counts.
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.closed = true
+      this.#wake?.()
+    })
+  }
+
+  static async to(port: number): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+    return new RawConnection(socket)
+  }
+
+  write(bytes: string | Buffer): this {
+    this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+    return this
+  }
+
+  /** What came so far and was not read yet. */
+  get received(): string {
+    return this.#received
+  }
+
+  /** The next whole answer, by its Content-Length. @throws when the connection ends before it */
+  async answer(): Promise<Answer> {
+    for (;;) {
+      const head = this.#received.indexOf('\r\n\r\n')
+      const length = Number(/content-length: (\d+)/i.exec(this.#received.slice(0, head))?.[1] ?? 0)
+      if (head >= 0 && this.#received.length >= head + 4 + length) {
+        const text = Buffer.from(this.#received.slice(head + 4, head + 4 + length), 'latin1').toString('utf8')
+        const [statusLine = '', ...lines] = this.#received.slice(0, head).split('\r\n')
+        const headers = lines.map((line) => {
+          const colon = line.indexOf(':')
+          return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+        })
+        this.#received = this.#received.slice(head + 4 + length)
+        return new Answer(Number(statusLine.split(' ')[1]), Object.fromEntries(headers), text)
+      }
+      if (this.closed) throw new Error(`the connection ended after ${JSON.stringify(this.#received)}`)
+      await this.#more()
+    }
+  }
+
+  async end(): Promise<void> {
+    while (!this.closed) await this.#more()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+}
+
+/** The first answer to some bytes on a connection of their own. */
+export async function rawAnswer(port: number, bytes: string | Buffer): Promise<Answer> {
+  const connection = await RawConnection.to(port)
+  try {
+    return await connection.write(bytes).answer()
+  } finally {
+    connection.destroy()
+  }
+}
