@@ -6,7 +6,7 @@ import { globalFlags } from './globals.js'
 import type { Leaf, Node } from './leaf.js'
 import { isGroup } from './leaf.js'
 import { operandsOf } from './operands.js'
-import { page } from './program.js'
+import { findNode, page } from './program.js'
 
 /** What was typed, taken apart: the command, and the texts of each flag. */
 export interface Parsed {
@@ -25,13 +25,10 @@ export function parseArguments(argv: readonly string[], loaded: Node | undefined
   const given: Given = new Map()
   let parsed: Parsed | undefined
   const program = newCommand('voucherctl')
+  const names = operandsOf(argv)
   addFlags(program, globalFlags, given)
-  for (const { name, alias } of page) {
-    if (loaded?.name === name) add(program, loaded, [], given, (it) => (parsed = it))
-    else if (alias === undefined) program.command(name)
-    else program.command(name).alias(alias)
-  }
-  program.command('help')
+  if (loaded === undefined) for (const { name, alias } of page) addName(program, name, alias)
+  else add(program, loaded, [], names, given, (it) => (parsed = it))
   try {
     program.parse([...argv], { from: 'user' })
   } catch (error) {
@@ -49,19 +46,23 @@ function newCommand(name: string): Command {
     .helpCommand(false)
 }
 
+type Found = (parsed: Parsed) => void
+
+/** Adds a command, and beneath a group the one that is named; only when none is, all names, for suggestions. */
 function add(
   parent: Command,
   node: Node,
   path: readonly string[],
+  names: readonly string[],
   given: Given,
-  found: (parsed: Parsed) => void,
+  found: Found,
 ): void {
-  const command = newCommand(node.name)
+  const command = addName(parent, node.name, 'alias' in node ? node.alias : undefined)
   const here = [...path, node.name]
-  parent.addCommand(command)
   if (isGroup(node)) {
-    if (node.alias !== undefined) command.alias(node.alias)
-    for (const child of node.commands) add(command, child, here, given, found)
+    const child = findNode(node.commands, names[1])
+    if (child !== undefined) add(command, child, here, names.slice(1), given, found)
+    else for (const { name } of node.commands) addName(command, name)
     return
   }
   addFlags(command, node.flags ?? {}, given)
@@ -70,6 +71,12 @@ function add(
     const positional = typeof args[0] === 'string' ? args[0] : undefined
     found({ ok: true, leaf: node, path: here, given, positional })
   })
+}
+
+function addName(parent: Command, name: string, alias?: string): Command {
+  const command = newCommand(name)
+  parent.addCommand(command)
+  return alias === undefined ? command : command.alias(alias)
 }
 
 function addFlags(command: Command, flags: Flags, given: Given): void {

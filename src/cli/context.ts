@@ -1,5 +1,6 @@
 import type { Call, CallOptions, CallSettings } from '../client/call.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import { findCredential } from './credentials.js'
 import type { Failure } from './failure.js'
 import { fail, fromCall } from './failure.js'
 import type { Globals } from './globals.js'
@@ -8,6 +9,7 @@ import type { Answer, Plan } from './leaf.js'
 import type { Output } from './output.js'
 import type { Questions } from './prompt.js'
 import { ask } from './prompt.js'
+import { credentialNames } from './secrets.js'
 import type { Settings } from './settings.js'
 
 export interface ContextCallOptions {
@@ -97,10 +99,8 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       )
     },
     async credential(kind, baseUrl) {
-      const { findCredential } = await import('./credentials.js')
       const found = await findCredential(host, globals, settings, kind, baseUrl)
       if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
-      const { credentialNames } = await import('./secrets.js')
       const asked = await context.ask(
         () => found,
         (questions) => questions.secret(`The ${credentialNames[kind]} for ${new URL(baseUrl).origin} (hidden)`),
@@ -133,11 +133,7 @@ async function openCall(
   baseUrl: string,
   callSettings: CallSettings,
 ): Promise<Call> {
-  const [{ createHttpTransport }, { withRetry }, { createCall }] = await Promise.all([
-    import('../client/http.js'),
-    import('../client/retry.js'),
-    import('../client/call.js'),
-  ])
+  const { createCall, createHttpTransport, withRetry } = await import('./calling.js')
   const http = createHttpTransport(baseUrl)
   const transport = globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
   const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {

@@ -20,9 +20,14 @@ export async function main(version: () => string): Promise<void> {
   // Whoever read stdout has seen enough, as in `voucherctl … | head -1`.
   const stdout = processStdout(() => process.exit())
   const host: Host = {
-    stdin: process.stdin,
+    // Opened when they are used: each costs a command that does not use it a millisecond or more.
+    get stdin() {
+      return process.stdin
+    },
     stdout,
-    stderr: process.stderr,
+    get stderr() {
+      return process.stderr
+    },
     env: process.env,
     cwd: process.cwd(),
     homeDir: process.env.HOME || homedir(),

@@ -85,13 +85,13 @@ export class Story {
   async add(step: Omit<Step, 'step'>): Promise<void> {
     this.steps.push({ step: this.steps.length + 1, ...step })
     if (!this.#aloud) return
-    const { output } = this.#context
+    const { output, host } = this.#context
     const paint = await output.paint()
     const number = String(this.steps.length).padStart(2)
     const mark = step.exit === 0 ? paint.done('✓') : paint.hint('✗')
     output.say(`${this.steps.length === 1 ? '' : '\n'}${mark} ${number}  ${paint.strong(step.title)}`)
     for (const line of plain(step.result).split('\n')) output.say(`      ${line}`)
-    const lines = breakCommand(step.command, 72)
+    const lines = breakCommand(asTyped(host.env, step.command), 72)
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }
 
@@ -106,6 +106,11 @@ export class Story {
     output.say('')
     for (const line of lines) output.say(`      ${line}`)
   }
+}
+
+/** The command as the person typed this one: npm sets the variable while npx runs. */
+export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
+  return env.npm_command === 'exec' ? `npx ${command}` : command
 }
 
 /** A long command over several lines, as a shell takes it: each line but the last ends with a backslash. */

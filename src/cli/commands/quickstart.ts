@@ -4,7 +4,7 @@ import type { Context } from '../context.js'
 import { fail } from '../failure.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { Story } from './quickstart-story.js'
+import { asTyped, Story } from './quickstart-story.js'
 import { tell } from './quickstart-steps.js'
 
 export const quickstart = leaf({
@@ -58,6 +58,6 @@ async function tellOn(context: Context, server: RunningServer): Promise<Outcome<
     `\n${paint.done('✓')} ${story.steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; the server and its data are gone.\n`,
   )
   output.say('A server of your own, that stays:')
-  for (const command of next) output.say(paint.hint(`  $ ${command}`))
+  for (const command of next) output.say(paint.hint(`  $ ${asTyped(host.env, command)}`))
   return { ok: true, printed: true }
 }

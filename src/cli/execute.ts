@@ -1,0 +1,99 @@
+import { parseArguments } from './arguments.js'
+import { createContext } from './context.js'
+import type { Failure } from './failure.js'
+import { exitOf, usage } from './failure.js'
+import type { Flag, Flags } from './flags.js'
+import type { Globals } from './globals.js'
+import { globalFlags } from './globals.js'
+import type { Host } from './host.js'
+import type { Leaf, Outcome } from './leaf.js'
+import { askMissing } from './missing.js'
+import { Output } from './output.js'
+import type { Entry } from './program.js'
+import { resolveSettings } from './settings.js'
+
+/** Parses the arguments, runs the command that they name, and answers its exit code. */
+export async function execute(
+  argv: readonly string[],
+  entry: Entry | undefined,
+  host: Host,
+  early: Output,
+): Promise<number> {
+  const parsed = parseArguments(argv, await entry?.load())
+  if (!parsed.ok) return report(parsed, early)
+  const { leaf, path, given, positional } = parsed
+  const read = readFlags(globalFlags, given)
+  if (!read.ok) return report(read, early)
+  const globals = read.values as Globals
+  const command = path.join(' ')
+  if (globals.json && globals.output !== undefined && globals.output !== 'json') {
+    return report(usage('--json and --output name different formats.'), early)
+  }
+  if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
+    return report(
+      usage(`--idempotency-key has no meaning for ${command}.`, 'It belongs to vouchers issue, redeem and reverse.'),
+      early,
+    )
+  }
+  const resolved = resolveSettings(host, globals)
+  if (!resolved.ok) return report(resolved, early)
+  const output = new Output(host, {
+    format: resolved.settings.format.value,
+    fields: globals.fields,
+    noColor: globals['no-color'],
+    quiet: globals.quiet,
+    changes: leaf.changes === true,
+  })
+  const own = readFlags(leaf.flags ?? {}, given)
+  if (!own.ok) return report(own, output)
+  const context = createContext(host, globals, resolved.settings, output)
+  const complete = await askMissing(leaf, own.values, positional, context)
+  if (!complete.ok) return report(complete, output)
+  const outcome = await leaf.run(context, complete.input)
+  return finish(outcome, leaf, output)
+}
+
+async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Promise<number> {
+  if (!outcome.ok) {
+    if (!('plan' in outcome)) return report(outcome, output)
+    const { showPlan } = await import('./dry-run.js')
+    const requests = outcome.plan.filter((it) => !('action' in (it as object)))
+    const actions = outcome.plan
+      .filter((it) => 'action' in (it as object))
+      .map((it) => (it as { action: string }).action)
+    await new Output(output.host, { ...output.options, fields: undefined, changes: false }).print(
+      { dry_run: true, requests, actions },
+      { headline: () => 'Dry run: nothing was sent and nothing was changed.', body: () => showPlan(outcome.plan) },
+    )
+    return 0
+  }
+  if ('lines' in outcome) {
+    for (;;) {
+      const next = await outcome.lines.next()
+      if (next.done) return next.value === undefined ? 0 : report(next.value, output)
+      await output.printLine(next.value, leaf.view)
+    }
+  }
+  if ('data' in outcome) await output.print(outcome.data, leaf.view)
+  return outcome.exit ?? 0
+}
+
+async function report(failure: Failure, output: Output): Promise<number> {
+  await output.fail(failure)
+  return exitOf(failure)
+}
+
+type FlagsRead = { readonly ok: true; readonly values: Record<string, unknown> } | Failure
+
+function readFlags(flags: Flags, given: ReadonlyMap<string, readonly string[]>): FlagsRead {
+  const values: Record<string, unknown> = {}
+  for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {
+    const texts = given.get(name) ?? []
+    if (texts.length > 1 && flag.value !== undefined && !flag.repeatable)
+      return usage(`--${name} was given ${texts.length} times; it takes one value.`)
+    const read = flag.read(texts)
+    if (!read.ok) return usage(`--${name} ${read.message}.`)
+    values[name] = read.value
+  }
+  return { ok: true, values }
+}
