@@ -30,7 +30,7 @@ import {
 import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
-import { RequestLog } from './request-log.js'
+import { RequestLog, requestLine } from './request-log.js'
 import { TokenUses } from './token-uses.js'
 
 export const DEFAULT_PORT = 8420
@@ -73,7 +73,9 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   await requireSameKeys(store, keys.credentials, clock.now())
 
   const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
-  const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTarget(options))
+  const target = logTarget(options)
+  const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
+  const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog()
   const tokenUses = new TokenUses(store)
   const deps: Deps = {
@@ -93,7 +95,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   const app = buildApp(deps, createMetrics(store.name), {
     onRequestDone(entry) {
       requestLog.add(entry)
-      log.info(entry, 'request')
+      if (logsRequests) target.write(requestLine(entry))
     },
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
   })

@@ -39,3 +39,11 @@ export class RequestLog {
     this.#followers.clear()
   }
 }
+
+/**
+ * The line that pino would write at its level info. Written here because a line a request is what the log costs:
+ * a third of pino's time, and `time` once, from the entry.
+ */
+export function requestLine(entry: RequestLogEntry): string {
+  return `{"level":30,${JSON.stringify(entry).slice(1, -1)},"msg":"request"}\n`
+}
