@@ -1,0 +1,188 @@
+import { describe, expect, it, test } from 'vitest'
+import type { ServerSession } from '../../src/secure/index.js'
+import * as secure from '../../src/secure/index.js'
+import type { NegativeCase, OuterRequest } from './vectors.js'
+import { bodyOf, bytes, keysOf, positive, sessionOf, vectors } from './vectors.js'
+
+const text = (given: Uint8Array) => Buffer.from(given).toString('base64url')
+const fixed = (...answers: Uint8Array[]) => {
+  const left = [...answers]
+  return () => left.shift() ?? expect.unreachable('more random bytes than the case has')
+}
+
+test('the file holds the cases that these tests are about', () => {
+  expect(vectors.positive).toHaveLength(12)
+  expect(vectors.negative).toHaveLength(79)
+  expect(vectors.sessionRequest).toHaveLength(24)
+  expect(vectors.clientResponse).toHaveLength(9)
+  expect(vectors.paths).toHaveLength(55)
+})
+
+test('limits and codes are those of the vectors', () => {
+  expect(secure.CLOCK_SKEW_MS).toBe(vectors.skewMs)
+  expect(secure.SESSION_LIFETIME_MS).toBe(vectors.sessionLifetimeMs)
+  expect(secure.MAX_ENVELOPE_BYTES).toBe(vectors.maxEnvelopeBytes)
+  expect([...secure.secureCodes].sort()).toEqual(Object.keys(vectors.httpStatus).sort())
+})
+
+describe.each(vectors.positive)('$id', (it_) => {
+  const { session, derived, request, response } = it_
+  const context = { ...session, salt: bytes(session.salt) }
+  const client = secure.clientKeyPairOf(bytes(it_.clientPrivateKey))
+  const server = secure.loadServerKey(bytes(it_.serverPrivateKey))
+  const clientPoint = bytes(it_.clientPublicKey)
+  const serverPoint = bytes(it_.serverPublicKey)
+
+  it('has the public keys and the kid', () => {
+    expect(text(client.publicKey)).toBe(it_.clientPublicKey)
+    expect(server.publicKey).toBe(it_.serverPublicKey)
+    expect(server.kid).toBe(it_.kid)
+    expect(secure.kidOf(serverPoint)).toBe(it_.kid)
+    expect(secure.decodePublicKey(it_.clientPublicKey)).toEqual(clientPoint)
+  })
+
+  it('has the shared secret, on both sides', () => {
+    expect(text(secure.agreeAsClient(client.privateKey, serverPoint))).toBe(derived.sharedSecret)
+    expect(text(server.agree(clientPoint))).toBe(derived.sharedSecret)
+  })
+
+  it.each([
+    ['client', secure.nobleHkdf],
+    ['server', secure.nodeHkdf],
+  ])('has the keys, by the HKDF of the %s', (_, hkdf) => {
+    const secret = bytes(derived.sharedSecret)
+    expect(secure.hkdfInfo(session, 'c2s')).toBe(derived.infoC2s)
+    expect(secure.hkdfInfo(session, 's2c')).toBe(derived.infoS2c)
+    expect(text(hkdf.extract(context.salt, secret))).toBe(derived.prk)
+    const { keyC2s, keyS2c } = secure.deriveKeys(hkdf, secret, context)
+    expect([text(keyC2s), text(keyS2c)]).toEqual([derived.keyC2s, derived.keyS2c])
+  })
+
+  it.each([
+    ['c2s', request],
+    ['s2c', response],
+  ] as const)('has the additional data and the envelope %s, and opens it', (direction, message) => {
+    const { envelope } = message
+    const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
+    expect(secure.additionalData(envelope, direction)).toBe(message.aad)
+    const plaintext = bytes(message.plaintextBytes)
+    expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
+    const parsed = secure.parseEnvelope(envelope)
+    expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
+  })
+
+  it('is answered by the server as it stands', () => {
+    const read = secure.readDispatch(bodyOf(request), it_.serverNow)
+    if (!read.ok) throw new Error(read.code)
+    const { origin } = request.headers
+    const opened = secure.openDispatch(read.message, { session: sessionOf(it_), origin, now: it_.serverNow })
+    if (!opened.ok) throw new Error(opened.code)
+    const inner = secure.readInnerRequest(opened.plaintext)
+    expect(inner.ok).toBe(true)
+
+    const { status, headers, body } = JSON.parse(response.plaintext)
+    const answer = { status, headers, body: JSON.stringify(body) }
+    const sealed = secure.sealAnswer(read.message, sessionOf(it_), answer, fixed(bytes(response.envelope.iv)))
+    expect(sealed).toEqual(response.envelope)
+  })
+
+  it('is made by the client, and its answer opened', () => {
+    const inner = JSON.parse(request.plaintext)
+    const query = new URLSearchParams(inner.query).toString()
+    const encoded = secure.encodeInnerRequest({
+      method: inner.method,
+      path: query === '' ? inner.path : `${inner.path}?${query}`,
+      headers: inner.headers,
+      ...(inner.body === null ? {} : { body: JSON.stringify(inner.body) }),
+    })
+    if (!encoded.ok) throw new Error(encoded.part)
+    expect(Buffer.from(encoded.plaintext).toString()).toBe(request.plaintext)
+
+    const { kid, sid, rid, ts, iv } = request.envelope
+    const held = { ...session, kid, sid, saltBytes: 32, ...keysOf(it_) }
+    const sealed = secure.sealRequest(encoded.plaintext, held, ts, fixed(Buffer.from(rid, 'base64url'), bytes(iv)))
+    if (!sealed.ok) throw new Error(sealed.code)
+    expect(sealed.envelope).toEqual(request.envelope)
+    expect(sealed.request.headers).toMatchObject(request.headers)
+    expect(sealed.request.headers.origin).toBe(request.headers.origin)
+
+    const outer = { status: 200, headers: response.headers, body: JSON.stringify(response.envelope) }
+    const opened = secure.openAnswer(outer, request.envelope, keysOf(it_))
+    const { status, headers, body } = JSON.parse(response.plaintext)
+    expect(opened).toEqual({ ok: true, response: { status, headers, body: JSON.stringify(body) } })
+  })
+})
+
+/** A dispatch as a gateway runs it, with the replay marks in memory; answers the outer code, or the inner one. */
+function dispatch(request: OuterRequest, now: number, session: ServerSession, marks: Set<string>) {
+  const { headers = { 'content-type': secure.MEDIA_TYPE } } = request
+  const body = bodyOf(request)
+  const refused = secure.checkDispatchHead({ ...headers, 'content-length': String(body.length) })
+  if (refused !== undefined) return { code: refused.code }
+  const read = secure.readDispatch(body, now)
+  if (!read.ok) return { code: read.code }
+  const { message } = read
+  const found = message.sid === session.sid ? session : undefined
+  const opened = secure.openDispatch(message, { session: found, origin: headers.origin, now })
+  if (!opened.ok) return { code: opened.code }
+  const mark = `${message.sid} ${message.rid}`
+  if (marks.has(mark)) return { code: 'REQUEST_REPLAYED' }
+  marks.add(mark)
+  const inner = secure.readInnerRequest(opened.plaintext)
+  return { code: null, innerCode: inner.ok ? null : inner.code, plaintext: opened.plaintext }
+}
+
+describe('a dispatch', () => {
+  it.each(vectors.negative)('$id: $comment', (given: NegativeCase) => {
+    const session = sessionOf(positive(given.base))
+    const marks = new Set<string>()
+    for (const earlier of given.before ?? []) dispatch(earlier, given.serverNow, session, marks)
+    const outcome = dispatch(given, given.serverNow, session, marks)
+    expect(outcome.code).toBe(given.expect.code ?? null)
+    expect(outcome.innerCode).toBe(given.expect.outerStatus === 200 ? (given.expect.innerCode ?? null) : undefined)
+    if (outcome.code !== null) expect(given.expect.outerStatus).toBe(vectors.httpStatus[outcome.code])
+  })
+})
+
+describe('a session request', () => {
+  const key = secure.loadServerKey(bytes(positive('p01-get-no-origin').serverPrivateKey))
+
+  it.each(vectors.sessionRequest)('$id: $comment', ({ body, headers, allowedOrigins, expect: expected }) => {
+    const made = secure.createServerSession(
+      { body, origin: headers.origin },
+      {
+        allowedOrigins,
+        brand: 'platform',
+        keyFor: (kid) => (kid === undefined || kid === key.kid ? key : undefined),
+        now: 0,
+        randomBytes: (size) => new Uint8Array(size),
+      },
+    )
+    expect(made.ok ? null : made.code).toBe(expected.code)
+  })
+})
+
+describe('an answer that a client must refuse', () => {
+  it.each(vectors.clientResponse)('$id: $comment', (given) => {
+    const base = positive(given.base)
+    const answer = { status: given.httpStatus, headers: given.headers, body: Buffer.from(bodyOf(given)).toString() }
+    expect(secure.openAnswer(answer, base.request.envelope, keysOf(base))).toMatchObject({
+      ok: false,
+      code: 'SECURE_ANSWER_INVALID',
+      maybeProcessed: true,
+    })
+  })
+
+  it('is not the right one', () => {
+    const base = positive('p01-get-no-origin')
+    const answer = { status: 200, headers: base.response.headers, body: JSON.stringify(base.response.envelope) }
+    expect(secure.openAnswer(answer, base.request.envelope, keysOf(base)).ok).toBe(true)
+  })
+})
+
+test.each(vectors.paths)('the path $path: $valid', ({ path, valid }) => {
+  expect(secure.isLogicalPath(path)).toBe(valid)
+  const request = { method: 'POST', path: '/x', headers: {} }
+  const plaintext = Buffer.from(JSON.stringify({ ...request, path, query: {}, body: null }))
+  expect(secure.readInnerRequest(plaintext).ok).toBe(valid)
+})
