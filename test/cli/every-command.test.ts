@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import { globalFlags } from '../../src/cli/globals.js'
+import { leavesOf } from '../../src/cli/help.js'
+import type { Leaf } from '../../src/cli/leaf.js'
+import { page } from '../../src/cli/program.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
+import { leafCalls, otherLeaves } from '../support/cli-samples.js'
+import { closedPort } from '../support/listen.js'
+
+const leaves: [path: string, leaf: Leaf][] = []
+for (const entry of page) {
+  const node = await entry.load()
+  for (const [names, leaf] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), leaf])
+}
+const calls = Object.entries(leafCalls)
+const once = '--retries 0'
+
+test('the command tree and the samples of these tests name the same commands', () => {
+  expect(leaves.map(([path]) => path).sort()).toEqual([...Object.keys(leafCalls), ...otherLeaves].sort())
+})
+
+test.each(leaves)('%s: has a summary, an example of itself, and help that fits 80 columns', async (path, leaf) => {
+  expect(leaf.summary).not.toBe('')
+  expect(leaf.examples.length).toBeGreaterThan(0)
+  for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
+  const { exit, stdout, stderr } = await cli(`${path} --help`)
+  expect([exit, stderr]).toEqual([0, ''])
+  const lines = stdout.split('\n').filter((line) => !/^ {2}[$#]/.test(line))
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+})
+
+test('one letter has one meaning, and no flag of a command hides a global one', () => {
+  const letters = new Map(
+    Object.entries(globalFlags).flatMap(([name, flag]) => ('letter' in flag ? [[flag.letter, name]] : [])),
+  )
+  expect(letters.size).toBe(Object.values(globalFlags).filter((flag) => 'letter' in flag).length)
+  for (const [, leaf] of leaves) {
+    for (const [name, flag] of Object.entries(leaf.flags ?? {})) {
+      expect(Object.keys(globalFlags)).not.toContain(name)
+      expect(flag.letter === undefined || !letters.has(flag.letter)).toBe(true)
+    }
+  }
+})
+
+test.each(leaves)('%s: is marked as changing something where the samples say so', (path, leaf) => {
+  if (leafCalls[path] !== undefined) expect(leaf.changes ?? false).toBe(leafCalls[path]?.changes ?? false)
+})
+
+test.each(calls)(
+  '%s --json: one document on stdout, the data of the answer, and nothing on stderr',
+  async (path, { args, data }) => {
+    const { baseUrl } = await stub(() => success(data))
+    const ran = await cli(`${path} ${args} --json --base-url ${baseUrl}`, { env: secrets })
+    expect(ran.stderr).toBe('')
+    expect(ran.exit).toBe(0)
+    expect(JSON.parse(ran.stdout)).toEqual(data)
+  },
+)
+
+test.each(calls)(
+  '%s: shows a person something, without a word on stderr where there is no terminal',
+  async (path, { args, data }) => {
+    const { baseUrl } = await stub(() => success(data))
+    const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(ran.stdout.trim()).not.toBe('')
+    expect(ran.stdout).not.toMatch(/undefined|\[object|NaN/)
+  },
+)
+
+const refusals = [
+  [401, 'TOKEN_INVALID', 4],
+  [403, 'INSUFFICIENT_SCOPE', 4],
+  [404, 'TEMPLATE_NOT_FOUND', 5],
+  [409, 'IDEMPOTENCY_KEY_REUSED', 6],
+  [429, 'RATE_LIMITED', 7],
+  [400, 'VALIDATION_FAILED', 8],
+  [500, 'INTERNAL_ERROR', 9],
+  [418, 'SOMETHING_ELSE', 8],
+] as const
+
+test.each(calls)(
+  '%s --json: a refusal is the error object on stderr, with the exit code of the table',
+  async (path, { args }) => {
+    for (const [status, code, exit] of refusals) {
+      const { baseUrl } = await stub(() => refusal(status, code))
+      const ran = await cli(`${path} ${args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
+      expect(ran.stdout).toBe('')
+      expect(ran.exit).toBe(exit)
+      expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
+    }
+  },
+)
+
+test.each(calls)('%s --json: no answer is exit 9', async (path, { args }) => {
+  const baseUrl = `http://127.0.0.1:${await closedPort()}`
+  const ran = await cli(`${path} ${args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.stdout).toBe('')
+  expect(ran.exit).toBe(9)
+  expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'NETWORK_ERROR', status: null })
+})
+
+test.each(calls.filter(([, it]) => it.bare !== undefined))(
+  '%s: what is missing is named at once with exit 3 where nobody can be asked',
+  async (path, { bare }) => {
+    const { baseUrl, received } = await stub(() => success({}))
+    const ran = await cli(`${path} --json --base-url ${baseUrl}`, { env: secrets })
+    expect(ran.exit).toBe(3)
+    expect(ran.stdout).toBe('')
+    expect(JSON.parse(ran.stderr).error.code).toBe('INPUT_REQUIRED')
+    expect(ran.stderr).toContain(bare)
+    expect(received).toEqual([])
+  },
+)
+
+test.each(calls)('%s: without a credential fails with exit 3 and says how to give one', async (path, { args }) => {
+  const { baseUrl, received } = await stub(() => success({}))
+  const ran = await cli(`${path} ${args} --base-url ${baseUrl}`)
+  expect(ran.exit).toBe(3)
+  expect(ran.stderr).toMatch(/hint: .*--token-file.*VOUCHERCTL_/)
+  expect(received).toEqual([])
+})
+
+test.each(calls)(
+  '%s --dry-run: sends nothing, shows method, URL and headers, and no secret',
+  async (path, { args }) => {
+    const { baseUrl, received } = await stub(() => success({}))
+    for (const format of ['--json', '']) {
+      const ran = await cli(`${path} ${args} --dry-run ${format} --base-url ${baseUrl}`, { env: secrets })
+      expect([ran.exit, ran.stderr]).toEqual([0, ''])
+      expect(ran.stdout).toContain(`${baseUrl}/`)
+      expect(ran.stdout).toContain('Bearer ')
+      expect(ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+      expect(ran.stdout).not.toContain(redeemCode)
+      if (format === '--json')
+        expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [{ method: expect.any(String) }] })
+    }
+    expect(received).toEqual([])
+  },
+)
+
+test.each(calls)('%s --debug: no secret on stderr, also when the server repeats it', async (path, { args }) => {
+  const { baseUrl } = await stub(({ headers }) => ({
+    status: 400,
+    body: { success: false, code: 'VALIDATION_FAILED', message: `saw ${headers.authorization}` },
+  }))
+  const ran = await cli(`${path} ${args} --debug ${once} --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(8)
+  expect(ran.stderr).toContain('debug: > authorization: Bearer ')
+  expect(ran.stderr + ran.stdout).not.toMatch(/CANARYtoken|CANARYjwt|CANARYoperator/)
+})

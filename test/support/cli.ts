@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Host } from '../../src/cli/host.js'
+import type { Questions } from '../../src/cli/prompt.js'
+import { run } from '../../src/cli/run.js'
+import { listen } from './listen.js'
+
+export interface Given {
+  readonly env?: Record<string, string>
+  readonly stdin?: string
+  /** stdin, stdout and stderr are a terminal. */
+  readonly terminal?: boolean
+  readonly columns?: number
+  /** Answers to questions, in order; undefined is Ctrl-C. */
+  readonly answers?: readonly (string | readonly string[] | undefined)[]
+  readonly home?: string
+  readonly cwd?: string
+  readonly signal?: AbortSignal
+  readonly self?: Host['self']
+}
+
+export interface Ran {
+  readonly exit: number
+  readonly stdout: string
+  readonly stderr: string
+  readonly asked: readonly string[]
+}
+
+export function temporaryDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** Runs a command line in this process, with everything that it touches injected. */
+export async function cli(args: string | readonly string[], given: Given = {}): Promise<Ran> {
+  const argv = typeof args === 'string' ? args.split(' ').filter((it) => it !== '') : args
+  const home = given.home ?? temporaryDir()
+  const written = { stdout: '', stderr: '' }
+  const asked: string[] = []
+  const answers = [...(given.answers ?? [])]
+  const answer = async (message: string) => {
+    asked.push(message)
+    if (answers.length === 0) throw new Error(`No answer is left for: ${message}`)
+    return answers.shift() as never
+  }
+  const questions: Questions = { text: answer, secret: answer, choose: answer, chooseSome: answer }
+  const out = (name: keyof typeof written) => ({
+    write: (text: string) => {
+      written[name] += text
+    },
+    isTTY: given.terminal ?? false,
+    ...(given.columns === undefined ? {} : { columns: given.columns }),
+  })
+  let time = 0
+  let id = 0
+  const host: Host = {
+    stdin: {
+      isTTY: given.terminal ?? false,
+      async *[Symbol.asyncIterator]() {
+        yield given.stdin ?? ''
+      },
+    },
+    stdout: out('stdout'),
+    stderr: out('stderr'),
+    env: given.env ?? {},
+    cwd: given.cwd ?? home,
+    homeDir: home,
+    now: () => (time += 1),
+    newId: () => `key-${(id += 1)}`,
+    version: () => '9.9.9',
+    signal: given.signal ?? new AbortController().signal,
+    self: given.self ?? [process.execPath, 'bin/voucherctl.js'],
+    questions: async () => questions,
+  }
+  return { exit: await run(argv, host), ...written, asked }
+}
+
+export interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: unknown
+}
+
+export interface StubAnswer {
+  readonly status?: number
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  /** Breaks the connection off instead. */
+  readonly drop?: boolean
+}
+
+export interface Stub {
+  readonly baseUrl: string
+  readonly received: Received[]
+}
+
+/** An HTTP server that answers as told and keeps what it received. */
+export async function stub(answer: (request: Received, index: number) => StubAnswer): Promise<Stub> {
+  const received: Received[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8')
+      const { method = '', url = '', headers } = request
+      const one = { method, path: url, headers, body: text === '' ? null : JSON.parse(text) }
+      const index = received.push(one) - 1
+      const { status = 200, body, headers: more = {}, drop } = answer(one, index)
+      if (drop) return request.socket.destroy()
+      response.writeHead(status, { 'content-type': 'application/json', ...more })
+      return response.end(JSON.stringify(body))
+    })
+  })
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}`, received }
+}
+
+export const success = (data: unknown, status = 200): StubAnswer => ({
+  status,
+  body: { success: true, data, requestId: 'req_1' },
+})
+
+export const refusal = (status: number, code: string, details: Record<string, unknown> = {}): StubAnswer => ({
+  status,
+  body: { success: false, code, message: `Refused as ${code}.`, retryable: false, details, requestId: 'req_2' },
+})
+
+/** A credential of each kind; made up, and long enough to be found where they must not be. */
+export const secrets = {
+  VOUCHERCTL_TOKEN: 'sop_CANARYtokenCANARYtokenCANARYtoken123456',
+  VOUCHERCTL_JWT: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJkZW1vIiwiZXhwIjoyMDAwMDAwMDAwfQ.CANARYjwtCANARYjwtCANARY',
+  VOUCHERCTL_OPERATOR_KEY: 'opk_CANARYoperatorCANARYoperatorCANARY1234',
+} as const
+
+export const redeemCode = 'M9S3-46Q3-D25V-T4FJ'
