@@ -1,0 +1,18 @@
+// voucherctl/webhook: what a receiver of webhooks needs, and nothing that loads anything but node:crypto.
+export type { MismatchExplanation } from './explain.js'
+export { explainMismatch } from './explain.js'
+export type { MismatchCause } from './mismatch-causes.js'
+export type {
+  RawBody,
+  SignedWebhookHeaders,
+  SignWebhookInput,
+  VerifiedWebhook,
+  VerifyWebhookInput,
+  WebhookHeaders,
+  WebhookRefusal,
+  WebhookRefusalReason,
+  WebhookSecret,
+  WebhookUpdate,
+  WebhookVerdict,
+} from './signature.js'
+export { DEFAULT_TOLERANCE_SECONDS, signWebhook, verifyWebhook, webhookHeaders } from './signature.js'
