@@ -41,6 +41,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     maxRequestsPerSocket: 100_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
     forceCloseConnections: 'idle',
+    // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
     rewriteUrl: ({ url = '/' }) => decodable(originForm(url)),
     clientErrorHandler: (error, socket) => answerNonHttp(error, socket, deps.newId('req')),

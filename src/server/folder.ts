@@ -54,33 +54,53 @@ export class KeysUnusable extends Error {
  */
 export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes): ServerKeys {
   if (!existsSync(path)) {
-    if (!mayCreate) throw new KeysUnusable(`${path} does not exist. Copy keys.json of the data folder whose vouchers this server shall serve.`)
+    if (!mayCreate)
+      throw new KeysUnusable(
+        `${path} does not exist. Copy keys.json of the data folder whose vouchers this server shall serve.`,
+      )
     writePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`)
   }
-  let file: KeyFile
+  const keys = readKeyFile(path)
+  if (keys === null) {
+    throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
+  }
+  return keys
+}
+
+/** Null when the file is not what this version writes. */
+function readKeyFile(path: string): ServerKeys | null {
+  let file: Partial<KeyFile> | null
   try {
-    file = JSON.parse(readFileSync(path, 'utf8')) as KeyFile
+    file = JSON.parse(readFileSync(path, 'utf8')) as Partial<KeyFile> | null
   } catch (cause) {
     throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
   }
+  if (file?.version !== 1 || !Array.isArray(file.credential_keys)) return null
   const account = Buffer.from(String(file.account_key), 'base64url')
-  const all = Array.isArray(file.credential_keys) ? file.credential_keys.map(readKey) : []
+  const all = file.credential_keys.filter((key) => key !== null).map(readKey)
   const current = all.find((key) => key.id === file.current)
   const complete = account.length === 32 && all.every((key) => key.derive.length === 32 && key.index.length === 32)
-  if (file.version !== 1 || current === undefined || !complete) {
-    throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
-  }
+  if (current === undefined || !complete) return null
   return { credentials: { current, all: [current, ...all.filter((key) => key !== current)] }, account }
 }
 
 function readKey({ id, derive, index }: KeyFile['credential_keys'][number]): CredentialKey {
-  return { id: String(id), derive: Buffer.from(String(derive), 'base64url'), index: Buffer.from(String(index), 'base64url') }
+  return {
+    id: String(id),
+    derive: Buffer.from(String(derive), 'base64url'),
+    index: Buffer.from(String(index), 'base64url'),
+  }
 }
 
 function newKeyFile(random: RandomBytes): KeyFile {
   const secret = () => Buffer.from(random(32)).toString('base64url')
   const id = `key_${Buffer.from(random(6)).toString('hex')}`
-  return { version: 1, current: id, credential_keys: [{ id, derive: secret(), index: secret() }], account_key: secret() }
+  return {
+    version: 1,
+    current: id,
+    credential_keys: [{ id, derive: secret(), index: secret() }],
+    account_key: secret(),
+  }
 }
 
 /** The operator key of a data folder, made on first use. */
