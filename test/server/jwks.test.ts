@@ -1,0 +1,124 @@
+import http from 'node:http'
+import { type CryptoKey, SignJWT, exportJWK, exportSPKI, generateKeyPair } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import { type LiveServer, liveServer } from '../support/server.js'
+import { callerOf } from '../support/server-client.js'
+
+let published: Record<string, unknown>[] = []
+let status = 200
+const keySet = http.createServer((_request, response) => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: published }))
+})
+
+let server: LiveServer
+let url: string
+const keys = new Map<string, CryptoKey>()
+const publicPem = new Map<string, string>()
+
+beforeAll(async () => {
+  for (const alg of ['RS256', 'ES256', 'Ed25519']) {
+    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+    keys.set(alg, privateKey)
+    publicPem.set(alg, await exportSPKI(publicKey))
+    published.push({ ...(await exportJWK(publicKey)), kid: alg, alg, use: 'sig' })
+  }
+  keys.set('stranger', (await generateKeyPair('RS256')).privateKey)
+  await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(keySet.address() as { port: number }).port}/jwks`
+  server = await liveServer({ jwksUrl: url })
+})
+afterAll(async () => {
+  await server.close()
+  keySet.closeAllConnections()
+  await new Promise((resolve) => keySet.close(resolve))
+})
+
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3_600
+const claims = (overrides: object = {}) => ({ sub: 'acc', aud: 'voucher-console', exp: inAnHour(), ...overrides })
+const sign = (alg: string, overrides: object = {}, header: object = {}) =>
+  new SignJWT(claims(overrides)).setProtectedHeader({ alg, kid: alg, ...header }).sign(keys.get(alg) as CryptoKey)
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const read = async (jwt: string, to = server) => {
+  const answer = await callerOf(to.send, jwt)(contract.apps.list, {})
+  return answer.code ?? answer.status
+}
+
+describe('accounts from a key set elsewhere', () => {
+  it.each(['RS256', 'ES256', 'Ed25519'])('a JWT signed with %s is taken', async (alg) =>
+    expect(await read(await sign(alg))).toBe(200),
+  )
+
+  it('the account is its subject', async () => {
+    const [one, two] = [await sign('ES256', { sub: 'one' }), await sign('ES256', { sub: 'two' })]
+    const { data } = await callerOf(server.send, one)(contract.apps.create, { name: 'Shop' })
+    expect((await callerOf(server.send, one)(contract.apps.get, { appId: data.id })).status).toBe(200)
+    expect((await callerOf(server.send, two)(contract.apps.get, { appId: data.id })).status).toBe(404)
+  })
+
+  it('an expired one is told apart', async () =>
+    expect(await read(await sign('RS256', { exp: inAnHour() - 7_200 }))).toBe('TOKEN_EXPIRED'))
+
+  it.each([
+    ['another audience', { aud: 'shop' }],
+    ['no audience', { aud: undefined }],
+    ['no expiry', { exp: undefined }],
+    ['no subject', { sub: undefined }],
+  ])('%s is refused', async (_what, overrides) =>
+    expect(await read(await sign('RS256', overrides))).toBe('TOKEN_INVALID'),
+  )
+
+  it('an unknown key is refused', async () => {
+    const stranger = keys.get('stranger') as CryptoKey
+    const jwt = (kid: string) => new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid }).sign(stranger)
+    expect(await read(await jwt('nobody'))).toBe('TOKEN_INVALID')
+    expect(await read(await jwt('RS256'))).toBe('TOKEN_INVALID')
+  })
+
+  it('alg none is refused', async () =>
+    expect(await read(`${encode({ alg: 'none', kid: 'RS256' })}.${encode(claims())}.`)).toBe('TOKEN_INVALID'))
+
+  it('HS256 with the public key as its secret is refused', async () => {
+    for (const kid of ['RS256', 'ES256']) {
+      const secret = Buffer.from(publicPem.get(kid) as string)
+      const jwt = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid }).sign(secret)
+      expect(await read(jwt)).toBe('TOKEN_INVALID')
+    }
+  })
+
+  it('a key in the header of the JWT itself is not looked at', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+    const header = { alg: 'ES256', kid: 'ES256', jwk: await exportJWK(publicKey), jku: 'http://127.0.0.1:1/' }
+    expect(await read(await new SignJWT(claims()).setProtectedHeader(header).sign(privateKey))).toBe('TOKEN_INVALID')
+  })
+
+  it('the operator makes no account tokens then, and says why', async () => {
+    const operator = callerOf(server.send, server.operatorKey)
+    const answer = await operator(contract.platform.issueAccountToken, { accountId: 'acc' })
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_FAILED' })
+    expect(answer.details.errors).toMatchObject([{ code: 'jwks' }])
+  })
+
+  it('a key set that cannot be read is 503, and recovers', async () => {
+    const other = await liveServer({ jwksUrl: url })
+    try {
+      const jwt = await sign('RS256')
+      status = 500
+      expect(await read(jwt, other)).toBe('SERVICE_UNAVAILABLE')
+      status = 200
+      const keysBefore = published
+      published = []
+      expect(await read(jwt, other)).toBe('TOKEN_INVALID')
+      published = keysBefore
+    } finally {
+      status = 200
+      await other.close()
+    }
+  })
+
+  it('a key set that nobody serves is 503', async () => {
+    const other = await liveServer({ jwksUrl: 'http://127.0.0.1:1/jwks' })
+    expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
+    await other.close()
+  })
+})

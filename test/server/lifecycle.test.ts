@@ -1,0 +1,248 @@
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync, existsSync, chmodSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import { startServer } from '../../src/server/listen.js'
+import { type LiveServer, inFolder, liveServer } from '../support/server.js'
+import { RawConnection } from '../support/server-raw.js'
+import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+
+const opened: LiveServer[] = []
+async function open(...options: Parameters<typeof liveServer>): Promise<LiveServer> {
+  const server = await liveServer(...options)
+  opened.push(server)
+  return server
+}
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close()
+})
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+describe('starting', () => {
+  it('makes its folder for this user alone, and key files that nobody else reads', () =>
+    inFolder(async (folder) => {
+      const dataDir = join(folder, 'data', 'voucherctl')
+      const server = await open({ dataDir })
+      expect(modeOf(dataDir)).toBe(0o700)
+      const names = readdirSync(dataDir).sort()
+      expect(names).toEqual(expect.arrayContaining(['keys.json', 'operator.key', 'server.json', 'voucherctl.db']))
+      for (const name of names) expect([name, modeOf(join(dataDir, name))]).toEqual([name, 0o600])
+      expect(JSON.parse(readFileSync(join(dataDir, 'server.json'), 'utf8'))).toMatchObject({
+        pid: process.pid,
+        base_url: server.baseUrl,
+        data_dir: dataDir,
+        operator_key_file: join(dataDir, 'operator.key'),
+        store: 'sqlite',
+      })
+      await server.close()
+      expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'voucherctl.db'])
+    }))
+
+  it('again in the same folder knows everything: tokens, vouchers, keys and the operator', () =>
+    inFolder(async (dataDir) => {
+      const first = await open({ dataDir })
+      const tenant = await newTenant(first)
+      const voucher = await tenant.issue()
+      await tenant.redeem(voucher, { key: 'K' })
+      await first.close()
+      const second = await open({ dataDir })
+      expect(second.operatorKey).toBe(first.operatorKey)
+      const again = await tenantAt(second, tenant).redeem(voucher, { key: 'K' })
+      expect(again).toMatchObject({ voucherId: voucher.id, status: 'succeeded' })
+      const input = {
+        template_id: voucher.templateId,
+        external_issue_id: voucher.externalIssueId,
+        recipient_user_id: 'user-1',
+      }
+      const repeat = await tenantAt(second, tenant).runtime(contract.vouchers.issue, input)
+      expect(repeat.data.credentials).toEqual(voucher.credentials)
+    }))
+
+  it('in memory leaves nothing: its keys lie in a private folder that goes with it', async () => {
+    const server = await open()
+    const { dataDir } = server.running
+    expect([modeOf(dataDir), readdirSync(dataDir).sort()]).toEqual([
+      0o700,
+      ['keys.json', 'operator.key', 'server.json'],
+    ])
+    await server.close()
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('a port that is taken is refused, and nothing is left behind', () =>
+    inFolder(async (folder) => {
+      const other = createServer()
+      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+      const { port } = other.address() as { port: number }
+      const dataDir = join(folder, 'data')
+      const logTo = { write: () => {} }
+      await expect(startServer({ port, dataDir, logTo })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+      expect(existsSync(join(dataDir, 'server.json'))).toBe(false)
+      await new Promise((resolve) => other.close(resolve))
+      await open({ dataDir, port })
+    }))
+
+  it('a folder in use is refused, and its server goes on', () =>
+    inFolder(async (dataDir) => {
+      const first = await open({ dataDir })
+      const file = readFileSync(join(dataDir, 'server.json'), 'utf8')
+      await expect(startServer({ port: 0, dataDir, logTo: { write: () => {} } })).rejects.toMatchObject({
+        code: 'DATA_FOLDER_IN_USE',
+      })
+      expect(readFileSync(join(dataDir, 'server.json'), 'utf8')).toBe(file)
+      const tenant = await newTenant(first)
+      expect((await tenant.issue()).status).toBe('issued')
+    }))
+
+  it('the operator plane is off where it is told to be', async () => {
+    const server = await open({ operator: false })
+    expect(server.running.operatorKeyFile).toBeNull()
+    expect(readdirSync(server.running.dataDir)).not.toContain('operator.key')
+    expect((await server.send({ method: 'GET', path: '/_platform/v1/clock' })).code).toBe('ROUTE_NOT_FOUND')
+  })
+})
+
+describe('keys', () => {
+  const lost = (dataDir: string) => startServer({ port: 0, dataDir, logTo: { write: () => {} } })
+
+  it('a database whose keys are lost or exchanged is refused, and opens again with the right ones', () =>
+    inFolder(async (dataDir) => {
+      const path = join(dataDir, 'keys.json')
+      await (await open({ dataDir })).close()
+      const right = readFileSync(path, 'utf8')
+
+      writeFileSync(path, '')
+      await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
+      const other = JSON.parse(right) as { credential_keys: { id: string; derive: string }[]; account_key: string }
+      other.credential_keys[0] = { ...other.credential_keys[0], derive: other.account_key } as never
+      writeFileSync(path, JSON.stringify(other))
+      await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
+
+      writeFileSync(path, right)
+      await (await open({ dataDir })).close()
+    }))
+
+  it('a lost key file is not made anew beside a database that needs it', () =>
+    inFolder(async (dataDir) => {
+      const path = join(dataDir, 'keys.json')
+      await (await open({ dataDir })).close()
+      const right = readFileSync(path, 'utf8')
+      writeFileSync(`${path}.backup`, right)
+      rmSync(path)
+      await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
+      writeFileSync(path, right)
+      await (await open({ dataDir })).close()
+    }))
+
+  it.each([
+    ['no JSON', 'key'],
+    ['another version', '{"version":2}'],
+    ['no keys', '{"version":1,"current":"a","credential_keys":[],"account_key":""}'],
+    ['null', 'null'],
+    ['null for a key', '{"version":1,"current":"a","credential_keys":[null],"account_key":""}'],
+  ])('a key file with %s is refused', (_what, text) =>
+    inFolder(async (dataDir) => {
+      writeFileSync(join(dataDir, 'keys.json'), text)
+      await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
+    }),
+  )
+
+  it('a named key file must exist; with it the folder holds none', () =>
+    inFolder(async (folder) => {
+      const [dataDir, keyFile] = [join(folder, 'data'), join(folder, 'keys.json')]
+      mkdirSync(dataDir, { mode: 0o700 })
+      await expect(startServer({ port: 0, dataDir, keyFile, logTo: { write: () => {} } })).rejects.toMatchObject({
+        code: 'KEYS_UNUSABLE',
+      })
+      const { running, close } = await liveServer({ dataDir: join(folder, 'other') })
+      writeFileSync(keyFile, readFileSync(join(running.dataDir, 'keys.json')))
+      chmodSync(keyFile, 0o600)
+      await close()
+      const server = await open({ dataDir, keyFile })
+      expect(readdirSync(dataDir)).not.toContain('keys.json')
+      expect((await (await newTenant(server)).issue()).status).toBe('issued')
+    }))
+})
+
+describe('closing', () => {
+  it('finishes what is in flight, ends idle and followed connections, frees the port and checkpoints', () =>
+    inFolder(async (dataDir) => {
+      const server = await open({ dataDir })
+      const tenant = await newTenant(server)
+      const voucher = await tenant.issue()
+      await tenant.operator(contract.platform.addFault, {
+        endpoint: 'vouchers.redeem',
+        kind: 'delay',
+        times: 1,
+        delay_ms: 200,
+      })
+      const idle = await RawConnection.to(server.port)
+      idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      await idle.answer()
+      const following = await fetch(`${server.baseUrl}${contract.platform.requests.path}?follow=true`, {
+        headers: { authorization: `Bearer ${server.operatorKey}` },
+      })
+      const inFlight = tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
+      await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').answer())
+
+      const started = performance.now()
+      const closing = server.running.close()
+      await idle.end()
+      expect((await inFlight).status).toBe(200)
+      expect((await following.text()).length).toBeGreaterThan(0)
+      await closing
+      expect(performance.now() - started).toBeLessThan(10_000)
+      await expect(RawConnection.to(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+      expect(readdirSync(dataDir).filter((name) => name.startsWith('voucherctl.db'))).toEqual(['voucherctl.db'])
+
+      const again = await open({ dataDir })
+      expect(await tenantAt(again, tenant).redeem(voucher, { key: 'K' })).toMatchObject({ voucherId: voucher.id })
+    }))
+
+  it('a request that comes on an open connection while it closes is answered, by our code', async () => {
+    const server = await open()
+    const tenant = await newTenant(server)
+    const voucher = await tenant.issue()
+    await tenant.operator(contract.platform.addFault, {
+      endpoint: 'vouchers.redeem',
+      kind: 'delay',
+      times: 1,
+      delay_ms: 100,
+    })
+    const inFlight = tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
+    inFlight.catch(() => {})
+    const late = await RawConnection.to(server.port)
+    late.write('GET /healthz HTTP/1.1\r\nHos')
+    await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').answer())
+    const closing = server.running.close()
+    const answer = await late.write('t: x\r\n\r\n').answer()
+    expect([answer.status, answer.headers.connection]).toEqual([200, 'close'])
+    expect(answer.envelope.success).toBe(true)
+    expect((await inFlight).status).toBe(200)
+    await closing
+  })
+
+  it('twice is once', async () => {
+    const server = await open()
+    await Promise.all([server.running.close(), server.running.close()])
+    await server.running.close()
+  })
+
+  it('writes the last uses of tokens', () =>
+    inFolder(async (dataDir) => {
+      const first = await open({ dataDir })
+      const tenant = await newTenant(first)
+      await tenant.runtime(contract.templates.list, {})
+      await first.close()
+      const second = await open({ dataDir })
+      const { items } = (await tenantAt(second, tenant).console(contract.tokens.list, { appId: tenant.appId })).data
+      expect(items[0]?.lastUsedAt).toMatch(/Z$/)
+    }))
+})
+
+/** The same tenant, after its server came back elsewhere. */
+function tenantAt(server: LiveServer, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
+  return new Tenant(server, accountId, jwt, appId, token, tokenId)
+}
