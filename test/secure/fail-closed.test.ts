@@ -1,0 +1,195 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { HttpResponse } from '../../src/secure/index.js'
+import * as secure from '../../src/secure/index.js'
+import type { FakeServer } from './fake-server.js'
+import { json, makeFakeServer, makeRandom, makeTimers, redeem, refusal, serverKeys } from './fake-server.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const START = Date.UTC(2027, 0, 1)
+const { bootstrap, session: sessionPath, dispatch } = secure.paths
+
+/** Whatever must not be seen outside of the ciphertext. */
+const canaries = ['canary', 'CANA', 'redeem', 'sop_', 'credential', 'idempotency', 'authorization', 'vouchers']
+
+function setup(mode: secure.SecureMode = 'required', pins: readonly string[] = []) {
+  const server = makeFakeServer(() => START)
+  const timers = makeTimers()
+  const session = secure.createSecureSession({
+    mode,
+    pins,
+    trustedChannel: true,
+    send: server.send,
+    now: () => START,
+    randomBytes: makeRandom('client'),
+    setTimer: timers.setTimer,
+  })
+  return { server, session, timers }
+}
+
+function expectNothingInPlainText({ requests, processed }: FakeServer) {
+  for (const { method, path, headers, body = '' } of requests) {
+    expect([bootstrap, sessionPath, dispatch]).toContain(path)
+    const seen = JSON.stringify([method, path, headers, body])
+    expect(canaries.filter((canary) => seen.includes(canary))).toEqual([])
+    const allowed = ['accept', 'content-type', 'origin']
+    expect(Object.keys(headers).filter((name) => !allowed.includes(name))).toEqual([])
+    if (path === dispatch) {
+      const fields = ['ciphertext', 'iv', 'kid', 'rid', 'sid', 'suite', 'ts', 'v']
+      expect(Object.keys(JSON.parse(body)).sort()).toEqual(fields)
+    }
+  }
+  for (const request of processed) expect(request.body).toEqual(JSON.parse(redeem.body ?? ''))
+}
+
+const plainSuccess = json(200, { success: true, data: { redeemable: true }, requestId: 'req_1' })
+const never = new Promise<HttpResponse>(() => {})
+const description = (change: object) => json(200, { ...secure.describeServer(serverKeys[0], true, START), ...change })
+
+/** Answers of a server that is broken, or of somebody in between. */
+const answers: readonly (readonly [string, () => HttpResponse | Promise<HttpResponse>])[] = [
+  ['is down', () => Promise.reject(new Error('ECONNREFUSED'))],
+  ['never answers', () => never],
+  ['answers 404', () => refusal(404, 'ROUTE_NOT_FOUND')],
+  ['answers 426', () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')],
+  ['answers that it is switched off', () => refusal(403, 'SECURE_TRANSPORT_DISABLED')],
+  ['answers 429', () => json(429, { success: false, code: 'RATE_LIMITED' }, { 'retry-after': '1' })],
+  ['answers 500', () => refusal(500, 'INTERNAL_ERROR')],
+  ['answers 503', () => ({ status: 503, headers: {}, body: '<html>' })],
+  ['redirects', () => ({ status: 307, headers: { location: 'http://evil.example/' }, body: '' })],
+  ['redirects for good', () => ({ status: 301, headers: { location: redeem.path }, body: '' })],
+  ['answers a business success', () => plainSuccess],
+  ['answers 204', () => ({ status: 204, headers: {}, body: '' })],
+  ['answers something else', () => ({ status: 200, headers: {}, body: '[]' })],
+  ['answers null', () => json(200, null)],
+]
+
+const bootstraps: typeof answers = [
+  ['says that it is switched off', () => description({ enabled: false })],
+  ['says that it is switched off, in the envelope', () => json(200, { success: true, data: { enabled: false } })],
+  ['speaks version 2', () => description({ v: 2 })],
+  ['speaks another suite', () => description({ suite: 'P256-HKDF-SHA256-A128GCM' })],
+  ['says enabled 1', () => description({ enabled: 1 })],
+  ['has no kid', () => description({ kid: undefined })],
+  ['has a kid with a bar', () => description({ kid: 'a|b' })],
+  ['has a compressed key', () => description({ serverPublicKey: 'A1gtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXSc' })],
+  ['has a key off the curve', () => description({ serverPublicKey: `BA${'A'.repeat(85)}` })],
+  ['has no time', () => description({ serverTime: '2027-01-01T00:00:00Z' })],
+]
+
+const goodSession = {
+  sid: 'ss_AAAAAAAAAAAAAAAAAAAAAA',
+  salt: 'A'.repeat(43),
+  brand: 'platform',
+  origin: '',
+  expiresAt: START + 600_000,
+}
+const sessions: typeof answers = [
+  ['has no sid', () => json(200, { ...goodSession, sid: undefined })],
+  ['has a sid with a bar', () => json(200, { ...goodSession, sid: 'ss_x|platform' })],
+  ['has a brand with a bar', () => json(200, { ...goodSession, brand: 'a|b' })],
+  ['has a salt with padding', () => json(200, { ...goodSession, salt: `${'A'.repeat(43)}=` })],
+  ['has an empty salt', () => json(200, { ...goodSession, salt: '' })],
+  ['is bound to another origin', () => json(200, { ...goodSession, origin: 'https://evil.example' })],
+  ['is over', () => json(200, { ...goodSession, expiresAt: START })],
+  ['has a text for its end', () => json(200, { ...goodSession, expiresAt: '2027' })],
+]
+
+describe.each([
+  ['bootstrap', bootstrap, [...answers, ...bootstraps]],
+  ['session', sessionPath, [...answers, ...sessions]],
+  ['dispatch', dispatch, answers],
+] as const)('in required mode, where the %s call', (_name, path, cases) => {
+  it.each(cases)('%s: the call fails and nothing goes in plain text', async (_, answer) => {
+    const { server, session, timers } = setup()
+    server.intercept = (request, next) => (request.path === path ? answer() : next())
+    for (let call = 0; call < 2; call++) {
+      const outcome = session.send(redeem)
+      for (let tick = 0; tick < 100; tick++) await Promise.resolve()
+      timers.fire(15_000)
+      expect(await outcome).toMatchObject({ ok: false })
+    }
+    expect(server.count(path)).toBeGreaterThan(0)
+    expect(server.processed).toEqual([])
+    expectNothingInPlainText(server)
+  })
+})
+
+describe('in required mode', () => {
+  it('a server with the wrong key learns nothing: not that of the bootstrap, nor one that is not pinned', async () => {
+    for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
+      const { server, session } = setup('required', pins)
+      server.intercept = (request, next) => {
+        const answer = next()
+        return request.path === bootstrap && pins.length === 0
+          ? description({ serverPublicKey: serverKeys[1].publicKey })
+          : answer
+      }
+      expect(await session.send(redeem)).toMatchObject({ ok: false })
+      expect(server.processed).toEqual([])
+      expectNothingInPlainText(server)
+    }
+  })
+
+  it('no answer is taken that differs from the right one in any bit of tag, ciphertext or IV, or in any field', async () => {
+    const { server, session } = setup()
+    let change = (answer: Record<string, unknown>): Record<string, unknown> => answer
+    server.intercept = (request, next) => {
+      const answer = next()
+      return request.path === dispatch ? { ...answer, body: JSON.stringify(change(JSON.parse(answer.body))) } : answer
+    }
+    expect((await session.send(redeem)).ok).toBe(true)
+    const flip = (text: unknown, bit: number) => {
+      const flipped = Buffer.from(text as string, 'base64url')
+      const index = Math.floor(bit / 8) % flipped.length
+      flipped[index] = (flipped[index] as number) ^ (1 << (bit % 8))
+      return flipped.toString('base64url')
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('iv', 'ciphertext'), fc.nat(100_000), async (field, bit) => {
+        change = (answer) => ({ ...answer, [field]: flip(answer[field], bit) })
+        expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
+      }),
+      { numRuns: 40 },
+    )
+    for (const field of ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext']) {
+      for (const value of [undefined, null, 'AAAAAAAAAAAAAAAA', 1, 2]) {
+        change = (answer) => ({ ...answer, [field]: answer[field] === value ? 3 : value })
+        expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
+      }
+    }
+  })
+
+  it('the answer of another call is not taken', async () => {
+    const { server, session } = setup()
+    const kept: HttpResponse[] = []
+    server.intercept = (request, next) => {
+      const answer = next()
+      if (request.path === dispatch) kept.push(answer)
+      return request.path === dispatch ? (kept[0] as HttpResponse) : answer
+    }
+    expect((await session.send(redeem)).ok).toBe(true)
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
+  })
+
+  it('any sequence of answers by anybody, right or wrong, makes no business byte go in plain text', async () => {
+    const any = fc.constantFrom(...answers, ...bootstraps, ...sessions, ['answers as it should', undefined] as const)
+    await fc.assert(
+      fc.asyncProperty(fc.array(any, { minLength: 1, maxLength: 20 }), async (script) => {
+        const { server, session, timers } = setup()
+        let step = 0
+        server.intercept = (_, next) => script[step++ % script.length]?.[1]?.() ?? next()
+        for (let call = 0; call < 4; call++) {
+          const outcome = session.send(redeem)
+          for (let tick = 0; tick < 100; tick++) await Promise.resolve()
+          timers.fire(15_000)
+          const ended = await outcome
+          if (ended.ok) expect(ended.encrypted).toBe(true)
+        }
+        expectNothingInPlainText(server)
+      }),
+      { numRuns: 150 },
+    )
+  })
+})

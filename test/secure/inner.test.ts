@@ -1,0 +1,179 @@
+import { describe, expect, it, test } from 'vitest'
+import * as secure from '../../src/secure/index.js'
+
+const request = { method: 'POST', path: '/api/v1/x', query: {}, headers: {}, body: { a: 1 } }
+const read = (value: unknown) => secure.readInnerRequest(Buffer.from(JSON.stringify(value)))
+const partOf = (value: unknown) => {
+  const outcome = read(value)
+  return outcome.ok ? null : outcome.part
+}
+
+describe('an inner request', () => {
+  it('needs a method and a path; query, headers and body may be absent', () => {
+    expect(read({ method: 'POST', path: '/api/v1/x' })).toEqual({
+      ok: true,
+      request: { method: 'POST', path: '/api/v1/x', query: [], headers: {} },
+    })
+    expect(partOf({ path: '/api/v1/x' })).toBe('method')
+    expect(partOf({ method: 'GET' })).toBe('path')
+  })
+
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('may be a %s', (method) => {
+    expect(partOf({ ...request, method, body: null })).toBeNull()
+  })
+
+  it('with a null body has none, which a GET must', () => {
+    for (const method of ['GET', 'DELETE']) {
+      const outcome = read({ ...request, method, body: null })
+      expect(outcome.ok && 'body' in outcome.request).toBe(false)
+    }
+    expect(partOf({ ...request, method: 'GET', body: {} })).toBe('body')
+    expect(partOf({ ...request, method: 'GET', body: false })).toBe('body')
+    expect(partOf({ ...request, method: 'DELETE' })).toBeNull()
+  })
+
+  it.each([
+    [{ page: 1, all: true, name: 'a&b', none: '' }, ['page=1', 'all=true', 'name=a&b', 'none=']],
+    [{ a: ['x', 2, false], b: [] }, ['a=x', 'a=2', 'a=false']],
+    [JSON.parse('{"__proto__":"x"}'), ['__proto__=x']],
+  ])('has query values that are scalars or arrays of them: %j', (query, pairs) => {
+    const outcome = read({ ...request, query })
+    expect(outcome.ok && outcome.request.query.map(([name, value]) => `${name}=${value}`)).toEqual(pairs)
+  })
+
+  it.each([null, [], 'a=b', { a: null }, { a: {} }, { a: [[1]] }, { a: [null] }])('has no query %j', (query) => {
+    // Null in place of the object counts as absent.
+    expect(partOf({ ...request, query })).toBe(query === null ? null : 'query')
+  })
+
+  it('has no number in its query that JSON can write and no computer hold', () => {
+    const text = '{"method":"GET","path":"/api/v1/x","query":{"a":1e999}}'
+    expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'query' })
+  })
+
+  it('passes six headers, by names in any case, and drops others', () => {
+    const headers = {
+      Authorization: 'Bearer x',
+      'CONTENT-TYPE': 'application/json',
+      accept: '*/*',
+      'Idempotency-Key': 'k',
+      'accept-language': 'de',
+      traceparent: '00-0-0-00',
+      'x-forwarded-for': '1.2.3.4',
+      'content-length': '5',
+      'x-admin': '1',
+      __proto__x: 'y',
+    }
+    const outcome = read({ ...request, headers })
+    expect(outcome.ok && outcome.request.headers).toEqual({
+      authorization: 'Bearer x',
+      'content-type': 'application/json',
+      accept: '*/*',
+      'idempotency-key': 'k',
+      'accept-language': 'de',
+      traceparent: '00-0-0-00',
+    })
+  })
+
+  it.each([
+    'connection',
+    'Keep-Alive',
+    'proxy-authenticate',
+    'proxy-authorization',
+    'proxy-connection',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'Host',
+    'cookie',
+    'ORIGIN',
+    'forwarded',
+  ])('is refused for the header %s', (name) => {
+    expect(partOf({ ...request, headers: { [name]: 'x' } })).toBe('headers')
+  })
+
+  it.each([
+    { 'x y': '1' },
+    { '': '1' },
+    { 'x:': '1' },
+    { accept: 'a\nb' },
+    { accept: 'a\u0000' },
+    { accept: '\u007f' },
+    { accept: 'ł' },
+    { accept: 1 },
+    { accept: ['a'] },
+    { 'x-dropped': 'a\r\nb: c' },
+    { 'x-dropped': '1', 'X-Dropped': '2' },
+    [],
+    'accept: a',
+  ])('is refused for the headers %j', (headers) => {
+    expect(partOf({ ...request, headers })).toBe('headers')
+  })
+
+  it('may be nested 64 levels, not 65', () => {
+    const nested = (levels: number) => {
+      let body: unknown = 1
+      for (let level = 1; level < levels; level++) body = [body]
+      return { ...request, body }
+    }
+    expect(partOf(nested(64))).toBeNull()
+    expect(partOf(nested(65))).toBe('json')
+  })
+
+  it.each(['', 'null', '[]', '"x"', '{', '\ufeff{}'])('is not %j', (text) => {
+    expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'json' })
+  })
+})
+
+test('a request that a client encodes is what the server reads', () => {
+  const encoded = secure.encodeInnerRequest({
+    method: 'PATCH',
+    path: '/api/v1/a/b?x=%C3%A9&x=2&y=',
+    headers: { accept: 'application/json', 'user-agent': 'x' },
+    body: ' { "n": 9007199254740993 } ',
+  })
+  if (!encoded.ok) throw new Error(encoded.part)
+  expect(Buffer.from(encoded.plaintext).toString()).toContain('"body": { "n": 9007199254740993 } }')
+  expect(secure.readInnerRequest(encoded.plaintext)).toMatchObject({
+    ok: true,
+    request: {
+      method: 'PATCH',
+      path: '/api/v1/a/b',
+      query: [
+        ['x', 'é'],
+        ['x', '2'],
+        ['y', ''],
+      ],
+      headers: { accept: 'application/json' },
+    },
+  })
+})
+
+describe('an inner answer', () => {
+  const readAnswer = (value: unknown) => secure.readInnerResponse(Buffer.from(JSON.stringify(value)))
+
+  it('needs a status from 200 to 599; headers that are no text are left out, names are lower case', () => {
+    const headers = { 'Retry-After': '1', 'x-n': 1 }
+    expect(readAnswer({ status: 429, headers, body: { a: 1 }, other: 1 })).toEqual({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: '{"a":1}',
+    })
+    expect(readAnswer({ status: 200 })).toEqual({ status: 200, headers: {}, body: '' })
+    for (const status of [undefined, null, '200', 199, 600, 200.5]) expect(readAnswer({ status })).toBeUndefined()
+    for (const value of [null, [], 'x']) expect(readAnswer(value)).toBeUndefined()
+    expect(secure.readInnerResponse(Uint8Array.of(0xff))).toBeUndefined()
+  })
+
+  it.each([
+    [true, 200, '{"success":true}'],
+    [true, 299, ''],
+    [true, 201, '{"items":[]}'],
+    [false, 200, '{"success":false}'],
+    [false, 300, '{"success":true}'],
+    [false, 409, '{}'],
+  ])('is a success, %s: %i %s', (expected, status, body) => {
+    expect(secure.isBusinessSuccess({ status, headers: {}, body })).toBe(expected)
+  })
+})

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import type { SecureSessionOptions } from '../../src/secure/index.js'
+import * as secure from '../../src/secure/index.js'
+import { makeFakeServer, makeRandom, makeTimers, redeem, refusal } from './fake-server.js'
+
+const START = Date.UTC(2027, 0, 1)
+
+function setup(options: Partial<SecureSessionOptions>, isLatched = false) {
+  const clock = { now: START }
+  const server = makeFakeServer(() => clock.now)
+  const latch = { value: isLatched, isSet: async () => latch.value, set: async () => void (latch.value = true) }
+  const create = () =>
+    secure.createSecureSession({
+      mode: 'auto',
+      trustedChannel: true,
+      send: server.send,
+      latch,
+      now: () => clock.now,
+      randomBytes: makeRandom('client'),
+      setTimer: makeTimers().setTimer,
+      ...options,
+    })
+  return { clock, server, latch, create, session: create() }
+}
+
+describe('auto', () => {
+  it('encrypts where the server takes part, and sets the latch', async () => {
+    const { session, latch, server } = setup({})
+    expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: true })
+    expect(latch.value).toBe(true)
+    expect(server.count(redeem.path)).toBe(0)
+  })
+
+  it('goes in plain text where the server says that it is switched off, over a trusted channel; asked once', async () => {
+    const { session, latch, server } = setup({})
+    server.enabled = false
+    for (let i = 0; i < 3; i++) {
+      expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: false, succeeded: true })
+    }
+    expect(latch.value).toBe(false)
+    expect(server.count(secure.paths.bootstrap)).toBe(1)
+    expect(server.requests.at(-1)).toMatchObject({ path: redeem.path, headers: redeem.headers, body: redeem.body })
+  })
+
+  it('carries in plain text what could not travel encrypted', async () => {
+    const { session, server } = setup({})
+    server.enabled = false
+    expect(await session.send({ ...redeem, path: '/healthz' })).toMatchObject({ ok: true, encrypted: false })
+  })
+
+  it('asks again after 600 s', async () => {
+    const { session, server, clock } = setup({})
+    server.enabled = false
+    await session.send(redeem)
+    clock.now += 599_999
+    server.enabled = true
+    expect(await session.send(redeem)).toMatchObject({ encrypted: false })
+    clock.now += 1
+    expect(await session.send(redeem)).toMatchObject({ encrypted: true })
+  })
+
+  it.each([
+    ['over a channel that is not trusted', { trustedChannel: false }, false],
+    ['once the latch is set', {}, true],
+  ])('does not believe that it is switched off %s', async (_, options, isLatched) => {
+    const { session, server } = setup(options, isLatched)
+    server.enabled = false
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
+    expect(server.processed).toEqual([])
+  })
+
+  it('does not go back to plain text after a session, in this process or the next', async () => {
+    const { session, server, clock, create } = setup({})
+    await session.send(redeem)
+    server.enabled = false
+    clock.now += 600_000
+    for (const it_ of [session, create()]) {
+      expect(await it_.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
+    }
+    expect(server.count(redeem.path)).toBe(0)
+  })
+
+  it('sets the latch when a plain call is answered 426, and goes in plain text no more', async () => {
+    const { session, server, latch } = setup({})
+    server.enabled = false
+    server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
+    expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: false, response: { status: 426 } })
+    expect(latch.value).toBe(true)
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
+    expect(server.count(redeem.path)).toBe(1)
+  })
+
+  it('fails where the bootstrap fails', async () => {
+    const { session, server } = setup({})
+    for (const status of [404, 500, 301]) {
+      server.intercept = () => ({ status, headers: {}, body: '' })
+      expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_REFUSED' })
+    }
+    server.intercept = () => Promise.reject(new Error('down'))
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_NO_ANSWER', phase: 'bootstrap' })
+    expect(server.count(redeem.path)).toBe(0)
+  })
+})
+
+describe('off', () => {
+  it('sends what it is given and nothing else', async () => {
+    const { session, server } = setup({ mode: 'off' })
+    const request = { ...redeem, timeoutMs: 5 }
+    expect(await session.send(request)).toMatchObject({ ok: true, encrypted: false, succeeded: true })
+    expect(server.requests).toEqual([request])
+  })
+
+  it('sets the latch when it is answered 426', async () => {
+    const { session, server, latch } = setup({ mode: 'off' })
+    server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
+    expect(await session.send(redeem)).toMatchObject({ ok: true, succeeded: false, response: { status: 426 } })
+    expect(latch.value).toBe(true)
+  })
+
+  it('reports what the transport throws', async () => {
+    const { session, server } = setup({ mode: 'off' })
+    const cause = new Error('down')
+    server.intercept = () => Promise.reject(cause)
+    const failure = { ok: false, code: 'SECURE_NO_ANSWER', phase: 'plain', maybeProcessed: true, cause }
+    expect(await session.send(redeem)).toMatchObject(failure)
+  })
+})
+
+describe('the latch', () => {
+  it('that cannot be set stops the call before anything is dispatched', async () => {
+    const broken = new Error('disk full')
+    const { session, server } = setup({ latch: { isSet: () => false, set: () => Promise.reject(broken) } })
+    await expect(session.send(redeem)).rejects.toBe(broken)
+    expect(server.count(secure.paths.dispatch)).toBe(0)
+  })
+})

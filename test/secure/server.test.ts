@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest'
+import type { SessionSettings } from '../../src/secure/index.js'
+import * as secure from '../../src/secure/index.js'
+import { makeRandom, serverKeys } from './fake-server.js'
+import { bodyOf, bytes, positive, sessionOf } from './vectors.js'
+
+const base = positive('p01-get-no-origin')
+const now = base.serverNow
+
+describe('a session request', () => {
+  const [current, old] = serverKeys
+  const clientPublicKey = base.clientPublicKey
+  const create = (body: unknown, origin?: string, settings: Partial<SessionSettings> = {}) =>
+    secure.createServerSession(
+      { body, origin },
+      {
+        allowedOrigins: ['*'],
+        brand: 'platform',
+        keyFor: (kid) => [current, old].find((key) => kid === undefined || key.kid === kid),
+        now,
+        randomBytes: makeRandom('session'),
+        ...settings,
+      },
+    )
+
+  it('makes a session of 600 s under the current key, and keeps neither salt nor secret', () => {
+    const made = create({ clientPublicKey })
+    if (!made.ok) throw new Error(made.code)
+    const { session, answer } = made
+    expect(Object.keys(answer).sort()).toEqual(['brand', 'expiresAt', 'origin', 'salt', 'sid'])
+    expect(answer).toMatchObject({ brand: 'platform', origin: '', expiresAt: now + 600_000 })
+    expect(answer.sid).toMatch(/^ss_[A-Za-z0-9_-]{22}$/)
+    expect(bytes(answer.salt)).toHaveLength(32)
+    expect(Object.keys(session).sort()).toEqual(['expiresAt', 'keyC2s', 'keyS2c', 'kid', 'origin', 'sid'])
+    expect(session).toMatchObject({ sid: answer.sid, kid: current.kid, origin: '', expiresAt: answer.expiresAt })
+  })
+
+  it('is bound to its origin', () => {
+    const made = create({ clientPublicKey }, 'https://a.example:8443')
+    expect(made).toMatchObject({
+      session: { origin: 'https://a.example:8443' },
+      answer: { origin: 'https://a.example:8443' },
+    })
+  })
+
+  it('gets the key that its kid names', () => {
+    expect(create({ clientPublicKey, kid: old.kid })).toMatchObject({ ok: true, session: { kid: old.kid } })
+  })
+
+  it('may name its key publicKey, but not twice', () => {
+    expect(create({ publicKey: clientPublicKey }).ok).toBe(true)
+    const doubled = { clientPublicKey, publicKey: clientPublicKey }
+    expect(create(doubled)).toEqual({ ok: false, code: 'SECURE_PUBLIC_KEY_INVALID' })
+    expect(create({ ...doubled, clientPublicKey: null })).toEqual({ ok: false, code: 'SECURE_PUBLIC_KEY_INVALID' })
+  })
+
+  it.each([
+    ['SECURE_PUBLIC_KEY_INVALID', undefined],
+    ['SECURE_PUBLIC_KEY_INVALID', null],
+    ['SECURE_PUBLIC_KEY_INVALID', [clientPublicKey]],
+    ['SECURE_PUBLIC_KEY_INVALID', { clientPublicKey: 4 }],
+    ['SECURE_VERSION_UNSUPPORTED', { clientPublicKey, v: 2 }],
+    ['SECURE_VERSION_UNSUPPORTED', { clientPublicKey, v: '1' }],
+    ['SECURE_VERSION_UNSUPPORTED', { clientPublicKey, suite: 'X' }],
+    ['SECURE_SESSION_MISMATCH', { clientPublicKey, kid: 7 }],
+    ['SECURE_SESSION_MISMATCH', { clientPublicKey, kid: '' }],
+  ])('is refused with %s for %j', (code, body) => {
+    expect(create(body)).toEqual({ ok: false, code })
+  })
+
+  it('is refused in the order origin, version, public key, kid', () => {
+    const body = { clientPublicKey: 'x', v: 2, kid: 'y' }
+    expect(create(body, 'null')).toMatchObject({ code: 'SECURE_ORIGIN_NOT_ALLOWED' })
+    expect(create(body)).toMatchObject({ code: 'SECURE_VERSION_UNSUPPORTED' })
+    expect(create({ ...body, v: 1 })).toMatchObject({ code: 'SECURE_PUBLIC_KEY_INVALID' })
+    expect(create({ ...body, v: 1, clientPublicKey })).toMatchObject({ code: 'SECURE_SESSION_MISMATCH' })
+  })
+})
+
+describe('an origin', () => {
+  it.each(['https://a.example', 'http://localhost:3000', 'http://127.0.0.1', 'https://[::1]:8443'])(
+    '%s is canonical',
+    (origin) => {
+      expect(secure.isCanonicalOrigin(origin)).toBe(true)
+    },
+  )
+
+  it.each([
+    '',
+    '*',
+    'null',
+    'https://',
+    'https://a.example:443',
+    'https://u@a.example',
+    'https://a.example?',
+    'ftp://a',
+  ])('"%s" is none', (origin) => {
+    expect(secure.isCanonicalOrigin(origin)).toBe(false)
+  })
+
+  it('is allowed by a list that names it, or by the wildcard', () => {
+    expect(secure.isOriginAllowed(['https://a.example'], 'https://a.example')).toBe(true)
+    expect(secure.isOriginAllowed(['https://a.example'], 'https://b.example')).toBe(false)
+    expect(secure.isOriginAllowed(['https://a.example', ''], '')).toBe(false)
+    expect(secure.isOriginAllowed([], '')).toBe(false)
+    expect(secure.isOriginAllowed(['*'], '')).toBe(true)
+  })
+})
+
+describe('a dispatch that breaks several rules', () => {
+  const good = base.request.envelope
+  const session = sessionOf(base)
+  const answerTo = (envelope: object, found: typeof session | undefined, origin: string | undefined, at: number) => {
+    const read = secure.readDispatch(Buffer.from(JSON.stringify(envelope)), at)
+    return read.ok ? secure.openDispatch(read.message, { session: found, origin, now: at }) : read
+  }
+
+  // Each step repairs the rule that answered last.
+  it('is answered for the first in the order', () => {
+    const late = now + 700_000
+    const ciphertext = Buffer.from(good.ciphertext, 'base64url').fill(0, 0, 1).toString('base64url')
+    const worst = { ...good, v: 2, extra: 1, ts: 0, kid: 'other', ciphertext }
+    expect(answerTo(worst, undefined, 'null', late)).toMatchObject({ code: 'SECURE_VERSION_UNSUPPORTED' })
+    const form = { ...worst, v: 1 }
+    expect(answerTo(form, undefined, 'null', late)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
+    const { extra: _, ...stale } = form
+    expect(answerTo(stale, undefined, 'null', late)).toMatchObject({ code: 'REQUEST_TIMESTAMP_OUT_OF_RANGE' })
+    const timely = { ...stale, ts: late }
+    expect(answerTo(timely, undefined, 'null', late)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
+    expect(answerTo(timely, session, 'null', late)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
+    const living = { ...timely, ts: now }
+    expect(answerTo(living, session, 'null', now)).toMatchObject({ code: 'SECURE_SESSION_MISMATCH' })
+    const keyed = { ...living, kid: good.kid }
+    expect(answerTo(keyed, session, 'null', now)).toMatchObject({ code: 'SECURE_SESSION_ORIGIN_MISMATCH' })
+    expect(answerTo(keyed, session, undefined, now)).toMatchObject({ code: 'DECRYPTION_FAILED' })
+    expect(answerTo(good, session, undefined, now)).toMatchObject({ ok: true })
+  })
+
+  it('is refused for its session, not opened with another', () => {
+    const other = { ...session, sid: 'ss_other' }
+    expect(answerTo(good, other, undefined, now)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
+  })
+
+  it('is refused for a name that JSON objects inherit', () => {
+    expect(answerTo(JSON.parse('{"__proto__":{"v":1}}'), session, undefined, now)).toMatchObject({
+      code: 'SECURE_ENVELOPE_INVALID',
+    })
+    const text = JSON.stringify(good).replace('"iv"', '"constructor"')
+    expect(secure.readDispatch(Buffer.from(text), now)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
+  })
+
+  it('is refused when it is nested as deep as the body allows', () => {
+    const deep = '['.repeat(131_072) + ']'.repeat(131_072)
+    expect(secure.readDispatch(Buffer.from(deep), now)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
+  })
+})
+
+describe('the head of a dispatch', () => {
+  const type = { 'content-type': secure.MEDIA_TYPE }
+  it.each([
+    [undefined, type],
+    [undefined, { 'content-type': 'Application/vnd.Platform.secure+JSON ; charset=utf-8' }],
+    [undefined, { ...type, 'content-length': '262144' }],
+    ['SECURE_ENVELOPE_TOO_LARGE', { ...type, 'content-length': '262145' }],
+    ['UNSUPPORTED_MEDIA_TYPE', { ...type, 'content-encoding': 'identity' }],
+    ['UNSUPPORTED_MEDIA_TYPE', { 'content-type': `${secure.MEDIA_TYPE}x` }],
+    ['UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain', 'content-length': '262145' }],
+  ])('is answered %s: %j', (code, headers) => {
+    expect(secure.checkDispatchHead(headers)?.code).toBe(code)
+  })
+})
+
+describe('a server key', () => {
+  it.each([
+    ['zero', new Uint8Array(32)],
+    ['the group order', Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')],
+    ['31 bytes', bytes(base.serverPrivateKey).subarray(1)],
+    ['33 bytes', Buffer.concat([Buffer.alloc(1), bytes(base.serverPrivateKey)])],
+  ])('is not made of %s', (_, privateKey) => {
+    expect(() => secure.loadServerKey(privateKey)).toThrow(RangeError)
+  })
+
+  it('is drawn again until it is a scalar', () => {
+    const draws = [new Uint8Array(32), new Uint8Array(32).fill(0xff), bytes(base.serverPrivateKey)]
+    const made = secure.makeServerPrivateKey(() => draws.shift() ?? expect.unreachable('one draw too many'))
+    expect(secure.loadServerKey(made).kid).toBe(base.kid)
+  })
+})
+
+describe('an answer', () => {
+  it('shows only the headers that a client may see', () => {
+    const shown = {
+      'content-type': 'application/json',
+      'retry-after': '1',
+      'x-request-id': 'req_1',
+      'idempotent-replayed': 'true',
+      ratelimit: '"issue";r=1;t=1',
+      'ratelimit-policy': '"issue";q=1;w=1',
+    }
+    const all = { ...shown, 'set-cookie': 'a=b', server: 'x', 'content-length': '2', connection: 'close' }
+    const encoded = secure.encodeInnerResponse({ status: 429, headers: all, body: '{}' })
+    expect(JSON.parse(Buffer.from(encoded).toString())).toEqual({ status: 429, headers: shown, body: {} })
+  })
+
+  it('keeps numbers of a body as they were written, and has null for none', () => {
+    const encode = (body: string) =>
+      Buffer.from(secure.encodeInnerResponse({ status: 200, headers: {}, body })).toString()
+    expect(encode('{"n":9007199254740993}')).toBe('{"status":200,"headers":{},"body":{"n":9007199254740993}}')
+    expect(encode('')).toBe('{"status":200,"headers":{},"body":null}')
+  })
+
+  it('is sealed with an IV of its own each time', () => {
+    const read = secure.readDispatch(bodyOf(base.request), now)
+    if (!read.ok) throw new Error(read.code)
+    const random = makeRandom('answers')
+    const answer = { status: 200, headers: {}, body: '{}' }
+    const ivs = Array.from({ length: 50 }, () => secure.sealAnswer(read.message, sessionOf(base), answer, random).iv)
+    expect(new Set(ivs).size).toBe(50)
+  })
+})

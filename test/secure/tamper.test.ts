@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import * as secure from '../../src/secure/index.js'
+import { makeRandom } from './fake-server.js'
+import { bodyOf, bytes, keysOf, positive, sessionOf, vectors } from './vectors.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const base = positive('p02-issue-unicode')
+const session = sessionOf(base)
+
+function openedBy(body: Uint8Array, origin: string | undefined = undefined) {
+  const read = secure.readDispatch(body, base.serverNow)
+  return read.ok ? secure.openDispatch(read.message, { session, origin, now: base.serverNow }) : read
+}
+
+test('any flipped bit of a dispatch is refused', () => {
+  const body = Buffer.from(bodyOf(base.request))
+  expect(openedBy(body).ok).toBe(true)
+  for (let bit = 0; bit < body.length * 8; bit++) {
+    const changed = Buffer.from(body)
+    changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7))
+    expect(openedBy(changed).ok).toBe(false)
+  }
+})
+
+test('any flipped bit of the keys is refused', () => {
+  const read = secure.readDispatch(bodyOf(base.request), base.serverNow)
+  if (!read.ok) throw new Error(read.code)
+  for (let bit = 0; bit < 256; bit++) {
+    const keyC2s = Buffer.from(session.keyC2s)
+    keyC2s[bit >> 3] = (keyC2s[bit >> 3] as number) ^ (1 << (bit & 7))
+    const context = { session: { ...session, keyC2s }, origin: undefined, now: base.serverNow }
+    expect(secure.openDispatch(read.message, context)).toEqual({ ok: false, code: 'DECRYPTION_FAILED' })
+  }
+})
+
+test('a public key with any bit flipped is refused: it leaves the curve', () => {
+  const point = bytes(base.clientPublicKey)
+  for (let bit = 0; bit < 65 * 8; bit++) {
+    const changed = Buffer.from(point)
+    changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7))
+    expect(secure.decodePublicKey(secure.encodeBase64url(changed))).toBeUndefined()
+  }
+})
+
+test('what one side seals the other opens, byte for byte, and in the other direction not at all', () => {
+  const keys = keysOf(base)
+  const { kid, sid, ts } = base.request.envelope
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 2, maxLength: 3_000 }), fc.string(), (plaintext, seed) => {
+      const random = makeRandom(seed)
+      const head = { kid, sid, ts, rid: secure.encodeBase64url(random(16)) }
+      for (const direction of ['c2s', 's2c'] as const) {
+        const key = direction === 'c2s' ? keys.keyC2s : keys.keyS2c
+        const parsed = secure.parseEnvelope(secure.seal(key, direction, head, random(12), plaintext))
+        if (!parsed.ok) throw new Error(parsed.code)
+        expect(secure.open(key, direction, parsed.message)).toEqual(Buffer.from(plaintext))
+        expect(secure.open(key, direction === 'c2s' ? 's2c' : 'c2s', parsed.message)).toBeUndefined()
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('two halves that met by their public keys have the same keys', () => {
+  fc.assert(
+    fc.property(fc.string(), (seed) => {
+      const random = makeRandom(seed)
+      const server = secure.loadServerKey(secure.makeServerPrivateKey(random))
+      const client = secure.makeClientKeyPair(random)
+      const made = secure.createServerSession(
+        { body: { clientPublicKey: secure.encodeBase64url(client.publicKey) }, origin: undefined },
+        { allowedOrigins: ['*'], brand: 'b', keyFor: () => server, now: 0, randomBytes: random },
+      )
+      if (!made.ok) throw new Error(made.code)
+      const answer = { status: 200, headers: {}, body: JSON.stringify(made.answer) }
+      const described = JSON.stringify(secure.describeServer(server, true, 0))
+      const bootstrap = secure.readBootstrap({ ...answer, body: described }, [])
+      if (!bootstrap.ok || !bootstrap.enabled) throw new Error('no bootstrap')
+      const read = secure.readSession(answer, bootstrap, client, { origin: '', serverNow: 0 })
+      const { keyC2s, keyS2c } = made.session
+      expect(read).toMatchObject({ ok: true, session: { keyC2s: new Uint8Array(keyC2s), saltBytes: 32 } })
+      expect(read.ok && Buffer.from(read.session.keyS2c).equals(keyS2c)).toBe(true)
+      expect(Buffer.from(keyC2s).equals(keyS2c)).toBe(false)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('base64url has one spelling: what decodes encodes to the same text', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 100 }), (given) => {
+      const text = secure.encodeBase64url(given)
+      expect(secure.decodeBase64url(text)).toEqual(Buffer.from(given))
+      for (const other of [`${text}=`, `${text} `, ` ${text}`, `${text}\n`, `${text}A=`]) {
+        expect(secure.decodeBase64url(other)).toBeUndefined()
+      }
+    }),
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'AB_-+/= \n09.') }), (text) => {
+      const decoded = secure.decodeBase64url(text)
+      if (decoded !== undefined) expect(secure.encodeBase64url(decoded)).toBe(text)
+    }),
+  )
+})
+
+test('every vector differs from every other in its keys', () => {
+  const keys = vectors.positive.flatMap(({ derived }) => [derived.keyC2s, derived.keyS2c])
+  expect(new Set(keys).size).toBe(24)
+})
