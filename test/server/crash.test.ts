@@ -1,0 +1,163 @@
+import { readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { temporaryFolder } from '../support/server.js'
+import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
+import type { Answer } from '../support/server-client.js'
+import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+
+let removeBundle: () => void
+let folder: string
+beforeAll(async () => {
+  removeBundle = await buildServerChild()
+  folder = temporaryFolder()
+}, 30_000)
+afterAll(() => {
+  removeBundle()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const at = (server: ServerChild, { accountId, jwt, appId, token, tokenId }: Tenant) =>
+  new Tenant(server, accountId, jwt, appId, token, tokenId)
+
+/** Every when a kill comes: after how many answers of the round. */
+const KILLED_AFTER = [1, 2, 3, 7, 20, 45, 90, 150]
+
+describe('kill -9 right after an answer', () => {
+  it('nothing that was answered is lost or doubled, and a retry after the restart answers the same', async () => {
+    let server = await startServerChild(join(folder, 'data'))
+    const first = await newTenant(server)
+    const { id: templateId } = await first.template({ issue_limit: 1_000_000 })
+    const redemptions = new Map<string, string>()
+
+    for (const [round, killedAfter] of KILLED_AFTER.entries()) {
+      const tenant = at(server, first)
+      const answered = new Map<string, Answer>()
+      const calls = new Map<string, () => Promise<Answer>>()
+      let killing: Promise<void> | undefined
+      const settle = async (key: string, call: (to: Tenant) => Promise<Answer>): Promise<Answer> => {
+        calls.set(key, () => call(at(server, first)))
+        const answer = await call(tenant)
+        answered.set(key, answer)
+        if (answered.size === killedAfter) killing = server.kill()
+        return answer
+      }
+      const clerk = async (name: string) => {
+        for (let n = 0; killing === undefined; n++) {
+          const [issueKey, redeemKey] = [`i-${round}-${name}-${n}`, `r-${round}-${name}-${n}`]
+          const input = { template_id: templateId, external_issue_id: issueKey, recipient_user_id: 'u' }
+          const issued = await settle(issueKey, (to) => to.runtime(contract.vouchers.issue, input, { key: issueKey }))
+          const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
+          await settle(redeemKey, (to) => to.runtime(contract.vouchers.redeem, { credential }, { key: redeemKey }))
+        }
+      }
+      // A clerk whose call is cut off stops there; that is the point.
+      await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(clerk))
+      await killing
+      expect(answered.size).toBeGreaterThanOrEqual(killedAfter)
+
+      server = await startServerChild(join(folder, 'data'))
+      for (const [key, call] of calls) {
+        const again = await call()
+        const before = answered.get(key)
+        expect([key, again.envelope.success]).toEqual([key, true])
+        if (before === undefined) continue
+        expect([key, again.status, again.sameness]).toEqual([key, before.status, before.sameness])
+        expect(again.headers['idempotent-replayed']).toBe('true')
+      }
+      for (const [key, call] of calls) {
+        if (!key.startsWith('r')) continue
+        const { id, voucherId } = ((await call()) as Answer<{ id: string; voucherId: string }>).data
+        expect(redemptions.has(voucherId)).toBe(false)
+        redemptions.set(voucherId, id)
+      }
+    }
+
+    const [template] = (await at(server, first).runtime(contract.templates.list, {})).data.items
+    await server.kill()
+    const db = openDatabase(join(folder, 'data', 'voucherctl.db'))
+    const number = (sql: string) => Object.values(db.prepare(sql).get() as object)[0] as number
+    expect(db.prepare('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' })
+    expect(number('select count(*) from vouchers')).toBe(template?.issuedCount)
+    expect(number('select count(*) from redemptions where reversed_at is null')).toBe(redemptions.size)
+    expect(number("select count(*) from vouchers where state = 'redeemed'")).toBe(redemptions.size)
+    expect(number('select count(*) from credentials')).toBe(2 * (template?.issuedCount as number))
+    db.close()
+  }, 60_000)
+
+  it('a second process in the same folder is refused while the first lives, and welcome when it is dead', async () => {
+    const dataDir = join(folder, 'shared')
+    const first = await startServerChild(dataDir)
+    await expect(startServerChild(dataDir)).rejects.toThrow(/DATA_FOLDER_IN_USE/)
+    expect((await newTenant(first)).appId).toMatch(/^app_/)
+    await first.kill()
+    await (await startServerChild(dataDir)).kill()
+  }, 30_000)
+})
+
+describe('secrets', () => {
+  /** The files of a folder that hold one of the secrets. */
+  function leaks(where: string, secrets: readonly string[], except: readonly string[] = []): string[] {
+    return readdirSync(where)
+      .filter((name) => !except.includes(name))
+      .flatMap((name) => {
+        const bytes = readFileSync(join(where, name))
+        return secrets.filter((secret) => bytes.includes(secret)).map((secret) => `${name}: ${secret}`)
+      })
+  }
+
+  it('are in no file but the key files and in no line of the most verbose log', async () => {
+    const dataDir = join(folder, 'secrets')
+    const server = await startServerChild(dataDir, 'trace')
+    const tenant = await newTenant(server)
+    const revoked = await tenant.newToken()
+    await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: revoked.id })
+    const voucher = await tenant.issue(undefined, { key: 'canary-key' })
+    const [code, qr] = [codeOf(voucher), codeOf(voucher, 'qr_token')]
+    await tenant.runtime(contract.vouchers.verify, { credential: qr })
+    await tenant.redeem(voucher)
+    // Failures of every kind, with the secrets in places where they do not belong.
+    await revoked.call(contract.templates.list, {})
+    await tenant.runtime(contract.vouchers.redeem, { credential: code })
+    await tenant.runtime(contract.vouchers.verify, { credential: { type: 'qr_token', value: code.value } })
+    await tenant.runtime(contract.vouchers.redemption, { redemptionId: code.value })
+    await tenant.runtime(contract.templates.list, { external_template_id: tenant.token })
+    const authorization = `Bearer ${tenant.token}`
+    const path = contract.vouchers.verify.path
+    for (const body of [`{"credential":"${code.value}"`, JSON.stringify({ [qr.value]: tenant.token })]) {
+      await server.send({ method: 'POST', path, headers: { authorization, 'content-type': 'application/json' }, body })
+    }
+    await server.send({
+      method: 'GET',
+      path: `/${tenant.token}?${code.value}=${qr.value}`,
+      headers: { cookie: tenant.jwt },
+    })
+    await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.verify', kind: 'error', times: 1 })
+    await tenant.runtime(contract.vouchers.verify, { credential: qr })
+    await server.kill()
+
+    const keys = JSON.parse(readFileSync(join(dataDir, 'keys.json'), 'utf8')) as {
+      account_key: string
+      credential_keys: { derive: string; index: string }[]
+    }
+    const secrets = [
+      ...[tenant.token, revoked.token, tenant.jwt, server.operatorKey, code.value, qr.value],
+      ...[code.value.replaceAll('-', ''), qr.value.slice(4), tenant.jwt.split('.')[2] as string],
+      ...[keys.account_key, ...keys.credential_keys.flatMap((key) => [key.derive, key.index])],
+    ]
+    expect(readdirSync(dataDir)).toContain('voucherctl.db-wal')
+    expect(leaks(dataDir, secrets, ['keys.json', 'operator.key'])).toEqual([])
+    expect(secrets.filter((secret) => server.output().includes(secret))).toEqual([])
+    expect(server.output()).toContain('"endpoint":"vouchers.redeem"')
+    for (const name of readdirSync(dataDir)) {
+      expect([name, statSync(join(dataDir, name)).mode & 0o777]).toEqual([name, 0o600])
+    }
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+
+    // The search itself finds what is there.
+    expect(leaks(dataDir, [server.operatorKey])).toEqual([`operator.key: ${server.operatorKey}`])
+    expect(leaks(dataDir, [voucher.id]).length).toBeGreaterThan(0)
+  }, 30_000)
+})

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { type Send, sendTo } from './server-client.js'
+
+const root = join(import.meta.dirname, '..', '..')
+const bundle = join(root, 'node_modules', '.cache', 'voucherctl-test', `server-${process.pid}.mjs`)
+
+const ENTRY = `
+import { startServer } from './src/server/listen.js'
+const [dataDir, logLevel] = process.argv.slice(2)
+const server = await startServer({ port: 0, dataDir, logLevel, rateLimits: 'off', testClock: true })
+process.stdout.write(JSON.stringify(server) + '\\n')
+`
+
+/** Builds what the children run, once; answers how to remove it. */
+export async function buildServerChild(): Promise<() => void> {
+  mkdirSync(join(bundle, '..'), { recursive: true })
+  await build({
+    stdin: { contents: ENTRY, resolveDir: root, loader: 'ts' },
+    outfile: bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    logLevel: 'error',
+  })
+  return () => rmSync(bundle, { force: true })
+}
+
+export interface ServerChild {
+  readonly send: Send
+  readonly operatorKey: string
+  /** Everything that it wrote to stdout and stderr so far. */
+  output(): string
+  /** SIGKILL; answers when the process is gone. */
+  kill(): Promise<void>
+}
+
+/** The server as a process of its own, ready to answer. */
+export async function startServerChild(dataDir: string, logLevel = 'silent'): Promise<ServerChild> {
+  const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const ready = new Promise<{ baseUrl: string; operatorKeyFile: string }>((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+    })
+    let line = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+      line += chunk.toString('utf8')
+      if (line.includes('\n')) resolve(JSON.parse(line) as { baseUrl: string; operatorKeyFile: string })
+    })
+    child.once('exit', () => reject(new Error(`the server ended before it was ready: ${output}`)))
+  })
+  const { baseUrl, operatorKeyFile } = await ready
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 32 })
+  return {
+    send: sendTo(baseUrl, agent),
+    operatorKey: readFileSync(operatorKeyFile, 'utf8').trim(),
+    output: () => output,
+    kill: async () => {
+      child.kill('SIGKILL')
+      await gone
+      agent.destroy()
+    },
+  }
+}
