@@ -9,7 +9,7 @@ export function* bodyOriginals(body: Uint8Array, updateId: string): Generator<Or
   const edited = (cause: MismatchCause, text: string): Original => [cause, Buffer.from(text, 'latin1')]
 
   yield edited('body_trailing_newline_added', bytes.replace(/\r?\n$/, ''))
-  yield edited('body_trailing_newline_added', bytes.replace(/[\r\n]+$/, ''))
+  yield edited('body_trailing_newline_added', withoutLineEnds(bytes))
   yield edited('body_trailing_newline_removed', `${bytes}\n`)
   yield edited('body_trailing_newline_removed', `${bytes}\r\n`)
   yield edited('body_line_endings', bytes.replaceAll('\r\n', '\n'))
@@ -34,7 +34,7 @@ function* jsonOriginals(text: string, updateId: string): Generator<Original> {
     return
   }
   if (typeof value === 'string') yield ['body_stringified_twice', Buffer.from(value)]
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null || isDeeper(value, MAX_DEPTH)) return
   if ('type' in value && value.type === 'Buffer' && 'data' in value && Array.isArray(value.data)) {
     yield ['body_stringified_twice', Buffer.from(value.data)]
   }
@@ -45,6 +45,21 @@ function* jsonOriginals(text: string, updateId: string): Generator<Original> {
     const exact = written.replace(/("update_id":\s*)\d+/, (_, name) => name + updateId)
     if (exact !== written) yield ['body_reserialised', Buffer.from(exact)]
   }
+}
+
+/** An update is far shallower; indented, a deep body would take memory by the square of its size. */
+const MAX_DEPTH = 64
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((it) => isDeeper(it, levels - 1))
+}
+
+/** Not by a regular expression: those take the square of the time for many line ends in the middle. */
+function withoutLineEnds(bytes: string): string {
+  let end = bytes.length
+  while (bytes[end - 1] === '\n' || bytes[end - 1] === '\r') end--
+  return bytes.slice(0, end)
 }
 
 /** The same JSON as common serialisers write it, the platform's own way (compact) first. */

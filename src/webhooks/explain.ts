@@ -82,11 +82,14 @@ function causeOf({ signature, timestamp, updateId, body, keys }: Delivery): Mism
 
 /** A signature as lower-case hex, with what is wrong with how it was written. None for what is no signature. */
 function spellingOf(part: string): [hex: string, MismatchCause | typeof FITS][] {
-  if (/^[0-9a-f]{64}$/.test(part)) return [[part, FITS]]
-  if (/^[0-9a-f]{64}$/i.test(part)) return [[part.toLowerCase(), 'signature_upper_case']]
-  if (/^[A-Za-z0-9+/_-]{43}=?$/.test(part)) return [[Buffer.from(part, 'base64').toString('hex'), 'signature_base64']]
-  const prefixed = /^\w+[=:](.+)$/.exec(part)?.[1]
-  return prefixed === undefined ? [] : spellingOf(prefixed).map(([hex]) => [hex, 'signature_prefixed'])
+  const [, prefix, written = ''] = /^(\w+[=:])?(.+)$/.exec(part) ?? []
+  const spelled = (hex: string, cause: MismatchCause | typeof FITS): [string, MismatchCause | typeof FITS][] => [
+    [hex, prefix === undefined ? cause : 'signature_prefixed'],
+  ]
+  if (/^[0-9a-f]{64}$/.test(written)) return spelled(written, FITS)
+  if (/^[0-9a-f]{64}$/i.test(written)) return spelled(written.toLowerCase(), 'signature_upper_case')
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(written)) return []
+  return spelled(Buffer.from(written, 'base64').toString('hex'), 'signature_base64')
 }
 
 /** What no signature can prove, since the bytes that were signed are gone. */

@@ -231,6 +231,20 @@ describe('nothing is explained', () => {
   })
 })
 
+it.each([
+  ['nested without end', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
+  ['nested as objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  ['full of line ends', `${'\n'.repeat(1_000_000)}x`],
+  ['full of carriage returns', `${'\r'.repeat(1_000_000)}x`],
+  ['nearly base64', `${'A'.repeat(1_000_000)}${' '.repeat(40_000)}!`],
+])('a megabyte %s is no trouble', (_, body) => {
+  expect(explainMismatch(inputOf({ body }))).toBeNull()
+})
+
+it('a header of nothing but prefixes is no trouble', () => {
+  expect(causeOf(signature('a='.repeat(500_000)))).toBe('malformed_signature')
+})
+
 it('an explanation says what is wrong and what to do, in sentences, and holds neither secret nor body', () => {
   for (const [, , mistake] of planted) {
     const { explanation, fix } = explainMismatch(inputOf(mistake)) ?? { explanation: '', fix: '' }
