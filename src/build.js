@@ -43,9 +43,15 @@ const built = await Promise.all([
   build({ ...options, entryPoints: { 'server/listen': 'src/server/listen.ts' } }),
   build({
     ...options,
-    entryPoints: { 'cli/main': 'src/cli/main.ts', 'client/index': 'src/client/index.ts' },
+    entryPoints: {
+      'cli/main': 'src/cli/main.ts',
+      'client/index': 'src/client/index.ts',
+      'secure/index': 'src/secure/index.ts',
+    },
     plugins: [serverApart],
   }),
+  // Others put it into their own servers: one file that loads node:crypto and nothing else.
+  build({ ...options, banner: {}, entryPoints: { 'webhooks/index': 'src/webhooks/index.ts' } }),
 ])
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
