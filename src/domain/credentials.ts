@@ -78,7 +78,7 @@ function timesTwo(element: number): number {
  */
 export function deriveCredential(key: Uint8Array, voucherId: string, type: CredentialType, counter: number): string {
   // The id comes last: neither a type nor a counter can hold a colon, so no two argument lists encode alike.
-  const bits = Buffer.from(hmacSha256(key, `${type}:${counter}:${voucherId}`, 'latin1'), 'latin1')
+  const bits = Buffer.from(hmacSha256(key, `${type}:${counter}:${voucherId}`, 'binary'), 'binary')
   const symbols = encodeBits(bits, type === 'redeem_code' ? CODE_SYMBOLS : QR_SYMBOLS)
   const checked = symbols + checkSymbol(symbols)
   if (type === 'qr_token') return QR_PREFIX + checked

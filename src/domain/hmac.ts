@@ -11,14 +11,14 @@ const padsOfKey = new WeakMap<Uint8Array, { inner: Buffer; outer: Buffer }>()
  * @param key at most 64 bytes; the same array must not change
  * @throws RangeError for a longer key
  */
-export function hmacSha256(key: Uint8Array, text: string, encoding: 'hex' | 'base64url' | 'latin1'): string {
+export function hmacSha256(key: Uint8Array, text: string, encoding: 'hex' | 'base64url' | 'binary'): string {
   const { inner, outer } = padsOf(key)
   const message = Buffer.allocUnsafe(BLOCK_BYTES + Buffer.byteLength(text))
   message.set(inner)
   message.write(text, BLOCK_BYTES)
   const outerMessage = Buffer.allocUnsafe(BLOCK_BYTES + DIGEST_BYTES)
   outerMessage.set(outer)
-  outerMessage.write(hash('sha256', message, 'latin1'), BLOCK_BYTES, 'latin1')
+  outerMessage.write(hash('sha256', message, 'binary'), BLOCK_BYTES, 'binary')
   return hash('sha256', outerMessage, encoding)
 }
 

@@ -104,14 +104,17 @@ export interface RedemptionRow {
   reversal_reason: string | null
 }
 
-/** A successful call, kept under its Idempotency-Key; `data` holds no credential. */
+/**
+ * A successful call, kept under its Idempotency-Key. `data` is what the rows of its subject do not tell, as JSON
+ * without credentials; null when they tell everything, as most do: keeping answers whole doubled what a write writes.
+ */
 export interface IdempotencyRow {
   application_id: string
   idempotency_key: string
   fingerprint: string
   status: number
   subject_id: string
-  data: string
+  data: string | null
   created_at: number
   /** Null: kept for ever. */
   expires_at: number | null

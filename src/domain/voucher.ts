@@ -11,6 +11,19 @@ export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
 type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
 
+/** What redeeming needs to know of a voucher. */
+export type RedeemableVoucher = Live &
+  Pick<
+    VoucherRow,
+    'id' | 'template_id' | 'external_issue_id' | 'recipient_user_id' | 'code_hint' | 'redeemed_at' | 'redemption_id'
+  >
+
+/** What a voucher shows of itself. */
+export type ShownVoucher = Omit<VoucherRow, 'key_id' | 'key_counter'>
+
+/** What issuing needs to know of a template. */
+export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>
+
 /** States issued <-> redeemed; expired is derived, and a redeemed voucher does not expire. */
 export function statusOf(voucher: Live, now: number): Voucher['status'] {
   if (voucher.state === 'redeemed') return 'redeemed'
@@ -30,7 +43,7 @@ export function obstacleOf(
   return null
 }
 
-export function voucherRecord(row: VoucherRow, face: VoucherFace, now: number): Voucher {
+export function voucherRecord(row: ShownVoucher, face: VoucherFace, now: number): Voucher {
   return {
     id: row.id,
     templateId: row.template_id,
@@ -58,7 +71,23 @@ export function voucherRecord(row: VoucherRow, face: VoucherFace, now: number): 
   }
 }
 
-export function redemptionRecord(row: RedemptionRow, voucher: VoucherRow, now: number): Redemption {
+/** The record as the call that issued the voucher answered it: what it was before anything happened to it. */
+export function voucherRecordAtIssue(row: ShownVoucher, face: VoucherFace): Voucher {
+  const asIssued = {
+    ...row,
+    state: 'issued',
+    redeemed_at: null,
+    redemption_id: null,
+    updated_at: row.issued_at,
+  } as const
+  return voucherRecord(asIssued, face, row.issued_at)
+}
+
+export function redemptionRecord(
+  row: RedemptionRow,
+  voucher: Live & Pick<VoucherRow, 'id' | 'recipient_user_id' | 'code_hint'>,
+  now: number,
+): Redemption {
   return {
     id: row.id,
     status: row.reversed_at === null ? 'succeeded' : 'reversed',
@@ -83,6 +112,19 @@ export function redemptionRecord(row: RedemptionRow, voucher: VoucherRow, now: n
   }
 }
 
+/**
+ * The record as the call that redeemed answered it.
+ * @param metadata as that call gave it: a reversal merges its own into the row's
+ */
+export function redemptionRecordAtRedeem(
+  row: RedemptionRow,
+  voucher: Parameters<typeof redemptionRecord>[1],
+  metadata: Readonly<Record<string, string>>,
+): Redemption {
+  const asRedeemed = { ...row, metadata: JSON.stringify(metadata), reversed_at: null, reversal_reason: null }
+  return redemptionRecord(asRedeemed, { ...voucher, state: 'redeemed' }, row.redeemed_at)
+}
+
 export interface IssueRequest {
   readonly externalIssueId: string
   readonly recipientUserId: string
@@ -102,7 +144,7 @@ export type IssueDecision =
 
 /** A repeat answers the voucher that is there, before quota and window are looked at. */
 export function decideIssue(
-  template: TemplateRow | undefined,
+  template: IssuingTemplate | undefined,
   existing: VoucherRow | undefined,
   request: IssueRequest,
   now: number,
@@ -127,7 +169,7 @@ export type RedeemRefusal = Refusal<
 >
 
 /** Null when the voucher can be redeemed. */
-export function refuseRedeem(voucher: VoucherRow, now: number, recipient?: string): RedeemRefusal | null {
+export function refuseRedeem(voucher: RedeemableVoucher, now: number, recipient?: string): RedeemRefusal | null {
   switch (obstacleOf(voucher, now, recipient)) {
     case 'already_redeemed':
       return refuse('VOUCHER_ALREADY_REDEEMED', {

@@ -9,11 +9,11 @@ export interface IdempotencyClaim {
   readonly fingerprint: string
 }
 
-/** What a successful call answered, to be answered again. */
+/** What is kept of a successful call, to answer it again: `data` is what the rows of the subject do not tell. */
 export interface Replay<Data> {
   readonly status: 200 | 201
   readonly subjectId: string
-  readonly data: Data
+  readonly data: Data | null
 }
 
 export function* replayOf<Data>(
@@ -28,7 +28,11 @@ export function* replayOf<Data>(
   )
   const recalled = recall(row, claim.fingerprint, now)
   if (recalled === null || 'ok' in recalled) return recalled
-  return { status: recalled.status as 200 | 201, subjectId: recalled.subject_id, data: JSON.parse(recalled.data) }
+  return {
+    status: recalled.status as 200 | 201,
+    subjectId: recalled.subject_id,
+    data: recalled.data === null ? null : (JSON.parse(recalled.data) as Data),
+  }
 }
 
 /** An expired record that still lies under the key is replaced. */
@@ -51,7 +55,7 @@ export function* remember(
       claim.fingerprint,
       success.status,
       success.subjectId,
-      JSON.stringify(success.data),
+      success.data === null ? null : JSON.stringify(success.data),
       now,
       expiresAt,
     ],

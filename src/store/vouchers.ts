@@ -2,17 +2,22 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
 import { IDEMPOTENCY_LIFETIME_MS } from '../domain/idempotency.js'
-import { type Keyring, keyOf } from '../domain/keyring.js'
-import type { RedemptionRow, TemplateRow, VoucherFace, VoucherRow } from '../domain/rows.js'
+import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
+import type { RedemptionRow, VoucherFace, VoucherRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import {
   decideIssue,
+  type IssuingTemplate,
   obstacleOf,
   redemptionRecord,
+  redemptionRecordAtRedeem,
+  type RedeemableVoucher,
   refuseRedeem,
   refuseReverse,
   type RedeemRefusal,
+  type ShownVoucher,
   voucherRecord,
+  voucherRecordAtIssue,
 } from '../domain/voucher.js'
 import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
 import { type Op, one, run } from './operation.js'
@@ -47,52 +52,82 @@ export type IssueRefusal = Refusal<
   | 'EXTERNAL_ISSUE_ID_CONFLICT'
 >
 
+/** What a voucher takes from its template, and what issuing one asks of it. */
+type Template = IssuingTemplate & VoucherFace
+
 export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
   const { applicationId, claim, keys, now } = call
   const replay = yield* replayOf<Voucher>(applicationId, claim, now)
-  if (replay !== null) {
-    if ('ok' in replay) return replay
-    const row = (yield* voucherById(applicationId, replay.subjectId)) as VoucherRow
-    return { ok: true, status: replay.status, replayed: true, data: withCredentials(replay.data, row, keys) }
+  if (replay !== null) return 'ok' in replay ? replay : yield* issuedBefore(applicationId, replay, keys)
+
+  const template = yield* templateById(applicationId, call.templateId)
+  const decision = decideIssue(template, undefined, call, now)
+  const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
+  if (made !== null) {
+    yield* remember(
+      applicationId,
+      claim,
+      { status: 201, subjectId: made.row.id, data: null },
+      now,
+      now + IDEMPOTENCY_LIFETIME_MS,
+    )
+    const data = { ...voucherRecord(made.row, template as Template, now), credentials: made.credentials }
+    return { ok: true, status: 201, replayed: false, data }
   }
 
-  const template = yield* one<TemplateRow>(
-    'select * from templates where application_id = $1 and id = $2',
-    [applicationId, call.templateId],
-    'row',
-  )
+  // It is there already, or it is refused unless it is there already.
   const existing = yield* one<VoucherRow>(
     'select * from vouchers where application_id = $1 and template_id = $2 and external_issue_id = $3',
     [applicationId, call.templateId, call.externalIssueId],
   )
-  const decision = decideIssue(template, existing, call, now)
-  if (!decision.ok) return decision
-  const face = template as TemplateRow
-
-  const row = decision.existing ?? (yield* insertVoucher(call, decision))
-  const repeated = decision.existing !== null
-  const data = voucherRecord(row, face, now)
-  const success: Replay<Voucher> = { status: repeated ? 200 : 201, subjectId: row.id, data }
-  yield* remember(applicationId, claim, success, now, now + IDEMPOTENCY_LIFETIME_MS)
-  return { ok: true, status: success.status, replayed: repeated, data: withCredentials(data, row, keys) }
+  const repeat = decideIssue(template, existing, call, now)
+  if (!repeat.ok) return repeat
+  const row = existing as VoucherRow
+  const data = voucherRecord(row, template as Template, now)
+  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
+  return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
+
+/** The answer of an earlier call under the same key. */
+function* issuedBefore(applicationId: string, replay: Replay<Voucher>, keys: Keyring): Op<Answered<IssuedVoucher>> {
+  const row = (yield* voucherById(applicationId, replay.subjectId)) as VoucherRow
+  const data =
+    replay.data ?? voucherRecordAtIssue(row, (yield* templateById(applicationId, row.template_id)) as Template)
+  return { ok: true, status: replay.status, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
+}
+
+function* templateById(applicationId: string, id: string): Op<Template | undefined> {
+  return yield* one<Template>(
+    `select status, validity, issue_limit, issued_count, external_template_id, name, type, issuer_name, fulfiller_name,
+       fulfillment_category
+     from templates where application_id = $1 and id = $2`,
+    [applicationId, id],
+    'row',
+  )
+}
+
+type Credentials = IssuedVoucher['credentials']
 
 /** Credentials are derived when they are shown; the tables hold their hashes only. */
-function withCredentials(voucher: Voucher, row: VoucherRow, keys: Keyring): IssuedVoucher {
-  const { derive } = keyOf(keys, row.key_id)
-  return {
-    ...voucher,
-    credentials: [
-      { type: 'redeem_code', value: deriveCredential(derive, row.id, 'redeem_code', row.key_counter) },
-      { type: 'qr_token', value: deriveCredential(derive, row.id, 'qr_token', row.key_counter) },
-    ],
-  }
+function credentialsOf(row: Pick<VoucherRow, 'id' | 'key_id' | 'key_counter'>, keys: Keyring): Credentials {
+  return deriveCredentials(keyOf(keys, row.key_id), row.id, row.key_counter)
 }
 
-function* insertVoucher(call: Issue, window: { validFrom: number; validUntil: number }): Op<VoucherRow> {
+function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter: number): Credentials {
+  return [
+    { type: 'redeem_code', value: deriveCredential(derive, voucherId, 'redeem_code', counter) },
+    { type: 'qr_token', value: deriveCredential(derive, voucherId, 'qr_token', counter) },
+  ]
+}
+
+/** Null when the external_issue_id has its voucher already. */
+function* insertVoucher(
+  call: Issue,
+  window: { validFrom: number; validUntil: number },
+): Op<{ row: VoucherRow; credentials: Credentials } | null> {
   const { applicationId, voucherId, now } = call
   const key = call.keys.current
-  const { counter, redeemCode } = yield* claimCredentials(applicationId, voucherId, call.keys)
+  let credentials = deriveCredentials(key, voucherId, 0)
   const row: VoucherRow = {
     application_id: applicationId,
     id: voucherId,
@@ -102,9 +137,9 @@ function* insertVoucher(call: Issue, window: { validFrom: number; validUntil: nu
     state: 'issued',
     valid_from: window.validFrom,
     valid_until: window.validUntil,
-    code_hint: codeHint(redeemCode),
+    code_hint: hintOf(credentials),
     key_id: key.id,
-    key_counter: counter,
+    key_counter: 0,
     channel: 'direct',
     bot_id: null,
     issued_at: now,
@@ -113,11 +148,12 @@ function* insertVoucher(call: Issue, window: { validFrom: number; validUntil: nu
     metadata: JSON.stringify(call.metadata),
     updated_at: now,
   }
-  yield* run(
+  const inserted = yield* run(
     `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
        valid_until, code_hint, key_id, key_counter, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata,
        updated_at)
-     values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, null, null, $14, $13)`,
+     values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, 0, $10, $11, $12, null, null, $13, $12)
+     on conflict (application_id, template_id, external_issue_id) do nothing`,
     [
       row.application_id,
       row.id,
@@ -128,50 +164,73 @@ function* insertVoucher(call: Issue, window: { validFrom: number; validUntil: nu
       row.valid_until,
       row.code_hint,
       row.key_id,
-      row.key_counter,
       row.channel,
       row.bot_id,
       row.issued_at,
       row.metadata,
     ],
   )
+  if (inserted === 0) return null
+  while (!(yield* claimCredentials(applicationId, voucherId, credentials, key.index))) {
+    row.key_counter += 1
+    credentials = deriveCredentials(key, voucherId, row.key_counter)
+    row.code_hint = hintOf(credentials)
+    yield* run('update vouchers set key_counter = $3, code_hint = $4 where application_id = $1 and id = $2', [
+      applicationId,
+      voucherId,
+      row.key_counter,
+      row.code_hint,
+    ])
+  }
   yield* run('update templates set issued_count = issued_count + 1 where application_id = $1 and id = $2', [
     applicationId,
     call.templateId,
   ])
-  return row
+  return { row, credentials }
 }
 
-/** The first counter whose two credentials no other voucher of the application has. */
-function* claimCredentials(applicationId: string, voucherId: string, keys: Keyring): Op<{ counter: number; redeemCode: string }> {
-  const { derive, index } = keys.current
-  for (let counter = 0; ; counter++) {
-    const redeemCode = deriveCredential(derive, voucherId, 'redeem_code', counter)
-    const qrToken = deriveCredential(derive, voucherId, 'qr_token', counter)
-    const inserted = yield* run(
-      `insert into credentials (application_id, credential_hash, voucher_id) values ($1, $2, $4), ($1, $3, $4)
-       on conflict do nothing`,
-      [
-        applicationId,
-        indexCredential(index, 'redeem_code', redeemCode.replaceAll('-', '')),
-        indexCredential(index, 'qr_token', qrToken),
-        voucherId,
-      ],
-    )
-    if (inserted === 2) return { counter, redeemCode }
-    yield* run('delete from credentials where application_id = $1 and voucher_id = $2', [applicationId, voucherId])
-  }
+function hintOf([redeemCode]: Credentials): string {
+  return codeHint((redeemCode as Credentials[number]).value)
+}
+
+/** Enters both credentials into the index; false when another voucher of the application has one of them. */
+function* claimCredentials(
+  applicationId: string,
+  voucherId: string,
+  credentials: Credentials,
+  index: Uint8Array,
+): Op<boolean> {
+  const [redeemCode, qrToken] = credentials.map(({ value }) => value) as [string, string]
+  const inserted = yield* run(
+    `insert into credentials (application_id, credential_hash, voucher_id) values ($1, $2, $4), ($1, $3, $4)
+     on conflict do nothing`,
+    [
+      applicationId,
+      indexCredential(index, 'redeem_code', redeemCode.replaceAll('-', '')),
+      indexCredential(index, 'qr_token', qrToken),
+      voucherId,
+    ],
+  )
+  if (inserted === 2) return true
+  yield* run('delete from credentials where application_id = $1 and voucher_id = $2', [applicationId, voucherId])
+  return false
 }
 
 function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefined> {
-  return yield* one<VoucherRow>('select * from vouchers where application_id = $1 and id = $2', [applicationId, id], 'row')
+  return yield* one<VoucherRow>(
+    'select * from vouchers where application_id = $1 and id = $2',
+    [applicationId, id],
+    'row',
+  )
 }
 
 /** @param hashes of one credential, one for each index key */
-function* voucherByCredential(applicationId: string, hashes: readonly string[]): Op<VoucherRow | undefined> {
+function* redeemableByCredential(applicationId: string, hashes: readonly string[]): Op<RedeemableVoucher | undefined> {
   for (const hash of hashes) {
-    const row = yield* one<VoucherRow>(
-      `select v.* from credentials c join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
+    const row = yield* one<RedeemableVoucher>(
+      `select v.id, v.template_id, v.external_issue_id, v.recipient_user_id, v.state, v.valid_from, v.valid_until,
+         v.code_hint, v.redeemed_at, v.redemption_id
+       from credentials c join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
        where c.application_id = $1 and c.credential_hash = $2`,
       [applicationId, hash],
       'row',
@@ -189,8 +248,10 @@ export function* verify(
   now: number,
 ): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
   for (const hash of hashes) {
-    const row = yield* one<VoucherRow & VoucherFace>(
-      `select v.*, t.external_template_id, t.name, t.type, t.issuer_name, t.fulfiller_name, t.fulfillment_category
+    const row = yield* one<ShownVoucher & VoucherFace>(
+      `select v.application_id, v.id, v.template_id, v.external_issue_id, v.recipient_user_id, v.state, v.valid_from,
+         v.valid_until, v.code_hint, v.channel, v.bot_id, v.issued_at, v.redeemed_at, v.redemption_id, v.metadata,
+         v.updated_at, t.external_template_id, t.name, t.type, t.issuer_name, t.fulfiller_name, t.fulfillment_category
        from credentials c
        join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
        join templates t on t.application_id = v.application_id and t.id = v.template_id
@@ -221,10 +282,10 @@ export function* redeem(
   call: Redeem,
 ): Op<Answered<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
   const { applicationId, claim, now } = call
-  const replay = yield* replayOf<Redemption>(applicationId, claim, now)
-  if (replay !== null) return 'ok' in replay ? replay : { ok: true, status: replay.status, replayed: true, data: replay.data }
+  const replay = yield* replayOf<Readonly<Record<string, string>>>(applicationId, claim, now)
+  if (replay !== null) return 'ok' in replay ? replay : yield* redeemedBefore(applicationId, replay)
 
-  const voucher = yield* voucherByCredential(applicationId, call.hashes)
+  const voucher = yield* redeemableByCredential(applicationId, call.hashes)
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const refusal = refuseRedeem(voucher, now, call.recipientUserId)
   if (refusal !== null) return refusal
@@ -266,12 +327,32 @@ export function* redeem(
     [applicationId, voucher.id, now, row.id],
   )
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
-  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, null)
+  const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
+  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data: metadata }, now, null)
   return { ok: true, status: 200, replayed: false, data }
 }
 
+/** The answer of an earlier call under the same key, of which the metadata alone are kept. */
+function* redeemedBefore(
+  applicationId: string,
+  replay: Replay<Readonly<Record<string, string>>>,
+): Op<Answered<Redemption>> {
+  const row = (yield* redemptionById(applicationId, replay.subjectId)) as RedemptionRow
+  const voucher = (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow
+  return {
+    ok: true,
+    status: replay.status,
+    replayed: true,
+    data: redemptionRecordAtRedeem(row, voucher, replay.data ?? {}),
+  }
+}
+
 function* redemptionById(applicationId: string, redemptionId: string): Op<RedemptionRow | undefined> {
-  return yield* one<RedemptionRow>('select * from redemptions where application_id = $1 and id = $2', [applicationId, redemptionId], 'row')
+  return yield* one<RedemptionRow>(
+    'select * from redemptions where application_id = $1 and id = $2',
+    [applicationId, redemptionId],
+    'row',
+  )
 }
 
 export function* redemption(
@@ -304,7 +385,11 @@ export function* reverse(
 > {
   const { applicationId, claim, now } = call
   const replay = yield* replayOf<Redemption>(applicationId, claim, now)
-  if (replay !== null) return 'ok' in replay ? replay : { ok: true, status: replay.status, replayed: true, data: replay.data }
+  if (replay !== null) {
+    return 'ok' in replay
+      ? replay
+      : { ok: true, status: replay.status, replayed: true, data: replay.data as Redemption }
+  }
 
   const found = yield* redemptionById(applicationId, call.redemptionId)
   if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')

@@ -12,7 +12,7 @@ describe('hmacSha256', () => {
   it('is what node:crypto computes, for keys of up to a block and any text', () => {
     const key = fc.uint8Array({ minLength: 0, maxLength: 64 })
     const text = fc.string({ unit: 'grapheme', maxLength: 300 })
-    const encoding = fc.constantFrom('hex' as const, 'base64url' as const, 'latin1' as const)
+    const encoding = fc.constantFrom('hex' as const, 'base64url' as const, 'binary' as const)
     fc.assert(
       fc.property(key, text, encoding, (bytes, message, as) => {
         expect(hmacSha256(bytes, message, as)).toBe(createHmac('sha256', bytes).update(message).digest(as))

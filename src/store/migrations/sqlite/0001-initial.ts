@@ -121,7 +121,7 @@ create table idempotency_keys (
   fingerprint text not null,
   status integer not null,
   subject_id text not null,
-  data text not null,
+  data text,
   created_at integer not null,
   expires_at integer,
   primary key (application_id, idempotency_key)

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Database, engines } from '../support/engines.js'
+import { Ledger } from '../support/ledger.js'
+import type { Store } from '../../src/store/store.js'
+
+const NOW = Date.UTC(2027, 2, 1)
+const METADATA = { till: '1', shift: 'early' }
+
+/** The success, or the test ends here. */
+function succeeded<Answer extends { ok: boolean }>(answer: Answer): Extract<Answer, { ok: true }> {
+  if (!answer.ok) throw new Error(JSON.stringify(answer))
+  return answer as Extract<Answer, { ok: true }>
+}
+
+describe.each(engines)('what a key replays on $name', ({ create }) => {
+  let database: Database
+  let store: Store
+  beforeEach(() => {
+    database = create()
+    store = database.open()
+  })
+  afterEach(async () => {
+    await store.close()
+    database.remove()
+  })
+
+  it('an issue answers the voucher as it was issued, whatever has happened to it since', async () => {
+    const ledger = await new Ledger(store).open()
+    const claim = ledger.claim('I')
+    const first = succeeded(await ledger.issue('order-1', NOW, { claim, metadata: METADATA }))
+    succeeded(await ledger.redeem(first.data, NOW + 1))
+    expect(await ledger.issue('order-1', NOW + 2, { claim, metadata: METADATA })).toEqual({ ...first, replayed: true })
+  })
+
+  it('an issue that met the voucher of an earlier key answers it as it met it', async () => {
+    const ledger = await new Ledger(store).open()
+    const issued = succeeded(await ledger.issue('order-1', NOW))
+    const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))
+    const claim = ledger.claim('I2')
+    const met = succeeded(await ledger.issue('order-1', NOW + 2, { claim }))
+    expect(met).toMatchObject({ status: 200, replayed: true, data: { status: 'redeemed' } })
+    succeeded(await ledger.reverse(redeemed.data.id, NOW + 3))
+    expect(await ledger.issue('order-1', NOW + 4, { claim })).toEqual(met)
+  })
+
+  it.each([METADATA, {}])(
+    'a redeem answers the success it had, also after a reversal (metadata %j)',
+    async (metadata) => {
+      const ledger = await new Ledger(store).open()
+      const issued = succeeded(await ledger.issue('order-1', NOW))
+      const call = { claim: ledger.claim('R'), metadata, reference: 'receipt-1' }
+      const first = succeeded(await ledger.redeem(issued.data, NOW + 1, call))
+      const reversal = { reason: 'mistake', metadata: { by: 'ann' } }
+      succeeded(await ledger.reverse(first.data.id, NOW + 2, reversal))
+      succeeded(await ledger.redeem(issued.data, NOW + 3))
+      expect(await ledger.redeem(issued.data, NOW + 4, call)).toEqual({ ...first, replayed: true })
+    },
+  )
+
+  it('a reverse answers the success it had, also after the next redemption', async () => {
+    const ledger = await new Ledger(store).open()
+    const issued = succeeded(await ledger.issue('order-1', NOW))
+    const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))
+    const call = { claim: ledger.claim('V'), metadata: METADATA }
+    const first = succeeded(await ledger.reverse(redeemed.data.id, NOW + 2, call))
+    succeeded(await ledger.redeem(issued.data, NOW + 3))
+    expect(await ledger.reverse(redeemed.data.id, NOW + 4, call)).toEqual({ ...first, replayed: true })
+  })
+})
