@@ -32,8 +32,8 @@ export function parseArguments(argv: readonly string[], loaded: Node | undefined
   try {
     program.parse([...argv], { from: 'user' })
   } catch (error) {
-    if (error instanceof CommanderError) return mistake(error)
-    throw error
+    if (!(error instanceof CommanderError)) throw error
+    return error.code === 'commander.help' ? incomplete(program, argv) : mistake(error)
   }
   return parsed ?? incomplete(program, argv)
 }

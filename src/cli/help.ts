@@ -3,6 +3,7 @@ import { globalFlags } from './globals.js'
 import type { Leaf, Node } from './leaf.js'
 import { isGroup } from './leaf.js'
 import { page, topics } from './program.js'
+import { wrap } from './wrap.js'
 
 /** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
 
@@ -145,20 +146,6 @@ function rows(entries: readonly (readonly [string, string])[]): string[] {
     if (head.length > width) return [`  ${head}`, ...wrapped.map((it) => indent + it)]
     return wrapped.map((it, i) => (i === 0 ? `  ${head.padEnd(width)}  ${it}` : indent + it))
   })
-}
-
-export function wrap(text: string, width: number, indent = ''): string[] {
-  const wrapped: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      wrapped.push(line)
-      line = indent + word
-    } else {
-      line = line === '' ? word : `${line} ${word}`
-    }
-  }
-  return [...wrapped, line]
 }
 
 const lines = (...all: readonly string[]) => all.join('\n')

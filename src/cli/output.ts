@@ -8,6 +8,7 @@ import type { Format } from './globals.js'
 import type { Host, Out } from './host.js'
 import type { View } from './leaf.js'
 import { plain } from './plain.js'
+import { sentence } from './sentence.js'
 import { isList, showList, showRecord } from './show.js'
 
 export interface OutputOptions {
@@ -40,7 +41,8 @@ export class Output {
   /** One document of a stream, on one line. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields } = this.options
-    if (format === 'table' && view.headline !== undefined) this.host.stdout.write(`${plain(view.headline(data))}\n`)
+    if (format === 'table' && view.headline !== undefined)
+      this.host.stdout.write(`${plain(sentence(view.headline, data) ?? '')}\n`)
     else this.host.stdout.write(encodeJson(fields === undefined ? data : selectFields(data, fields).data))
   }
 
@@ -100,17 +102,22 @@ export class Output {
 
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const paint = await this.paint()
+    if (selected !== undefined) return this.#members(selected, undefined, paint)
+    const headline = sentence(view.headline, data)
+    const body = sentence(view.body, data)
+    const next = this.options.quiet ? undefined : sentence(view.next, data)
     const mark = this.options.changes ? `${paint.done('✓')} ` : ''
     const parts: string[] = []
-    if (selected === undefined && view.headline !== undefined) parts.push(`${mark}${plain(view.headline(data))}\n`)
-    const members = selected === undefined ? view.members : undefined
-    const shown = selected ?? data
-    if (selected === undefined && view.body !== undefined) parts.push(`${plain(view.body(data))}\n`)
-    else if (isList(shown)) parts.push(await showList(shown, members, paint, this.width))
-    else if (members === undefined || members.length > 0) parts.push(showRecord(shown, members, paint))
-    const next = selected === undefined ? view.next?.(data) : undefined
-    if (next !== undefined && !this.options.quiet) parts.push(`${paint.quiet(plain(next))}\n`)
-    return parts.join(parts.length > 1 ? '\n' : '')
+    if (headline !== undefined) parts.push(`${mark}${plain(headline)}\n`)
+    if (body !== undefined) parts.push(`${plain(body)}\n`)
+    else if (view.members?.length !== 0 || headline === undefined)
+      parts.push(await this.#members(data, view.members, paint))
+    if (next !== undefined) parts.push(`${paint.quiet(plain(next))}\n`)
+    return parts.filter((it) => it !== '').join('\n')
+  }
+
+  async #members(data: unknown, members: readonly string[] | undefined, paint: Paint): Promise<string> {
+    return isList(data) ? showList(data, members, paint, this.width) : showRecord(data, members, paint, this.width)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Paint } from './colour.js'
 import { valueAt } from './fields.js'
 import { plainLine } from './plain.js'
+import { wrap } from './wrap.js'
 
 export interface List {
   readonly items: readonly unknown[]
@@ -12,15 +13,28 @@ export function isList(data: unknown): data is List {
 }
 
 /** A record as lines of name and value. */
-export function showRecord(record: unknown, members: readonly string[] | undefined, paint: Paint): string {
+export function showRecord(
+  record: unknown,
+  members: readonly string[] | undefined,
+  paint: Paint,
+  width?: number,
+): string {
   const names = members ?? Object.keys(record ?? {})
   const rows = names
     .map((name) => [labelOf(name), valueAt(record, name), name] as const)
-    .filter(([, value]) => value !== undefined && value !== null)
-  const width = Math.max(0, ...rows.map(([label]) => label.length))
-  return rows
-    .map(([label, value, name]) => `${paint.quiet(label.padEnd(width))}  ${cell(name, value, paint)}\n`)
-    .join('')
+    .filter(([, value]) => !isEmpty(value))
+  const labels = Math.max(0, ...rows.map(([label]) => label.length))
+  const line = ([label, value, name]: (typeof rows)[number]) => {
+    const lines = wrap(textOf(value), width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
+    const shown = lines.map((text) => paintCell(name, text, paint)).join(`\n${' '.repeat(labels + GAP)}`)
+    return `${paint.quiet(label.padEnd(labels))}  ${shown}\n`
+  }
+  return rows.map(line).join('')
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0
 }
 
 const GAP = 2
@@ -126,6 +140,5 @@ function textOf(value: unknown, short = false): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-const cell = (name: string, value: unknown, paint: Paint) => paintCell(name, textOf(value), paint)
 const paintCell = (name: string, text: string, paint: Paint) =>
   /^status$|Status$|^redeemable$|\.status$/.test(name) ? paint.status(text) : text

@@ -1,10 +1,10 @@
 import { failures } from '../contract/errors.js'
 import { localFailures } from './failure.js'
-import { wrap } from './help.js'
 import { formats } from './globals.js'
 import { projectMembers } from './project-file.js'
 import type { Topic } from './program.js'
 import { credentialNames, credentialVariables } from './secrets.js'
+import { wrap } from './wrap.js'
 
 /** A topic as text for a person and as data for a script. */
 export interface TopicText {
@@ -57,7 +57,7 @@ function exitCodes(): TopicText {
     codes: codes.get(Number(exit)) ?? [],
   }))
   const text = rows.flatMap(({ exit, meaning, codes: names }) => [
-    `${String(exit).padStart(4)}  ${meaning}`,
+    ...wrap(meaning, 72).map((line, i) => `${(i === 0 ? String(exit) : '').padStart(4)}  ${line}`),
     ...(names.length === 0 ? [] : wrap(names.join(', '), 72).map((line) => `      ${line}`)),
   ])
   return {

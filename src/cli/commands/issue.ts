@@ -8,8 +8,11 @@ import { pairs, required, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
 
 /** The value of a credential of an issued voucher; absent where a server does not answer it. */
-export function credentialOf(voucher: IssuedVoucher, type: 'redeem_code' | 'qr_token'): string | undefined {
-  return voucher.credentials?.find((it) => it.type === type)?.value
+export function credentialOf(
+  voucher: Partial<IssuedVoucher> | null,
+  type: 'redeem_code' | 'qr_token',
+): string | undefined {
+  return voucher?.credentials?.find((it) => it.type === type)?.value
 }
 
 export const issue = leaf({
@@ -52,13 +55,13 @@ export const issue = leaf({
     const voucher = issued.data
     const qrToken = credentialOf(voucher, 'qr_token')
     await context.output.print(voucher, {
-      headline: () => `Issued ${voucher.name} to ${voucher.recipientUserId}.`,
+      headline: (it) => `Issued ${it.name} to ${it.recipientUserId}.`,
       body: () => details(voucher),
       next: () => (file === undefined ? undefined : `The QR code is in ${file}.`),
     })
     if (qrToken === undefined && (flags.qr || file !== undefined)) {
       return fail('INVALID_RESPONSE', 'The voucher was issued, but the answer holds no QR data to show.', null, {
-        voucher_id: voucher.id,
+        voucher_id: voucher?.id,
       })
     }
     if (qrToken !== undefined && flags.qr) {

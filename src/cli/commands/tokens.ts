@@ -1,6 +1,7 @@
 import { scopes } from '../../contract/endpoint.js'
 import type { Token } from '../../contract/tokens.js'
 import * as contract from '../../contract/tokens.js'
+import { fail } from '../failure.js'
 import { storeCredential } from '../store-credential.js'
 import type { Read } from '../flags.js'
 import { atLeastOne, list, one, required, text, toggle } from '../flags.js'
@@ -66,15 +67,19 @@ export const tokens: Group = {
         )
         if (!created.ok) return created
         if (flags.save) {
+          if (typeof created.data?.token !== 'string') {
+            return fail('INVALID_RESPONSE', 'The token was created, but the answer does not hold it.')
+          }
           const problem = await storeCredential(context, 'token', created.data.token)
           if (problem !== undefined) return problem
         }
         const { data } = created
         await context.output.print(data, {
-          headline: () =>
-            `Created token ${data.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}` : ''}.`,
+          headline: (it) =>
+            `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}` : ''}.`,
           members: flags.save ? members : [...members, 'token'],
-          next: () => (flags.save ? 'Next: voucherctl templates create' : 'Keep the token now: it is not shown again.'),
+          next: () =>
+            flags.save ? 'Next: voucherctl templates create --help' : 'Keep the token now: it is not shown again.',
         })
         return { ok: true, printed: true }
       },

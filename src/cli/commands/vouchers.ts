@@ -72,7 +72,7 @@ export const vouchers: Group = {
         if (!credential.ok) return credential
         const input = { credential: credential.value, ...defined({ recipient_user_id: flags.recipient }) }
         const answer = await context.call(contract.verify, input)
-        return answer.ok && flags.check && !answer.data.redeemable ? { ...answer, exit: 6 } : answer
+        return answer.ok && flags.check && answer.data?.redeemable !== true ? { ...answer, exit: 6 } : answer
       },
     }),
     leaf({

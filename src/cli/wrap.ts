@@ -1,0 +1,14 @@
+/** Lines of at most `width` characters, broken at spaces; a longer word has a line of its own. */
+export function wrap(text: string, width: number, indent = ''): string[] {
+  const wrapped: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      wrapped.push(line)
+      line = indent + word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...wrapped, line]
+}

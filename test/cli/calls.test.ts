@@ -1,0 +1,276 @@
+import { expect, test } from 'vitest'
+import { failures } from '../../src/contract/errors.js'
+import { exitMeanings } from '../../src/cli/topics.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
+import { issuedVoucher, leafCalls, pageOf, redemption, template, verification } from '../support/cli-samples.js'
+import { closedPort } from '../support/listen.js'
+
+const redeem = `vouchers redeem --code ${redeemCode} --json`
+
+test('each code of the failure table ends a command with its exit code', async () => {
+  for (const [code, { status, exit }] of Object.entries(failures)) {
+    const { baseUrl } = await stub(() => refusal(status, code))
+    const ran = await cli(`${redeem} --retries 0 --base-url ${baseUrl}`, { env: secrets })
+    expect([code, ran.exit]).toEqual([code, exit])
+    expect(Object.keys(exitMeanings)).toContain(String(exit))
+  }
+})
+
+test('a failure for a person says what, the details, what to do, and the request id', async () => {
+  const details = {
+    errors: [{ pointer: '/extrnal', code: 'x', message: 'is unknown', suggestion: 'did you mean external?' }],
+    other: 1,
+  }
+  const { baseUrl } = await stub(() => refusal(400, 'VALIDATION_FAILED', details))
+  const { stderr } = await cli(`vouchers redeem --code ${redeemCode} --base-url ${baseUrl}`, { env: secrets })
+  expect(stderr.split('\n')).toEqual([
+    'error: Refused as VALIDATION_FAILED.',
+    '  /extrnal: is unknown (did you mean external?)',
+    '  other: 1',
+    `hint: ${failures.VALIDATION_FAILED.advice}`,
+    'request: req_2',
+    '',
+  ])
+})
+
+test('a key is made once for a command, and every repeat sends it with the same body', async () => {
+  const { baseUrl, received } = await stub((_request, index) => (index < 2 ? { drop: true } : success(redemption)))
+  const ran = await cli(`${redeem} --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(0)
+  expect(received.map((it) => it.headers['idempotency-key'])).toEqual(['key-1', 'key-1', 'key-1'])
+  expect(new Set(received.map((it) => JSON.stringify(it.body))).size).toBe(1)
+})
+
+test('--idempotency-key repeats an earlier call with its key', async () => {
+  const { baseUrl, received } = await stub(() => success(redemption))
+  await cli(`${redeem} --idempotency-key mine --base-url ${baseUrl}`, { env: secrets })
+  expect(received[0]?.headers['idempotency-key']).toBe('mine')
+})
+
+test('when no answer came, the failure says the key that makes a repeat safe', async () => {
+  const { baseUrl } = await stub(() => ({ drop: true }))
+  const ran = await cli(`${redeem} --retries 1 --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(9)
+  const { error } = JSON.parse(ran.stderr)
+  expect(error.details.idempotency_key).toBe('key-1')
+  expect(error.hint).toMatch(/may have been done.*--idempotency-key key-1/)
+})
+
+test('when a call without a key got no answer, the failure says how to check', async () => {
+  const { baseUrl, received } = await stub(() => ({ drop: true }))
+  const ran = await cli(`apps create --name Shop --json --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(9)
+  expect(JSON.parse(ran.stderr).error.hint).toMatch(/may have been done.*voucherctl apps list/)
+  expect(received).toHaveLength(1)
+})
+
+test('--retries counts repeats, and --retries 0 makes one try', async () => {
+  for (const [retries, tries] of [
+    [0, 1],
+    [1, 2],
+  ] as const) {
+    const { baseUrl, received } = await stub(() => refusal(503, 'SERVICE_UNAVAILABLE'))
+    const ran = await cli(`${redeem} --retries ${retries} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, received.length]).toEqual([9, tries])
+  }
+})
+
+test('--timeout ends a call that is not answered with exit 9', async () => {
+  const { createServer } = await import('node:http')
+  const { listen } = await import('../support/listen.js')
+  const port = await listen(createServer(() => {}))
+  const ran = await cli(`apps list --json --timeout 50ms --base-url http://127.0.0.1:${port}`, { env: secrets })
+  expect(ran.exit).toBe(9)
+  expect(JSON.parse(ran.stderr).error.code).toBe('TIMEOUT')
+})
+
+test('an interruption ends a call with ABORTED, the key and exit 130', async () => {
+  const interruption = new AbortController()
+  const { createServer } = await import('node:http')
+  const { listen } = await import('../support/listen.js')
+  const port = await listen(createServer(() => interruption.abort()))
+  const ran = await cli(`${redeem} --base-url http://127.0.0.1:${port}`, { env: secrets, signal: interruption.signal })
+  expect(ran.exit).toBe(130)
+  expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'ABORTED', details: { idempotency_key: 'key-1' } })
+})
+
+test('what answers something else than JSON is exit 9', async () => {
+  const { createServer } = await import('node:http')
+  const { listen } = await import('../support/listen.js')
+  const port = await listen(createServer((_request, response) => response.end('<html>')))
+  const ran = await cli(`apps list --json --base-url http://127.0.0.1:${port}`, { env: secrets })
+  expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([9, 'INVALID_RESPONSE'])
+})
+
+test('a refused connection is exit 9 for a person too, with a hint', async () => {
+  const ran = await cli(`apps list --retries 0 --base-url http://127.0.0.1:${await closedPort()}`, { env: secrets })
+  expect(ran.exit).toBe(9)
+  expect(ran.stderr).toMatch(/^error: No connection .*\nhint: .*profile show --explain/)
+})
+
+test('verify exits 0 for any answer, and with --check 6 when it is not redeemable, the document on stdout', async () => {
+  const spent = { ...verification, redeemable: false, reason: 'already_redeemed' }
+  const { baseUrl } = await stub(() => success(spent))
+  const plain = await cli(`vouchers verify --code ${redeemCode} --json --base-url ${baseUrl}`, { env: secrets })
+  const checked = await cli(`vouchers verify --code ${redeemCode} --check --json --base-url ${baseUrl}`, {
+    env: secrets,
+  })
+  expect([plain.exit, checked.exit]).toEqual([0, 6])
+  expect(JSON.parse(checked.stdout)).toEqual(spent)
+  expect(checked.stderr).toBe('')
+})
+
+test('a mistyped redeem code is found before a call, on a loopback server only', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const mistyped = 'M9S3-46Q3-D25V-T4FK'
+  const ran = await cli(`vouchers redeem --code ${mistyped} --json --base-url ${baseUrl}`, { env: secrets })
+  expect([ran.exit, JSON.parse(ran.stderr).error.code, received.length]).toEqual([2, 'REDEEM_CODE_MISTYPED', 0])
+  expect(ran.stderr).not.toContain(mistyped)
+  const elsewhere = await cli(`vouchers redeem --code ${mistyped} --dry-run --base-url https://vouchers.example`, {
+    env: secrets,
+  })
+  expect(elsewhere.exit).toBe(0)
+})
+
+test('a code or QR token is read from stdin with -, without the line feed of its source', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  await cli(`vouchers verify --code - --base-url ${baseUrl}`, { env: secrets, stdin: `${redeemCode}\n` })
+  await cli(`vouchers verify --qr-token - --base-url ${baseUrl}`, { env: secrets, stdin: 'VQ1-X\r\n' })
+  expect(received.map((it) => it.body)).toEqual([
+    { credential: { type: 'redeem_code', value: redeemCode } },
+    { credential: { type: 'qr_token', value: 'VQ1-X' } },
+  ])
+})
+
+test('flags become the members of the interface', async () => {
+  const { baseUrl, received } = await stub(() => success(issuedVoucher))
+  const send = (args: string) => cli(`${args} --base-url ${baseUrl}`, { env: secrets })
+  await send('vouchers issue --template tpl_01 --external-id o-1 --recipient u-1 --metadata shop=7 --metadata till=a=b')
+  await send(`vouchers redeem --code ${redeemCode} --recipient u-1 --reference r-1 --metadata a=`)
+  await send(
+    'templates create --external-id e --name N --type gift --issuer-name I --fulfiller-name F --fulfillment-category physical_goods --acquisition-source purchase --valid-from 2027-01-01T00:00:00Z --valid-to 2027-02-01T00:00:00Z --issue-limit 5 --description D',
+  )
+  await send(
+    'tokens create --app app_01 --name till --scope vouchers:redeem --scope vouchers:verify --expires-in-days never',
+  )
+  await send(
+    'apps create --name Shop --allowed-origin https://a.example --allowed-origin https://b.example --secure-transport required',
+  )
+  expect(received.map((it) => it.body)).toEqual([
+    { template_id: 'tpl_01', external_issue_id: 'o-1', recipient_user_id: 'u-1', metadata: { shop: '7', till: 'a=b' } },
+    {
+      credential: { type: 'redeem_code', value: redeemCode },
+      recipient_user_id: 'u-1',
+      reference: 'r-1',
+      metadata: { a: '' },
+    },
+    {
+      external_template_id: 'e',
+      name: 'N',
+      type: 'gift',
+      issuer_name: 'I',
+      fulfiller_name: 'F',
+      fulfillment_category: 'physical_goods',
+      acquisition_source: 'purchase',
+      validity: { type: 'fixed', starts_at: '2027-01-01T00:00:00Z', ends_at: '2027-02-01T00:00:00Z' },
+      issue_limit: 5,
+      description: 'D',
+    },
+    { name: 'till', scopes: ['vouchers:redeem', 'vouchers:verify'], expires_in_days: null },
+    { name: 'Shop', allowed_origins: ['https://a.example', 'https://b.example'], secure_transport: 'required' },
+  ])
+})
+
+test('a template comes from a file or stdin, and flags win over it', async () => {
+  const { baseUrl, received } = await stub(() => success(template))
+  const definition = {
+    external_template_id: 'e',
+    name: 'N',
+    type: 'gift',
+    issuer_name: 'I',
+    fulfiller_name: 'F',
+    fulfillment_category: 'physical_goods',
+    acquisition_source: 'purchase',
+    validity: { type: 'relative', duration_days: 3 },
+    issue_limit: 5,
+  }
+  const ran = await cli(`templates create --file - --name Other --base-url ${baseUrl}`, {
+    env: secrets,
+    stdin: JSON.stringify(definition),
+  })
+  expect(ran.exit).toBe(0)
+  expect(received[0]?.body).toEqual({ ...definition, name: 'Other' })
+  const broken = await cli(`templates create --file - --base-url ${baseUrl}`, { env: secrets, stdin: '[1]' })
+  expect(broken.exit).toBe(2)
+})
+
+test('templates create --submit sends both calls, and says what is left to do when the second fails', async () => {
+  const { args = '' } = leafCalls['templates create'] ?? {}
+  const good = await stub(({ path }) =>
+    success({ ...template, status: path.endsWith('/submit') ? 'reviewing' : 'draft' }),
+  )
+  const ran = await cli(`templates create ${args} --submit --json --base-url ${good.baseUrl}`, { env: secrets })
+  expect(JSON.parse(ran.stdout).status).toBe('reviewing')
+  expect(good.received.map((it) => it.path)).toEqual([
+    '/api/v1/open-platform/vouchers/templates',
+    '/api/v1/open-platform/vouchers/templates/tpl_01/submit',
+  ])
+
+  const bad = await stub(({ path }) =>
+    path.endsWith('/submit') ? refusal(409, 'TEMPLATE_STATE_CONFLICT') : success(template),
+  )
+  const failed = await cli(`templates create ${args} --submit --json --base-url ${bad.baseUrl}`, { env: secrets })
+  expect(failed.exit).toBe(6)
+  expect(JSON.parse(failed.stderr).error.hint).toContain('voucherctl templates submit tpl_01')
+
+  const dry = await cli(`templates create ${args} --submit --dry-run --json --base-url ${good.baseUrl}`, {
+    env: secrets,
+  })
+  expect(JSON.parse(dry.stdout).requests).toHaveLength(2)
+})
+
+test('--all reads every page into one list', async () => {
+  const pages = (page: number) => ({
+    items: [{ ...template, id: `tpl_${page}` }],
+    pagination: { page, limit: 100, total: 3, pages: 3 },
+  })
+  const { baseUrl } = await stub(({ path }) =>
+    success(pages(Number(new URL(path, 'http://x').searchParams.get('page')))),
+  )
+  const ran = await cli(`templates list --all --json --base-url ${baseUrl}`, { env: secrets })
+  expect(JSON.parse(ran.stdout)).toEqual({
+    items: [1, 2, 3].map((page) => ({ ...template, id: `tpl_${page}` })),
+    pagination: { page: 1, limit: 3, total: 3, pages: 1 },
+  })
+})
+
+test('list filters and pages go into the query', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  await cli(`templates list --status active --external-id coffee --page 2 --limit 5 --base-url ${baseUrl}`, {
+    env: secrets,
+  })
+  expect([...new URL(received[0]?.path ?? '', 'http://x').searchParams].sort()).toEqual([
+    ['external_template_id', 'coffee'],
+    ['limit', '5'],
+    ['page', '2'],
+    ['status', 'active'],
+  ])
+})
+
+test.each(Object.entries(leafCalls))('%s: an answer that lacks members is no failure', async (path, { args }) => {
+  for (const data of [{}, null]) {
+    const { baseUrl } = await stub(() => success(data))
+    for (const format of ['', '--json', '-o csv']) {
+      const ran = await cli(`${path} ${args} ${format} --base-url ${baseUrl}`, { env: secrets })
+      expect([ran.exit, ran.stderr]).toEqual([0, ''])
+      expect(ran.stdout).not.toMatch(/undefined/)
+    }
+  }
+})
+
+test('a bug ends with exit 1 and nothing of its text', async () => {
+  const ran = await cli('apps create', { terminal: true, answers: [], env: { NO_COLOR: '1' } })
+  expect(ran.exit).toBe(1)
+  expect(ran.stderr).toMatch(/^error: voucherctl failed unexpectedly/)
+  expect(ran.stderr).not.toMatch(/No answer is left/)
+})

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
+import { verification, voucher } from '../support/cli-samples.js'
+
+const verify = `vouchers verify --code ${redeemCode}`
+
+test.each([
+  ['vouchrs list', /Unknown command 'vouchrs'/, /vouchers/],
+  ['vouchers isue', /Unknown command 'isue'/, /issue/],
+  ['platform clock sett', /Unknown command 'sett'/, /set/],
+  ['vouchers issue --recipent x', /Unknown option '--recipent'/, /--recipient/],
+  ['apps list --jsn', /Unknown option '--jsn'/, /--json/],
+  ['help vouchrs', /Unknown command 'vouchrs'/, /vouchers/],
+  ['vouchers isue --help', /Unknown command 'isue'/, /issue/],
+])('%s: a slip of the pen is exit 2 with what was meant', async (args, message, hint) => {
+  const { exit, stdout, stderr } = await cli(args)
+  expect([exit, stdout]).toEqual([2, ''])
+  const [first, second] = stderr.split('\n')
+  expect(first).toMatch(message)
+  expect(second).toMatch(/^hint: Did you mean/)
+  expect(second).toMatch(hint)
+})
+
+test.each(['vouchers issu --template x', 'vouchers issue --templ x', 'voucher list', 'app lis'])(
+  '%s: a beginning of a name is not the name',
+  async (args) => {
+    expect((await cli(args)).exit).toBe(2)
+  },
+)
+
+test.each([
+  ['apps', /voucherctl apps needs a command/],
+  ['platform clock', /voucherctl platform clock needs a command/],
+  ['--json', /needs a command/],
+  ['apps list extra', /too many arguments/i],
+  ['apps get app_01 app_02', /too many arguments/i],
+  ['apps list --page', /argument missing/],
+  ['apps list --page zero', /--page must be a whole number/],
+  ['apps list --page 1 --page 2', /--page was given 2 times/],
+  ['apps list --json -o yaml', /--json and --output/],
+  ['apps list --output xml', /--output must be one of table, json/],
+  ['apps list --timeout soon', /--timeout must be a duration/],
+  ['apps list --retries 21', /--retries must be/],
+  ['apps list --fields a,,b', /--fields must be names/],
+  ['apps list --idempotency-key k', /no meaning for apps list/],
+  ['apps list --base-url ftp://x', /base URL must be an http or https URL/],
+  ['apps update app_01', /Nothing to change/],
+  ['vouchers verify --code a --qr-token b', /two credentials/],
+  ['vouchers verify --code - --token-file -', /cannot both read stdin/],
+  ['vouchers issue --template t --external-id e --recipient r --metadata pair', /--metadata must be key=value/],
+  ['vouchers issue --template t --external-id e --recipient r --qr-file out.gif', /\.png or \.svg/],
+  ['vouchers issue --template t --external-id e --recipient r --qr --json', /--qr draws on the terminal/],
+  ['templates list --all --page 2', /--all reads every page/],
+  ['templates create --valid-days 1 --valid-from x', /two validities/],
+  ['templates create --delay-days 1', /go with --valid-days/],
+  ['login --account x', /go with --local/],
+  ['server start --memory --data x', /goes without --data/],
+  ['server start --rate-limit isue=5/60', /NAME one of issue/],
+  ['server start --rate-limit off --rate-limit issue=5/60', /either off or a list/],
+  ['profiles set --base-url http://a:b@c', /must not hold a user or password/],
+  ['profiles set', /Nothing to set/],
+  ['tokens create --app a --scope vouchers:everything', /--scope must be one of vouchers:read/],
+])('%s: wrong usage is exit 2, and nothing is sent', async (args, message) => {
+  const { baseUrl, received } = await stub(() => success({}))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  const { exit, stdout, stderr } = await cli(args, { env })
+  expect(stderr).toMatch(message)
+  expect([exit, stdout, received.length]).toEqual([2, '', 0])
+})
+
+test('wrong usage with --json is one error object', async () => {
+  for (const args of [
+    'vouchers isue --json',
+    'apps list -o json --page x',
+    'apps --output=json',
+    'apps list --jsn --json',
+  ]) {
+    const { exit, stdout, stderr } = await cli(args)
+    expect([exit, stdout]).toEqual([2, ''])
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'USAGE', status: null, retryable: false } })
+  }
+})
+
+test('a bad base URL is not repeated, since it may hold a password', async () => {
+  const { stderr } = await cli('apps list --base-url http://user:hunter2@host')
+  expect(stderr).not.toContain('hunter2')
+})
+
+test('global flags work before and after the command, long and short, with = and without', async () => {
+  const { baseUrl } = await stub(() => success(verification))
+  for (const args of [
+    `--base-url ${baseUrl} -o json ${verify}`,
+    `vouchers --base-url=${baseUrl} verify --json --code ${redeemCode}`,
+    `${verify} --base-url ${baseUrl} -ojson`,
+    `-o json ${verify} --base-url=${baseUrl} -q`,
+  ]) {
+    const { exit, stdout } = await cli(args, { env: secrets })
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout)).toEqual(verification)
+  }
+})
+
+test('the singular names the same group', async () => {
+  const { baseUrl } = await stub(() => success(verification))
+  const { exit } = await cli(`voucher verify --code ${redeemCode} --base-url ${baseUrl}`, { env: secrets })
+  expect(exit).toBe(0)
+})
+
+test('the first page names every group without loading one', async () => {
+  const { exit, stdout } = await cli('')
+  expect(exit).toBe(0)
+  expect(stdout).toBe((await cli('--help')).stdout)
+  for (const name of ['quickstart', 'login', 'profiles', 'apps', 'vouchers', 'platform', 'exit-codes'])
+    expect(stdout).toContain(`  ${name}`)
+})
+
+test('--version says the version, with --json as a document', async () => {
+  expect((await cli('--version')).stdout).toBe('9.9.9\n')
+  expect(JSON.parse((await cli('--version --json')).stdout)).toEqual({ version: '9.9.9' })
+})
+
+test('help with --json is a document: of the page, a group, a command, a topic', async () => {
+  expect(JSON.parse((await cli('--help --json')).stdout).groups).toContainEqual(
+    expect.objectContaining({ name: 'apps', alias: 'app' }),
+  )
+  expect(JSON.parse((await cli('vouchers --help --json')).stdout)).toHaveLength(5)
+  const [redeem] = JSON.parse((await cli('help vouchers redeem --json')).stdout)
+  expect(redeem).toMatchObject({ command: 'voucherctl vouchers redeem', changes: true })
+  expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))
+})
+
+test.each(['vouchers issue', 'vouchers redeem', 'vouchers reverse'])(
+  'help of %s states the business rules of the service',
+  async (path) => {
+    const text = (await cli(`${path} --help`)).stdout.replace(/\s+/g, ' ')
+    expect(text).toMatch(/trusted servers/)
+    if (path === 'vouchers issue')
+      expect(text).toMatch(/user authorization or an existing business relationship.*must not be enumerated/)
+    else expect(text).toMatch(/own idempotency key/)
+    if (path !== 'vouchers reverse') expect(text).toMatch(/redemption credentials.*unrelated parties/)
+  },
+)
+
+test('a value may begin with a dash when it is joined with =', async () => {
+  const { baseUrl, received } = await stub(() => success(voucher))
+  await cli(['vouchers', 'reverse', 'rdm_01', '--reason=-n', '--base-url', baseUrl], { env: secrets })
+  expect(received[0]?.body).toEqual({ reason: '-n' })
+})
