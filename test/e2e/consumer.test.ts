@@ -9,6 +9,8 @@ const packageFolder = (name: string) => dirname(createRequire(import.meta.url).r
 const files = ['consumer.ts', 'consumer.mjs', 'tsconfig.json'].map((name) => join(folder, name))
 
 const typed = `import { createClient, type CallFailure, type Redemption } from 'voucherctl/client'
+import { createSecureSession, SUITE, type SecureSession } from 'voucherctl/secure'
+import { type SignedWebhookHeaders, signWebhook, verifyWebhook } from 'voucherctl/webhook'
 
 const client = createClient({ baseUrl: 'https://vouchers.example', token: 'sop_x' })
 
@@ -24,6 +26,11 @@ export async function names(): Promise<string[]> {
   const result = await client.templates.list({ status: 'active' })
   return result.ok ? result.data.items.map((template) => template.externalTemplateId) : []
 }
+
+export const openSession: (...options: Parameters<typeof createSecureSession>) => SecureSession = createSecureSession
+export const suite: 'P256-HKDF-SHA256-A256GCM' = SUITE
+const headers: SignedWebhookHeaders = signWebhook({ rawBody: '{}', secrets: ['s'], timestamp: 1, updateId: 1 })
+export const verified: boolean = verifyWebhook({ headers, rawBody: '{}', secrets: ['s'] }).ok
 
 // @ts-expect-error an input without its credential
 void client.vouchers.redeem({ reference: 'till-7' })
@@ -64,7 +71,7 @@ afterAll(() => {
   removeHome()
 })
 
-test('a strict TypeScript project compiles against voucherctl/client, declarations checked too', async () => {
+test('a strict TypeScript project compiles against the three libraries, declarations checked too', async () => {
   const { stdout, exitCode } = await execaNode({ cwd: folder, reject: false })(
     join(packageFolder('typescript'), 'bin', 'tsc'),
     ['-p', 'tsconfig.json'],
