@@ -1,0 +1,211 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { app, pageOf, token } from '../support/cli-samples.js'
+
+const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
+const jwt = secrets.VOUCHERCTL_JWT
+const { VOUCHERCTL_TOKEN: sop, VOUCHERCTL_OPERATOR_KEY: operatorKey } = secrets
+
+/** A data folder in which a server says that it runs: this process, at this address. */
+function runningServer(dir: string, baseUrl: string): void {
+  mkdirSync(dir, { recursive: true })
+  const keyFile = join(dir, 'operator.key')
+  writeFileSync(keyFile, `${operatorKey}\n`)
+  const server = {
+    pid: process.pid,
+    base_url: baseUrl,
+    data_dir: dir,
+    operator_key_file: keyFile,
+    store: 'sqlite',
+    started_at: '2026-11-21T10:00:00.000Z',
+  }
+  writeFileSync(join(dir, 'server.json'), JSON.stringify(server))
+}
+
+const defaultFolder = (home: string) => join(home, '.local', 'share', 'voucherctl')
+
+test('login --local gets an account JWT with the operator key of the local server, and stores it for that server', async () => {
+  const home = temporaryDir()
+  const { baseUrl, received } = await stub(() => success({ jwt, expires_at: '2033-05-18T03:33:20.000Z' }))
+  runningServer(defaultFolder(home), baseUrl)
+  const ran = await cli('login --local --account demo --json', { home })
+  expect(ran.exit).toBe(0)
+  expect(received[0]).toMatchObject({
+    path: '/_platform/v1/accounts/demo/token',
+    headers: { authorization: `Bearer ${operatorKey}` },
+  })
+  expect(JSON.parse(ran.stdout)).toMatchObject({ profile: 'default', base_url: baseUrl, kind: 'jwt', account: 'demo' })
+  expect(stored(home).profiles.default).toEqual({
+    base_url: baseUrl,
+    account: 'demo',
+    credentials: { jwt: { value: jwt, origin: baseUrl } },
+  })
+  expect(ran.stdout + ran.stderr).not.toContain('CANARY')
+})
+
+test('that a secret is stored in plain text is said, with the file', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success({ jwt, expires_at: '' }))
+  runningServer(defaultFolder(home), baseUrl)
+  const { stderr } = await cli('login --local --account demo', { home })
+  expect(stderr).toMatch(/stored in plain text.*config\.json/)
+})
+
+test('login --local without a server is exit 9 and says how to start one', async () => {
+  const { exit, stderr } = await cli('login --local --account demo')
+  expect(exit).toBe(9)
+  expect(stderr).toContain('voucherctl server start')
+})
+
+test('a server that died without tidying up does not count', async () => {
+  const home = temporaryDir()
+  runningServer(defaultFolder(home), 'http://127.0.0.1:1')
+  const path = join(defaultFolder(home), 'server.json')
+  // A process that has ended: its number is not in use while its parent, this process, has not reaped another.
+  const { spawnSync } = await import('node:child_process')
+  const { pid } = spawnSync(process.execPath, ['-e', '0'])
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid }))
+  expect((await cli('login --local --account demo', { home })).exit).toBe(9)
+  expect((await cli('server status --json', { home })).exit).toBe(1)
+})
+
+test('login --local --data remembers the folder, so that platform commands find its operator key', async () => {
+  const home = temporaryDir()
+  const dir = temporaryDir()
+  const { baseUrl, received } = await stub(({ path }) =>
+    success(path.includes('accounts') ? { jwt, expires_at: '' } : { items: [] }),
+  )
+  runningServer(dir, baseUrl)
+  await cli(['login', '--local', '--account', 'demo', '--data', dir], { home })
+  expect((await cli('platform reviews', { home })).exit).toBe(0)
+  expect(received[1]?.headers.authorization).toBe(`Bearer ${operatorKey}`)
+})
+
+test('the operator key of the local server is not sent to another server', async () => {
+  const home = temporaryDir()
+  const local = await stub(() => success({ items: [] }))
+  const other = await stub(() => success({ items: [] }))
+  runningServer(defaultFolder(home), local.baseUrl)
+  expect((await cli('platform reviews', { home })).exit).toBe(0)
+  expect((await cli(`platform reviews --base-url ${other.baseUrl}`, { home })).exit).toBe(3)
+  expect(other.received).toEqual([])
+})
+
+test.each([
+  [sop, 'token', '/api/v1/open-platform/vouchers/templates?limit=1'],
+  [jwt, 'jwt', '/api/v1/open-platform/applications?limit=1'],
+  [operatorKey, 'operator', '/_platform/v1/reviews'],
+])('login --with-token - tells the kind by the form, asks the server, then stores it', async (secret, kind, path) => {
+  const home = temporaryDir()
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: `${secret}\n` })
+  expect(ran.exit).toBe(0)
+  expect(received[0]).toMatchObject({ path, headers: { authorization: `Bearer ${secret}` } })
+  expect(stored(home).profiles.default.credentials).toEqual({ [kind]: { value: secret, origin: baseUrl } })
+  expect(ran.stdout + ran.stderr).not.toContain('CANARY')
+})
+
+test('a token that lacks the scope of the question is a good token', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => refusal(403, 'INSUFFICIENT_SCOPE'))
+  expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
+  expect(stored(home).profiles.default.credentials.token.value).toBe(sop)
+})
+
+test('a credential that the server refuses is not stored', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
+  expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(4)
+  expect(() => stored(home)).toThrow()
+})
+
+test('a credential of no known kind is refused unseen', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { stdin: 'hunter2hunter2' })
+  expect([ran.exit, received.length]).toEqual([2, 0])
+  expect(ran.stderr).not.toContain('hunter2')
+})
+
+test('login asks for the credential, hidden, on a terminal; without one it is exit 3', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const ran = await cli(`login --base-url ${baseUrl}`, { home, terminal: true, answers: [sop] })
+  expect(ran.exit).toBe(0)
+  expect(ran.asked[0]).toContain('hidden')
+  const refused = await cli(`login --base-url ${baseUrl}`)
+  expect(refused.exit).toBe(3)
+  expect(refused.stderr).toContain('--with-token')
+})
+
+test('tokens create --save puts the token into the profile; the commands that follow need no flag', async () => {
+  const home = temporaryDir()
+  const { baseUrl, received } = await stub(({ method, path }) => {
+    if (path.startsWith('/_platform')) return success({ jwt, expires_at: '' })
+    if (path.endsWith('/tokens')) return success({ ...token, token: sop }, 201)
+    return success(method === 'POST' ? app : pageOf(app))
+  })
+  runningServer(defaultFolder(home), baseUrl)
+  await cli('login --local --account demo', { home })
+  const created = await cli('tokens create --app app_01 --scope vouchers:read --save', { home })
+  expect(created.exit).toBe(0)
+  expect(created.stdout + created.stderr).not.toContain(sop)
+  await cli('templates list', { home })
+  expect(received.at(-1)).toMatchObject({
+    path: '/api/v1/open-platform/vouchers/templates',
+    headers: { authorization: `Bearer ${sop}` },
+  })
+  await cli('apps list', { home })
+  expect(received.at(-1)?.headers.authorization).toBe(`Bearer ${jwt}`)
+})
+
+test('tokens create without --save shows the token once', async () => {
+  const { baseUrl } = await stub(() => success({ ...token, token: 'sop_new' }))
+  const { stdout } = await cli(`tokens create --app app_01 --scope vouchers:read --base-url ${baseUrl}`, {
+    env: secrets,
+  })
+  expect(stdout).toContain('sop_new')
+  expect(stdout).toContain('not shown again')
+})
+
+test('whoami shows each credential by its prefix and whether it is accepted', async () => {
+  const { baseUrl } = await stub(({ path }) =>
+    path.includes('templates') ? refusal(401, 'TOKEN_REVOKED') : success(pageOf()),
+  )
+  const ran = await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(0)
+  const { credentials } = JSON.parse(ran.stdout)
+  expect(credentials).toMatchObject([
+    { kind: 'jwt', account: 'demo', accepted: true, source: 'environment VOUCHERCTL_JWT' },
+    { kind: 'token', credential: 'sop_CANA…', accepted: false, code: 'TOKEN_REVOKED' },
+    { kind: 'operator', credential: 'opk_…', accepted: true },
+  ])
+  expect(ran.stdout).not.toMatch(/CANARY/)
+})
+
+test('whoami is exit 4 when the server accepts none, and exit 3 when there is none', async () => {
+  const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
+  expect((await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })).exit).toBe(4)
+  expect((await cli(`whoami --json --base-url ${baseUrl}`)).exit).toBe(3)
+})
+
+test('logout removes the credentials and keeps the rest', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })
+  expect(JSON.parse((await cli('logout --json', { home })).stdout)).toEqual({ profile: 'default', removed: ['token'] })
+  expect(stored(home).profiles.default).toEqual({ base_url: baseUrl })
+  expect(JSON.parse((await cli('logout --json', { home })).stdout).removed).toEqual([])
+})
+
+test('profiles show credentials by their prefixes at most', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: jwt })
+  await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })
+  for (const args of ['show', 'show --explain', 'list', 'show --json', 'list -o yaml', 'list -o csv']) {
+    const { stdout, stderr } = await cli(`profiles ${args}`, { home })
+    expect(stdout + stderr).not.toMatch(/CANARY/)
+  }
+})

@@ -1,0 +1,267 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { pageOf, token, verification } from '../support/cli-samples.js'
+
+const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
+
+function withConfig(content: unknown): string {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
+  writeFileSync(config(home), JSON.stringify(content), { mode: 0o600 })
+  return home
+}
+
+async function explain(args: string, given: Parameters<typeof cli>[1]) {
+  const ran = await cli(`profiles show --explain --json ${args}`, given)
+  expect(ran.stderr).toBe('')
+  const { items } = JSON.parse(ran.stdout) as { items: { setting: string; value: unknown; source: string }[] }
+  return (setting: string) => {
+    const { value, source } = items.find((it) => it.setting === setting) ?? { value: undefined, source: '' }
+    return [value, source]
+  }
+}
+
+test('flag > environment > project file > profile > default, each with its source', async () => {
+  const profiles = { shop: { base_url: 'https://profile.example', timeout: '4s', retries: 4 } }
+  const home = withConfig({ current: 'shop', profiles })
+  const cwd = temporaryDir()
+  const project = join(cwd, 'voucherctl.json')
+  const given = { home, cwd: join(cwd) }
+
+  expect((await explain('', given))('base_url')).toEqual(['https://profile.example', 'profile shop'])
+  writeFileSync(project, JSON.stringify({ base_url: 'https://project.example', timeout: '3s' }))
+  expect((await explain('', given))('base_url')).toEqual(['https://project.example', `project file ${project}`])
+  const env = { VOUCHERCTL_BASE_URL: 'https://environment.example' }
+  expect((await explain('', { ...given, env }))('base_url')).toEqual([
+    'https://environment.example',
+    'environment VOUCHERCTL_BASE_URL',
+  ])
+  const flagged = await explain('--base-url https://flag.example --timeout 1s', { ...given, env })
+  expect(flagged('base_url')).toEqual(['https://flag.example', 'flag --base-url'])
+  expect(flagged('timeout')).toEqual(['1s', 'flag --timeout'])
+  const rest = await explain('', given)
+  expect(rest('timeout')).toEqual(['3s', `project file ${project}`])
+  expect(rest('retries')).toEqual([4, 'profile shop'])
+  expect((await explain('', {}))('retries')).toEqual([3, 'default'])
+})
+
+test('the profile is chosen by flag, environment, project file, then by what is current', async () => {
+  const profiles = {
+    a: { base_url: 'https://a' },
+    b: { base_url: 'https://b' },
+    c: { base_url: 'https://c' },
+    d: { base_url: 'https://d' },
+  }
+  const home = withConfig({ current: 'a', profiles })
+  const cwd = temporaryDir()
+  expect((await explain('', { home, cwd }))('profile')[0]).toBe('a')
+  writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"b"}')
+  expect((await explain('', { home, cwd }))('profile')[0]).toBe('b')
+  const env = { VOUCHERCTL_PROFILE: 'c' }
+  expect((await explain('', { home, cwd, env }))('profile')[0]).toBe('c')
+  expect((await explain('-p d', { home, cwd, env }))('profile')[0]).toBe('d')
+})
+
+test('VOUCHERCTL_OUTPUT chooses the format, also of failures', async () => {
+  const env = { VOUCHERCTL_OUTPUT: 'json' }
+  expect(JSON.parse((await cli('profiles list', { env })).stdout)).toEqual({ items: [] })
+  expect(JSON.parse((await cli('apps list', { env })).stderr).error.code).toBe('BASE_URL_REQUIRED')
+})
+
+test('a project file holds for the folders beneath it', async () => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), '{"base_url":"https://project.example"}')
+  const inside = join(cwd, 'a', 'b')
+  mkdirSync(inside, { recursive: true })
+  expect((await explain('', { cwd: inside }))('base_url')[0]).toBe('https://project.example')
+})
+
+test.each([
+  [{ token: 'x' }, 'CONFIG_HOLDS_SECRET'],
+  [{ base_url: 'sop_CANARYtokenCANARYtokenCANARYtoken123456' }, 'CONFIG_HOLDS_SECRET'],
+  [{ output: secrets.VOUCHERCTL_JWT }, 'CONFIG_HOLDS_SECRET'],
+  [{ base_ur: 'https://x' }, 'CONFIG_INVALID'],
+  [{ retries: '3' }, 'CONFIG_INVALID'],
+  [{ timeout: 'soon' }, 'CONFIG_INVALID'],
+  [['x'], 'CONFIG_INVALID'],
+])('a project file with %j is refused with exit 2, without its content', async (content, code) => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify(content))
+  const ran = await cli('profiles list --json', { cwd })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([2, '', code])
+  expect(ran.stderr).not.toContain('CANARY')
+})
+
+test.each(['{', '[]', '{"profiles":[]}', '{"profiles":{"a":1}}'])(
+  'a profile file of %s is refused with exit 2',
+  async (content) => {
+    const home = withConfig({})
+    writeFileSync(config(home), content)
+    expect((await cli('profiles list', { home })).exit).toBe(2)
+  },
+)
+
+test('without a base URL and a local server the failure says how to get one', async () => {
+  const { exit, stderr } = await cli('apps list', { env: secrets })
+  expect(exit).toBe(3)
+  expect(stderr).toMatch(/hint: .*voucherctl server start --detach.*--base-url/)
+})
+
+test('profiles are set, listed, shown, used and removed, in a 0600 file in a 0700 folder', async () => {
+  const home = temporaryDir()
+  const run = (args: string) => cli(`profiles ${args} --json`, { home })
+  expect(
+    (
+      await run(
+        'set shop.eu --base-url https://shop.example/ --production on --codes reference --default-output yaml --default-timeout 5s --default-retries 1',
+      )
+    ).exit,
+  ).toBe(0)
+  expect(statSync(config(home)).mode & 0o777).toBe(0o600)
+  expect(statSync(join(config(home), '..')).mode & 0o777).toBe(0o700)
+  expect((await run('use nobody')).exit).toBe(5)
+  expect((await run('use shop.eu')).exit).toBe(0)
+  expect(JSON.parse((await run('show')).stdout)).toEqual({
+    name: 'shop.eu',
+    current: true,
+    base_url: 'https://shop.example',
+    account: null,
+    production: true,
+    codes: 'reference',
+    output: 'yaml',
+    timeout: '5000ms',
+    retries: 1,
+    credentials: {},
+  })
+  await run('set --production off --codes any --unset timeout')
+  expect(JSON.parse((await run('show shop.eu')).stdout)).toMatchObject({
+    production: false,
+    codes: null,
+    timeout: null,
+  })
+  expect(JSON.parse((await run('list')).stdout).items).toHaveLength(1)
+  expect((await run('remove shop.eu')).exit).toBe(0)
+  expect(JSON.parse(readFileSync(config(home), 'utf8'))).toEqual({ current: 'default', profiles: {} })
+})
+
+test.each([
+  'profiles set x --production on',
+  'profiles use a',
+  'profiles remove a',
+  'logout',
+  'server start',
+  'quickstart',
+])('%s --dry-run changes nothing', async (args) => {
+  const home = withConfig({
+    current: 'a',
+    profiles: { a: { credentials: { token: { value: 'sop_x', origin: 'https://a' } } } },
+  })
+  const before = readFileSync(config(home), 'utf8')
+  const ran = await cli(`${args} --dry-run --json`, { home })
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [], actions: [expect.any(String)] })
+  expect(readFileSync(config(home), 'utf8')).toBe(before)
+})
+
+test('a name that is none is refused', async () => {
+  expect((await cli(['profiles', 'set', '../x', '--production', 'on'])).exit).toBe(2)
+})
+
+const stored = (baseUrl: string, origin = baseUrl) => ({
+  current: 'default',
+  profiles: { default: { base_url: baseUrl, credentials: { token: { value: secrets.VOUCHERCTL_TOKEN, origin } } } },
+})
+const verify = `vouchers verify --code ${redeemCode}`
+
+test('a stored credential goes to the server that it was stored for', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const ran = await cli(verify, { home: withConfig(stored(baseUrl)) })
+  expect(ran.exit).toBe(0)
+  expect(received[0]?.headers.authorization).toBe(`Bearer ${secrets.VOUCHERCTL_TOKEN}`)
+})
+
+test('a stored credential is not sent to another origin, however that one was named', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const home = withConfig(stored('https://shop.example'))
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ base_url: baseUrl }))
+  for (const [args, given] of [
+    [`${verify} --base-url ${baseUrl}`, {}],
+    [verify, { env: { VOUCHERCTL_BASE_URL: baseUrl } }],
+    [verify, { cwd }],
+  ] as const) {
+    const ran = await cli(args, { home, ...given })
+    expect(ran.exit).toBe(3)
+    expect(ran.stderr).toMatch(
+      /hint: The one in profile default is for https:\/\/shop.example and is not sent to another server/,
+    )
+  }
+  const moved = withConfig(stored(baseUrl, 'https://shop.example'))
+  expect((await cli(verify, { home: moved })).exit).toBe(3)
+  expect(received).toEqual([])
+})
+
+test('a credential comes from --token-file, then the environment, then the profile', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const home = withConfig(stored(baseUrl))
+  const file = join(home, 'token')
+  writeFileSync(file, 'sop_fromFile\r\n')
+  const env = { VOUCHERCTL_TOKEN: 'sop_fromEnvironment' }
+  await cli(`${verify} --token-file ${file}`, { home, env })
+  await cli(`${verify} --token-file -`, { home, env, stdin: 'sop_fromStdin\n' })
+  await cli(verify, { home, env })
+  await cli(verify, { home })
+  expect(received.map((it) => it.headers.authorization)).toEqual([
+    'Bearer sop_fromFile',
+    'Bearer sop_fromStdin',
+    'Bearer sop_fromEnvironment',
+    `Bearer ${secrets.VOUCHERCTL_TOKEN}`,
+  ])
+})
+
+test.each(['', 'two words', 'two\nlines'])('a token file with %j is refused with exit 2, unseen', async (content) => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const ran = await cli(`${verify} --base-url ${baseUrl} --token-file -`, { stdin: content })
+  expect([ran.exit, received.length]).toEqual([2, 0])
+  expect(ran.stderr).not.toMatch(/two/)
+})
+
+test('a token file that is not there is exit 2', async () => {
+  const ran = await cli(`${verify} --base-url http://127.0.0.1:1 --token-file /nowhere/token`)
+  expect([ran.exit, ran.stdout]).toEqual([2, ''])
+})
+
+test('codes: reference in the profile checks codes before a call to any server', async () => {
+  const home = withConfig({
+    current: 'default',
+    profiles: { default: { base_url: 'https://shop.example', codes: 'reference' } },
+  })
+  const ran = await cli('vouchers verify --code M9S3-46Q3-D25V-T4FK --dry-run', { home, env: secrets })
+  expect(ran.exit).toBe(2)
+})
+
+const production = (baseUrl: string) =>
+  withConfig({ current: 'p', profiles: { p: { base_url: baseUrl, production: true } } })
+const revoke = 'tokens revoke tok_01 --app app_01'
+
+test('revoking on a production server needs --yes or the typed id', async () => {
+  const { baseUrl, received } = await stub(() => success({ ...token, status: 'revoked' }))
+  const home = production(baseUrl)
+  const refused = await cli(`${revoke} --json`, { home, env: secrets })
+  expect([refused.exit, JSON.parse(refused.stderr).error.code]).toEqual([3, 'CONFIRMATION_REQUIRED'])
+  expect(refused.stderr).toContain('--yes')
+  const mistyped = await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_02'] })
+  expect(mistyped.exit).toBe(3)
+  expect(received).toEqual([])
+  expect((await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_01'] })).exit).toBe(0)
+  expect((await cli(`${revoke} --yes`, { home, env: secrets })).exit).toBe(0)
+})
+
+test('a production profile shows a banner to a person, and to nobody else', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = production(baseUrl)
+  expect((await cli('apps list', { home, env: secrets, terminal: true })).stderr).toContain('PRODUCTION profile p')
+  expect((await cli('apps list', { home, env: secrets })).stderr).toBe('')
+})
