@@ -177,6 +177,56 @@ describe.each(engines)('vouchers on $name', ({ create }) => {
     expect(row).toMatchObject({ state: 'redeemed', redemption_id: second.data.id, redeemed_at: NOW + 2 })
   })
 
+  it('a replay answers what the first call answered, whatever has happened since', async () => {
+    const metadata = fc.constantFrom(undefined, { a: '1' }, { b: '2', a: '' })
+    const action = fc.record({
+      kind: fc.constantFrom('issue', 'redeem', 'reverse'),
+      which: fc.nat(3),
+      passes: fc.constantFrom(0, 1, DAY_MS, 2 * DAY_MS),
+      metadata,
+    })
+    const validity = '{"type":"relative","durationDays":3,"delayDays":1,"notAfter":null}'
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 12 }), async (actions) => {
+        run += 1
+        const ledger = await new Ledger(store, `app_r${run}`, `tpl_r${run}`).open(10, validity)
+        const vouchers: IssuedVoucher[] = []
+        const redemptions: string[] = []
+        const firsts: { data: unknown; status: number; again: () => Promise<unknown> }[] = []
+        let now = NOW
+        const call = async (repeat: () => ReturnType<Ledger['issue' | 'redeem' | 'reverse']>) => {
+          const answer = await repeat()
+          if (answer.ok) firsts.push({ data: answer.data, status: answer.status, again: repeat })
+          return answer
+        }
+        for (const [index, { kind, which, passes, metadata: given }] of actions.entries()) {
+          now += passes
+          const rest = { metadata: given ?? {}, claim: ledger.claim(`K${index}`) }
+          const voucher = vouchers[which % Math.max(1, vouchers.length)]
+          const redemptionId = redemptions[which % Math.max(1, redemptions.length)]
+          if (kind === 'issue') {
+            const answer = await call(() =>
+              ledger.issue(`order-${which}`, now, { ...rest, voucherId: `vch_r${run}_${index}` }),
+            )
+            if (answer.ok && !answer.replayed) vouchers.push(answer.data as IssuedVoucher)
+          } else if (kind === 'redeem' && voucher !== undefined) {
+            const redemption = { ...rest, redemptionId: `rdm_r${run}_${index}`, reference: 'till' }
+            const answer = await call(() => ledger.redeem(voucher, now, redemption))
+            if (answer.ok) redemptions.push(answer.data.id)
+          } else if (kind === 'reverse' && redemptionId !== undefined) {
+            await call(() => ledger.reverse(redemptionId, now, { ...rest, reason: 'mistake' }))
+          }
+        }
+        now += DAY_MS
+        for (const { data, status, again } of firsts) {
+          expect(await again()).toEqual({ ok: true, replayed: true, status, data })
+        }
+      }),
+      { numRuns: 60 },
+    )
+  }, 20_000)
+
   it('whatever is done, at whatever time: the quota holds, a voucher is redeemed exactly when one redemption lives, verify foretells redeem', async () => {
     const action = fc.record({
       kind: fc.constantFrom('issue', 'redeem', 'reverse'),

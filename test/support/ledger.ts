@@ -37,17 +37,17 @@ export class Ledger {
     readonly templateId = 'tpl_1',
   ) {}
 
-  async open(issueLimit = 10): Promise<this> {
+  async open(issueLimit?: number, validity?: string): Promise<this> {
     const { store, applicationId } = this
     await store.write(() => apps.create('acc', applicationId, { name: 'Shop' }, 0))
-    return this.openTemplate(issueLimit)
+    return this.openTemplate(issueLimit, validity)
   }
 
   /** Only the template: for a second ledger of the same application. */
-  async openTemplate(issueLimit = 10): Promise<this> {
+  async openTemplate(issueLimit = 10, validity?: string): Promise<this> {
     const { store, applicationId, templateId } = this
     const ids = { application_id: applicationId, id: templateId, external_template_id: templateId }
-    const row = templateRow({ ...ids, issue_limit: issueLimit })
+    const row = templateRow({ ...ids, issue_limit: issueLimit, ...(validity === undefined ? {} : { validity }) })
     await store.write(() => templates.create(row))
     await store.write(() => templates.submit(applicationId, templateId, 0, false))
     await store.write(() => templates.review(templateId, { approve: true }, 0))
