@@ -1,0 +1,195 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BuiltCli } from '../support/built-cli.js'
+import { redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { pageOf, template } from '../support/cli-samples.js'
+import { listen } from '../support/listen.js'
+
+const built = new BuiltCli('process')
+beforeAll(() => built.build(), 60_000)
+afterAll(() => built.remove())
+
+/** Text of a stream up to the first line feed. */
+async function firstLine(child: ChildProcess): Promise<string> {
+  let text = ''
+  for await (const chunk of child.stdout ?? []) {
+    text += String(chunk)
+    if (text.includes('\n')) break
+  }
+  return text.slice(0, text.indexOf('\n'))
+}
+
+test('--version is the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(built.dir, 'package.json'), 'utf8'))
+  expect(await built.run(['--version'], temporaryDir())).toEqual({
+    exit: 0,
+    signal: null,
+    stdout: `${version}\n`,
+    stderr: '',
+  })
+})
+
+test('server start --json prints one line when it accepts connections, and ends with 143 on SIGTERM', async () => {
+  const home = temporaryDir()
+  const server = built.start(['server', 'start', '--memory', '--port', '0', '--json'], home)
+  let rest = ''
+  const ready = JSON.parse(await firstLine(server))
+  server.stdout?.on('data', (chunk) => (rest += chunk))
+  expect(Object.keys(ready)).toEqual(['base_url', 'pid', 'data_dir', 'operator_key_file', 'store'])
+  expect((await fetch(`${ready.base_url}/healthz`)).status).toBe(200)
+  server.kill('SIGTERM')
+  const [exit] = await once(server, 'exit')
+  expect([exit, rest, existsSync(ready.data_dir)]).toEqual([143, '', false])
+}, 30_000)
+
+test('server start ends with 130 on SIGINT', async () => {
+  const server = built.start(
+    ['server', 'start', '--memory', '--port', '0', '--json', '--log-level', 'silent'],
+    temporaryDir(),
+  )
+  await firstLine(server)
+  server.kill('SIGINT')
+  expect((await once(server, 'exit'))[0]).toBe(130)
+}, 30_000)
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)(
+  'a call that is interrupted by %s ends with %i and says the key',
+  async (signal, exit) => {
+    let child: ChildProcess | undefined
+    const port = await listen(createServer(() => child?.kill(signal)))
+    const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
+    child = built.start(args, temporaryDir(), secrets)
+    let stderr = ''
+    child.stderr?.on('data', (chunk) => (stderr += chunk))
+    expect((await once(child, 'close'))[0]).toBe(exit)
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'ABORTED',
+      details: { idempotency_key: expect.any(String) },
+    })
+  },
+  30_000,
+)
+
+test('a reader that goes away is no error', async () => {
+  const many = pageOf(
+    ...Array.from({ length: 100 }, (_, i) => ({ ...template, id: `tpl_${i}`, description: 'd'.repeat(5_000) })),
+  )
+  const { baseUrl } = await stub(() => success(many))
+  const child = built.start(['templates', 'list', '--json', '--base-url', baseUrl], temporaryDir(), secrets)
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  child.stdout?.once('data', () => child.stdout?.destroy())
+  expect((await once(child, 'close'))[0]).toBe(0)
+  expect(stderr).toBe('')
+}, 30_000)
+
+test('server start --detach, status, logs, stop: found by its folder from start to end', async () => {
+  const home = temporaryDir()
+  const run = async (...args: string[]) => {
+    const ran = await built.run([...args, '--json'], home)
+    return {
+      ...ran,
+      data: ran.stdout === '' ? undefined : JSON.parse(ran.stdout),
+      error: ran.stderr === '' ? undefined : JSON.parse(ran.stderr).error,
+    }
+  }
+  expect(await run('server', 'status')).toMatchObject({ exit: 1, data: { running: false } })
+  expect(await run('server', 'stop')).toMatchObject({ exit: 0, data: { stopped: false } })
+  expect(await run('server', 'logs', '--follow')).toMatchObject({
+    exit: 9,
+    error: { code: 'LOCAL_SERVER_NOT_RUNNING' },
+  })
+
+  const started = await run(
+    'server',
+    'start',
+    '--detach',
+    '--port',
+    '0',
+    '--auto-approve',
+    '--rate-limit',
+    'issue=5/60',
+  )
+  expect(started).toMatchObject({
+    exit: 0,
+    stderr: '',
+    data: { store: 'sqlite', log_file: expect.stringContaining('server.log') },
+  })
+  try {
+    expect(statSync(started.data.log_file).mode & 0o777).toBe(0o600)
+    expect(await run('server', 'status')).toMatchObject({
+      exit: 0,
+      data: { running: true, ready: true, pid: started.data.pid },
+    })
+    expect(await run('server', 'start', '--detach')).toMatchObject({ exit: 1, error: { code: 'DATA_FOLDER_IN_USE' } })
+    expect(await run('server', 'start', '--port', '0')).toMatchObject({
+      exit: 1,
+      stdout: '',
+      error: { code: 'DATA_FOLDER_IN_USE' },
+    })
+    const port = new URL(started.data.base_url).port
+    const other = temporaryDir()
+    const inUse = await run('server', 'start', '--port', port, '--data', other)
+    expect(inUse).toMatchObject({ exit: 1, error: { code: 'EADDRINUSE' } })
+    expect(await run('server', 'start', '--detach', '--port', port, '--data', other)).toMatchObject({
+      exit: 1,
+      error: { code: 'EADDRINUSE' },
+    })
+
+    const { stdout } = await built.run(['server', 'logs', '--json'], home)
+    const entries = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(entries).toContainEqual(expect.objectContaining({ method: 'GET', status: 200 }))
+  } finally {
+    expect(await run('server', 'stop')).toMatchObject({
+      exit: 0,
+      stderr: '',
+      data: { stopped: true, pid: started.data.pid },
+    })
+  }
+  expect((await run('server', 'status')).exit).toBe(1)
+  const after = await built.run(['server', 'logs', '--json'], home)
+  expect(
+    after.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
+}, 60_000)
+
+test('server openapi is an OpenAPI 3.1 document', async () => {
+  const { stdout, exit } = await built.run(['server', 'openapi', '--json'], temporaryDir())
+  expect([exit, JSON.parse(stdout).openapi]).toEqual([0, '3.1.0'])
+  expect(JSON.parse((await built.run(['server', 'openapi'], temporaryDir())).stdout)).toEqual(JSON.parse(stdout))
+})
+
+test('quickstart tells the whole story as one document, and leaves nothing behind', async () => {
+  const home = temporaryDir()
+  const temporary = mkdtempSync(join(home, 'tmp-'))
+  const ran = await built.run(['quickstart', '--json'], home, { TMPDIR: temporary })
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  const { steps } = JSON.parse(ran.stdout)
+  expect(steps.map((it: { exit: number }) => it.exit)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0])
+  expect(steps[11].result).toContain('VOUCHER_ALREADY_REDEEMED')
+  expect(steps[10].result).toContain('replayed')
+  for (const { command } of steps) expect(command).toMatch(/^voucherctl /)
+  expect(ran.stdout).not.toMatch(/sop_\w{9}|eyJ\w|opk_\w/)
+  expect(readdirSync(temporary)).toEqual([])
+  expect(readdirSync(home)).toHaveLength(1)
+}, 30_000)
+
+test('quickstart for a person shows each step with its command, and says how to go on', async () => {
+  const { exit, stdout, stderr } = await built.run(['quickstart'], temporaryDir())
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(14)
+  expect(stdout).toContain('$ voucherctl server start --detach')
+}, 30_000)

@@ -1,0 +1,66 @@
+import { execFile, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+export interface Finished {
+  readonly exit: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The command line as a program of its own: bundled below node_modules, where native packages are found from. */
+export class BuiltCli {
+  readonly dir: string
+  readonly bin: string
+
+  constructor(name: string) {
+    this.dir = join(root, 'node_modules', '.cache', `voucherctl-${name}-${process.pid}`)
+    this.bin = join(this.dir, 'bin', 'voucherctl.js')
+  }
+
+  async build(): Promise<void> {
+    mkdirSync(this.dir, { recursive: true })
+    cpSync(join(root, 'bin'), join(this.dir, 'bin'), { recursive: true })
+    cpSync(join(root, 'package.json'), join(this.dir, 'package.json'))
+    await build({
+      absWorkingDir: root,
+      entryPoints: { 'cli/main': 'src/cli/main.ts' },
+      outdir: join(this.dir, 'dist'),
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20.19',
+      logLevel: 'warning',
+      external: ['better-sqlite3'],
+      banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+    })
+  }
+
+  remove(): void {
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+
+  environment(home: string, env: Record<string, string> = {}): NodeJS.ProcessEnv {
+    return { PATH: process.env.PATH, HOME: home, ...env }
+  }
+
+  run(args: readonly string[], home: string, env?: Record<string, string>): Promise<Finished> {
+    return new Promise((resolve) => {
+      const options = { cwd: home, env: this.environment(home, env) }
+      const child = execFile(process.execPath, [this.bin, ...args], options, (_error, stdout, stderr) => {
+        resolve({ exit: child.exitCode, signal: child.signalCode, stdout, stderr })
+      })
+      child.stdin?.end()
+    })
+  }
+
+  start(args: readonly string[], home: string, env?: Record<string, string>) {
+    return spawn(process.execPath, [this.bin, ...args], { cwd: home, env: this.environment(home, env), stdio: 'pipe' })
+  }
+}
