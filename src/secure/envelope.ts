@@ -73,10 +73,9 @@ export function parseEnvelope(value: unknown): ParsedEnvelope {
     return refuse('SECURE_ENVELOPE_INVALID')
   }
   if (members.v !== PROTOCOL_VERSION || members.suite !== SUITE) return refuse('SECURE_VERSION_UNSUPPORTED')
-  const names = Object.keys(members)
   const { kid, sid, rid, ts } = members
   const binary = decodeBinary(members)
-  if (names.length !== fields.length || !names.every((name) => fields.includes(name)) || binary === undefined) {
+  if (!Object.keys(members).every((name) => fields.includes(name)) || binary === undefined) {
     return refuse('SECURE_ENVELOPE_INVALID')
   }
   if (!isText(kid, ID) || !isText(sid, ID) || !isText(rid, RID) || !isInstant(ts)) {

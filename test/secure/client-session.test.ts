@@ -149,6 +149,27 @@ describe('renewal', () => {
     expect(server.processed).toHaveLength(101)
   })
 
+  it('is not repeated for a late word that the old session is gone', async () => {
+    const { server, send } = setup()
+    await send()
+    server.sessions.clear()
+    let release = () => {}
+    let held = false
+    server.intercept = (request, next) => {
+      if (request.path !== dispatch || held) return next()
+      held = true
+      return new Promise((resolve) => {
+        release = () => resolve(next())
+      })
+    }
+    const late = send()
+    while (!held) await Promise.resolve()
+    expect((await send()).ok).toBe(true)
+    release()
+    expect((await late).ok).toBe(true)
+    expect(server.count(sessionPath)).toBe(2)
+  })
+
   it('that fails is reported to every waiting call, and tried again by the next', async () => {
     const { server, send } = setup()
     server.intercept = () => refusal(503, 'SERVICE_UNAVAILABLE')

@@ -161,6 +161,19 @@ describe('in required mode', () => {
     }
   })
 
+  it.each([201, 202, 301, 400, 500])('the right answer is not taken under status %i', async (status) => {
+    const { server, session } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? { ...next(), status } : next())
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_REFUSED', phase: 'dispatch' })
+  })
+
+  it('the right answer is not taken under another media type', async () => {
+    const { server, session } = setup()
+    server.intercept = (request, next) =>
+      request.path === dispatch ? { ...next(), headers: { 'content-type': 'application/json' } } : next()
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
+  })
+
   it('the answer of another call is not taken', async () => {
     const { server, session } = setup()
     const kept: HttpResponse[] = []

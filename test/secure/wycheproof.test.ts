@@ -134,6 +134,12 @@ describe('AES-GCM', () => {
   })
 })
 
+test('what is shorter than a tag does not decrypt', () => {
+  for (const length of [0, 4, 12, 15]) {
+    expect(decrypt(new Uint8Array(32), new Uint8Array(12), new Uint8Array(length), new Uint8Array())).toBeUndefined()
+  }
+})
+
 test('keys in the hybrid form are refused', () => {
   const { publicKey } = secure.clientKeyPairOf(scalar('1'))
   for (const first of [0x06, 0x07]) expect(isPublicKey(Uint8Array.of(first, ...publicKey.subarray(1)))).toBe(false)
