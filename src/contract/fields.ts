@@ -51,7 +51,10 @@ export const metadataInput = Type.Unsafe<Record<string, string>>({
   maxProperties: 20,
   'x-expected': 'at most 20 pairs of strings, keys of 1 to 40 characters, values of at most 500',
 })
-export const metadata = Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } })
+export const metadata = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+})
 
 export const pageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'from 1, default 1' })),

@@ -70,7 +70,10 @@ export const rejectTemplate = endpoint({
   caller: 'operator',
   params: templateId,
   body: input({
-    code: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$', 'x-expected': 'a word of at most 64 letters, digits and _' }),
+    code: Type.String({
+      pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+      'x-expected': 'a word of at most 64 letters, digits and _',
+    }),
     reason: text(1, 200),
   }),
   status: 200,

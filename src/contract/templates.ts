@@ -1,14 +1,31 @@
 import * as Type from 'typebox'
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.js'
-import { input, instant, instantInput, metadata, metadataInput, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import {
+  input,
+  instant,
+  instantInput,
+  metadata,
+  metadataInput,
+  nullable,
+  oneOf,
+  page,
+  pageQuery,
+  text,
+} from './fields.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 export const fulfillmentCategories = ['physical_goods', 'offline_service', 'ecommerce_discount'] as const
 
 /** Values that help suggests; any other of the form is accepted (decisions.md 3). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
-export const suggestedSources = ['free_claim', 'campaign_reward', 'purchase', 'points_exchange', 'membership_benefit'] as const
+export const suggestedSources = [
+  'free_claim',
+  'campaign_reward',
+  'purchase',
+  'points_exchange',
+  'membership_benefit',
+] as const
 
 const EXTERNAL_TEMPLATE_ID = '^[A-Za-z0-9._:-]{1,64}$'
 

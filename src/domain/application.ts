@@ -72,7 +72,12 @@ export function refuseRuntimeCall(
   requiredScope: string | undefined,
   now: number,
 ): Refusal<
-  'TOKEN_INVALID' | 'TOKEN_REVOKED' | 'TOKEN_EXPIRED' | 'APPLICATION_DISABLED' | 'FEATURE_UNAVAILABLE' | 'INSUFFICIENT_SCOPE'
+  | 'TOKEN_INVALID'
+  | 'TOKEN_REVOKED'
+  | 'TOKEN_EXPIRED'
+  | 'APPLICATION_DISABLED'
+  | 'FEATURE_UNAVAILABLE'
+  | 'INSUFFICIENT_SCOPE'
 > | null {
   if (row === undefined) return refuse('TOKEN_INVALID')
   const status = tokenStatus(row, now)

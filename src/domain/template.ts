@@ -41,7 +41,8 @@ export function decideSubmit(
   holder: { id: string } | undefined,
   now: number,
 ): TemplateRow | Refusal<'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'> {
-  if (row.status !== 'draft' && row.status !== 'rejected') return refuse('TEMPLATE_STATE_CONFLICT', { status: row.status })
+  if (row.status !== 'draft' && row.status !== 'rejected')
+    return refuse('TEMPLATE_STATE_CONFLICT', { status: row.status })
   if (holder !== undefined) return refuse('EXTERNAL_TEMPLATE_ID_EXISTS', { template_id: holder.id })
   return {
     ...row,

@@ -7,7 +7,10 @@ const ACCOUNT_ID = /^[!-~]{1,128}$/
 
 export interface AccountKeys {
   /** The account id (`sub`) of a valid JWT. */
-  verify(jwt: string, now: number): Promise<{ ok: true; accountId: string } | Refusal<'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'SERVICE_UNAVAILABLE'>>
+  verify(
+    jwt: string,
+    now: number,
+  ): Promise<{ ok: true; accountId: string } | Refusal<'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'SERVICE_UNAVAILABLE'>>
   /** A JWT of this server's own key; null when accounts come from a key set elsewhere. */
   readonly sign: ((accountId: string, now: number, lifetimeSeconds: number) => Promise<string>) | null
 }
@@ -54,7 +57,8 @@ async function check(
   } catch (error) {
     const code = (error as { code?: unknown }).code
     if (code === 'ERR_JWT_EXPIRED') return refuse('TOKEN_EXPIRED')
-    const ofTheToken = typeof code === 'string' && /^ERR_(JWT|JWS|JOSE_ALG|JOSE_NOT|JWKS_NO_MATCHING|JWKS_MULTIPLE)/.test(code)
+    const ofTheToken =
+      typeof code === 'string' && /^ERR_(JWT|JWS|JOSE_ALG|JOSE_NOT|JWKS_NO_MATCHING|JWKS_MULTIPLE)/.test(code)
     return ofTheToken ? refuse('TOKEN_INVALID') : refuse('SERVICE_UNAVAILABLE')
   }
 }

@@ -1,14 +1,14 @@
-import type { Socket } from 'node:net'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.js'
-import { type FailureCode, type Refusal, failures, refuse } from '../contract/errors.js'
+import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
 import { formatInstant } from '../domain/time.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import { BODY_BYTES_MAX, parseBody } from './body.js'
 import type { Deps } from './deps.js'
-import { failureEnvelope, sendFailure } from './envelope.js'
+import { answerInsteadOfNode, answerNonHttp, targetOf } from './edge.js'
+import { sendFailure } from './envelope.js'
 import type { Handler } from './handler.js'
 import { checks, makeHandlers } from './handlers/index.js'
 import { bindHealth } from './health.js'
@@ -39,12 +39,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     requestTimeout: 15_000,
     keepAliveTimeout: 65_000,
     maxRequestsPerSocket: 100_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    // Without a Host, Node would answer by itself; here it is refused with the envelope.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, requireHostHeader: false },
     forceCloseConnections: 'idle',
     // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
-    rewriteUrl: ({ url = '/' }) => decodable(originForm(url)),
+    rewriteUrl: ({ url = '/' }) => targetOf(url),
     clientErrorHandler: (error, socket) => answerNonHttp(error, socket, deps.newId('req')),
     frameworkErrors: (_error, request, reply) => {
       prepare(request, reply)
@@ -58,8 +59,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('replayed', false)
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    const parsed = acceptsEncoding(request) ? parseBody(bytes as Buffer) : refuse('UNSUPPORTED_MEDIA_TYPE')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    const parsed = parseBody(bytes as Buffer)
     if (parsed.ok) done(null, parsed.value)
     else done(new RefusedBody(parsed))
   })
@@ -74,7 +75,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply)
     if (request.is404) answerOutsideRoutes(request, reply)
-    else done()
+    else if (request.raw.httpVersionMinor > 0 && request.headers.host === undefined) {
+      sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: [NO_HOST] }))
+    } else done()
   })
   app.addHook('onResponse', (request, reply, done) => {
     const { endpoint } = request.routeOptions.config
@@ -114,6 +117,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     return sendFailure(request, reply, refusal)
   })
 
+  answerInsteadOfNode(app.server, () => deps.newId('req'))
   bindHealth(app, deps, metrics)
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)
@@ -127,6 +131,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   }
   return app
 }
+
+const NO_HOST = { pointer: 'Host', code: 'required', message: 'is required' }
 
 function prepare(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
@@ -155,49 +161,4 @@ function refusalOf(error: FastifyError, { raw }: FastifyRequest): Refusal {
   // The caller left in the middle of its body: nobody reads this, and nothing is wrong here.
   if (error.code === 'ECONNRESET' && raw.aborted) return refuse('INVALID_JSON')
   return refuse(OF_FASTIFY[error.code] ?? 'INTERNAL_ERROR')
-}
-
-/** JSON is UTF-8, and nothing here inflates bodies. */
-function acceptsEncoding({ headers }: FastifyRequest): boolean {
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') return false
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  return charset === undefined || charset.toLowerCase() === 'utf-8'
-}
-
-/** An absolute target names the same resource as its path: to the routes, and to an Idempotency-Key. */
-function originForm(url: string): string {
-  if (url.startsWith('/')) return url
-  const path = url.replace(/^https?:\/\/[^/?]*/i, '')
-  return path.startsWith('/') ? path : `/${path}`
-}
-
-/** A malformed percent escape is a literal %, so that a malformed id is an unknown one. */
-function decodable(url: string): string {
-  if (!url.includes('%')) return url
-  try {
-    decodeURIComponent(url)
-    return url
-  } catch {
-    return url.replaceAll('%', '%25')
-  }
-}
-
-const OF_NODE: Record<string, FailureCode> = {
-  HPE_HEADER_OVERFLOW: 'PAYLOAD_TOO_LARGE',
-  ERR_HTTP_REQUEST_TIMEOUT: 'INVALID_JSON',
-}
-
-/** Bytes that are no HTTP request: answered with the envelope, then closed. */
-function answerNonHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const code = OF_NODE[error.code ?? ''] ?? 'VALIDATION_FAILED'
-  const body = JSON.stringify(failureEnvelope(refuse(code), requestId))
-  socket.end(
-    `HTTP/1.1 ${failures[code].status} Refused\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
-  )
 }

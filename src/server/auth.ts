@@ -59,7 +59,9 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
       return verified.ok ? { kind, accountId: verified.accountId, applicationId: '', tokenId: '' } : verified
     }
     case 'operator': {
-      const known = deps.operatorKeyHash !== null && timingSafeEqual(Buffer.from(hashToken(value)), Buffer.from(deps.operatorKeyHash))
+      const known =
+        deps.operatorKeyHash !== null &&
+        timingSafeEqual(Buffer.from(hashToken(value)), Buffer.from(deps.operatorKeyHash))
       return known ? OPERATOR : refuse('TOKEN_INVALID')
     }
   }

@@ -10,7 +10,7 @@ import type { IdempotencyClaim } from '../store/idempotency.js'
 import { type Caller, authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
-import { headerValues } from './headers.js'
+import { headerValues, isPlainUtf8 } from './headers.js'
 import type { Call, Checks, Handler, Reply } from './handler.js'
 import type { InFlight } from './in-flight.js'
 import { successSerializer } from './serialize.js'
@@ -55,6 +55,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
     onRequest: async (request, reply) => {
       const refusal = await admit(deps, endpoint, request, reply)
       if (refusal !== null) return sendFailure(request, reply, refusal)
+      if (!isPlainUtf8(request)) return sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
     },
 
     handler: async (request, reply) => {
@@ -63,8 +64,12 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
       const absent = endpoint.bodyOptional ? {} : undefined
       const body = validateBody === undefined || request.body !== undefined ? request.body : absent
       const issues =
-        validateParams?.(params) ?? validateQuery(queryInput) ?? validateBody?.(body) ?? (check === undefined ? null : check(body))
-      if (issues !== null && issues.length > 0) return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
+        validateParams?.(params) ??
+        validateQuery(queryInput) ??
+        validateBody?.(body) ??
+        (check === undefined ? null : check(body))
+      if (issues !== null && issues.length > 0)
+        return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
 
       const claim = endpoint.idempotent ? readClaim(request, endpoint, body) : undefined
       if (claim !== undefined && 'ok' in claim) return sendFailure(request, reply, claim)
@@ -81,7 +86,12 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
 }
 
 /** Who calls and whether it may, before anything of the body is read. */
-async function admit(deps: Deps, endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
+async function admit(
+  deps: Deps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Refusal | null> {
   const caller = await authenticate(deps, endpoint, request)
   if ('ok' in caller) {
     if (!caller.code.startsWith('TOKEN_')) return caller

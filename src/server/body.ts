@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
+import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 
 /** decisions.md 1, bodies. */
@@ -22,16 +23,11 @@ export function parseBody(bytes: Buffer): ParsedBody {
   } catch {
     return refuse('INVALID_JSON')
   }
-  if (depthExceeds(value, DEPTH_MAX)) return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
-  if (text.includes('__proto__') || text.includes('\\u')) {
-    const pointer = findProto(value, '')
-    if (pointer !== null) {
-      return refuse('VALIDATION_FAILED', {
-        errors: [{ pointer, code: 'additionalProperties', message: 'must not be named __proto__' }],
-      })
-    }
-  }
-  return { ok: true, value: ascii && !text.includes('\\u') ? value : normalise(value) }
+  if (depthExceeds(value, DEPTH_MAX))
+    return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
+  if (ascii && !text.includes('\\u') && !text.includes('__proto__')) return { ok: true, value }
+  const problem = problemOfNames(value, '')
+  return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
 }
 
 function depthExceeds(value: unknown, levels: number): boolean {
@@ -42,19 +38,31 @@ function depthExceeds(value: unknown, levels: number): boolean {
   return false
 }
 
-function findProto(value: unknown, pointer: string): string | null {
+/** Names that would be lost on the way: the prototype's, and one that equals another once it is normalised. */
+function problemOfNames(value: unknown, pointer: string): ValidationIssue | null {
   if (typeof value !== 'object' || value === null) return null
+  const seen = new Set<string>()
   for (const [name, member] of Object.entries(value)) {
-    if (name === '__proto__') return `${pointer}/__proto__`
-    const found = findProto(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    if (found !== null) return found
+    const here = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (name === '__proto__')
+      return { pointer: here, code: 'additionalProperties', message: 'must not be named __proto__' }
+    if (seen.has(toNfc(name))) return { pointer: here, code: 'unique', message: 'has the name of another member' }
+    seen.add(toNfc(name))
+    const problem = problemOfNames(member, here)
+    if (problem !== null) return problem
   }
   return null
 }
 
 function normalise(value: unknown): unknown {
-  if (typeof value === 'string') return value.normalize('NFC')
+  if (typeof value === 'string') return toNfc(value)
   if (Array.isArray(value)) return value.map(normalise)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.normalize('NFC'), normalise(member)]))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [toNfc(name), normalise(member)]))
+}
+
+/** Three characters (the Kelvin sign among them) become ASCII in NFC: an id that holds one is refused, not changed. */
+function toNfc(text: string): string {
+  const normalised = text.normalize('NFC')
+  return normalised !== text && /^[\0-\x7f]*$/.test(normalised) ? text : normalised
 }

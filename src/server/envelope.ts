@@ -30,7 +30,8 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusa
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', String(refusal.retryAfterSeconds))
   else if (code === 'SERVICE_UNAVAILABLE') reply.header('retry-after', '1')
   const { status } = failures[code]
-  if (status === 401) reply.header('www-authenticate', code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"')
+  if (status === 401)
+    reply.header('www-authenticate', code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"')
   if (code === 'INSUFFICIENT_SCOPE') {
     reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${String(details?.required_scope)}"`)
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import type { RandomBytes } from '../domain/ids.js'
 import type { CredentialKey, Keyring } from '../domain/keyring.js'
-import { makeToken } from '../domain/tokens.js'
+import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
 
 /** `$XDG_DATA_HOME/voucherctl`, by default under ~/.local/share. */
 export function defaultDataDir(): string {
@@ -103,10 +103,15 @@ function newKeyFile(random: RandomBytes): KeyFile {
   }
 }
 
-/** The operator key of a data folder, made on first use. */
+/**
+ * The operator key of a data folder, made on first use.
+ * @throws KeysUnusable
+ */
 export function loadOperatorKey(path: string, random: RandomBytes): string {
   if (!existsSync(path)) writePrivate(path, `${makeToken('opk_', random)}\n`)
-  return readFileSync(path, 'utf8').trim()
+  const key = readFileSync(path, 'utf8').trim()
+  if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
+  throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
 }
 
 /** What other commands read to find the running server. */

@@ -19,7 +19,9 @@ type CodesOf<E extends Endpoint> =
   | (E extends { idempotent: true } ? 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS' : never)
   | 'VALIDATION_FAILED'
 
-export type Reply<E extends Endpoint> = Success<E extends { streams: true } ? NodeJS.ReadableStream : OutputOf<E>> | Refusal<CodesOf<E>>
+export type Reply<E extends Endpoint> =
+  | Success<E extends { streams: true } ? NodeJS.ReadableStream : OutputOf<E>>
+  | Refusal<CodesOf<E>>
 
 /** What a handler knows of the call beside its input. */
 export interface Call<E extends Endpoint> {
@@ -29,7 +31,9 @@ export interface Call<E extends Endpoint> {
 
 export type Handler<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
 
-export type HandlersOf<Group extends Record<string, Endpoint>> = { readonly [Name in keyof Group]: Handler<Group[Name]> }
+export type HandlersOf<Group extends Record<string, Endpoint>> = {
+  readonly [Name in keyof Group]: Handler<Group[Name]>
+}
 
 export type Handlers = { readonly [Group in keyof Contract]: HandlersOf<Contract[Group]> }
 

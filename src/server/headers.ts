@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 
 /**
  * Every value of a header as it came: Node takes the first Authorization and joins repeats of other headers.
@@ -12,4 +13,13 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
     if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] as string)
   }
   return values
+}
+
+/** JSON is UTF-8, and nothing here inflates bodies; what has no body is not looked at. */
+export function isPlainUtf8({ method, headers }: FastifyRequest): boolean {
+  if (method === 'GET' || method === 'HEAD') return true
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  return charset === undefined || charset.toLowerCase() === 'utf-8'
 }

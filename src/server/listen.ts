@@ -84,7 +84,8 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     random,
     newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random),
     keys: keys.credentials,
-    accounts: options.jwksUrl === undefined ? ownAccountKeys(keys.account) : remoteAccountKeys(new URL(options.jwksUrl)),
+    accounts:
+      options.jwksUrl === undefined ? ownAccountKeys(keys.account) : remoteAccountKeys(new URL(options.jwksUrl)),
     operatorKeyHash: operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random)),
     limits: createLimits(options.rateLimits),
     faults: new Faults(),
@@ -112,14 +113,23 @@ async function accepting(
 ): Promise<RunningServer> {
   const { port } = app.server.address() as AddressInfo
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  const running = { pid: process.pid, data_dir: dataDir, base_url: baseUrl, operator_key_file: operatorKeyFile, store: deps.store.name }
+  const running = {
+    pid: process.pid,
+    data_dir: dataDir,
+    base_url: baseUrl,
+    operator_key_file: operatorKeyFile,
+    store: deps.store.name,
+  }
   writeServerFile(dataDir, { ...running, started_at: formatInstant(Date.now()) })
   undo.push(() => removeServerFile(dataDir))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const timers = [
     setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
-    setInterval(() => forgetAllExpired(deps.store, deps.clock.now()).catch(failed('expired keys were not removed')), EXPIRY_INTERVAL_MS),
+    setInterval(
+      () => forgetAllExpired(deps.store, deps.clock.now()).catch(failed('expired keys were not removed')),
+      EXPIRY_INTERVAL_MS,
+    ),
   ]
   for (const timer of timers) timer.unref()
   log.info(running, 'listening')
@@ -194,4 +204,3 @@ function pooledRandom(): RandomBytes {
     return Uint8Array.prototype.slice.call(pool, used - size, used)
   }
 }
-

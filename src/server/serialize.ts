@@ -7,7 +7,9 @@ export function successSerializer(endpoint: Endpoint): (data: unknown, requestId
   let stringify: ((envelope: unknown) => string) | undefined
   return (data, requestId) => {
     stringify ??= fastJson(
-      Type.Object({ success: Type.Boolean(), data: endpoint.output, requestId: Type.String() }) as Parameters<typeof fastJson>[0],
+      Type.Object({ success: Type.Boolean(), data: endpoint.output, requestId: Type.String() }) as Parameters<
+        typeof fastJson
+      >[0],
     )
     return stringify({ success: true, data, requestId })
   }

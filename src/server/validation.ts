@@ -73,7 +73,9 @@ function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {
   const inside = errors.filter((error) => error.schemaPath.startsWith(`${union.schemaPath}/anyOf/`))
   const branchOf = (error: SchemaError) => error.schemaPath.slice(`${union.schemaPath}/anyOf/`.length).split('/')[0]
   const branches = new Set(inside.map(branchOf))
-  const otherType = inside.filter((error) => error.keyword === 'const' && error.instancePath === `${union.instancePath}/type`)
+  const otherType = inside.filter(
+    (error) => error.keyword === 'const' && error.instancePath === `${union.instancePath}/type`,
+  )
   const excluded = new Set(otherType.map(branchOf))
   const rest = errors.filter((error) => !inside.includes(error))
   const meant = [...branches].filter((branch) => !excluded.has(branch))
@@ -81,7 +83,13 @@ function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {
   const allowedValues = otherType.map((error) => error.params.allowedValue)
   return [
     ...rest,
-    { ...union, keyword: 'enum', instancePath: `${union.instancePath}/type`, schemaPath: '#', params: { allowedValues } },
+    {
+      ...union,
+      keyword: 'enum',
+      instancePath: `${union.instancePath}/type`,
+      schemaPath: '#',
+      params: { allowedValues },
+    },
   ]
 }
 
@@ -95,7 +103,11 @@ function resolve(schema: TSchema, schemaPath: string): Record<string, unknown> {
 }
 
 function unknownMember(place: Record<string, unknown>, instancePath: string, name: string): ValidationIssue {
-  const issue = { pointer: `${instancePath}/${escape(name)}`, code: 'additionalProperties', message: 'is not known here' }
+  const issue = {
+    pointer: `${instancePath}/${escape(name)}`,
+    code: 'additionalProperties',
+    message: 'is not known here',
+  }
   const close = closest(name, Object.keys(membersOf(place as unknown as TSchema)))
   return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
 }

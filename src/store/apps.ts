@@ -6,7 +6,12 @@ import { type Op, one, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
 
 export function* list(accountId: string, request: PageRequest): Op<Page<Application>> {
-  return yield* listPage<ApplicationRow, Application>('applications where account_id = $1', [accountId], request, applicationRecord)
+  return yield* listPage<ApplicationRow, Application>(
+    'applications where account_id = $1',
+    [accountId],
+    request,
+    applicationRecord,
+  )
 }
 
 /** The application when the account owns it. */
@@ -105,7 +110,8 @@ export function* update(
     name: settings.name ?? row.name,
     description: settings.description ?? row.description,
     status: settings.status ?? row.status,
-    allowed_origins: settings.allowed_origins === undefined ? row.allowed_origins : JSON.stringify(settings.allowed_origins),
+    allowed_origins:
+      settings.allowed_origins === undefined ? row.allowed_origins : JSON.stringify(settings.allowed_origins),
     secure_transport: settings.secure_transport ?? row.secure_transport,
     updated_at: now,
   })

@@ -14,7 +14,12 @@ export interface Page<T> {
  * One page of a table, newest first, then by id (decisions.md 1, lists).
  * @param from `templates where application_id = $1`: the rows of the list, without an order
  */
-export function* listPage<R, T>(from: string, params: readonly Value[], request: PageRequest, record: (row: R) => T): Op<Page<T>> {
+export function* listPage<R, T>(
+  from: string,
+  params: readonly Value[],
+  request: PageRequest,
+  record: (row: R) => T,
+): Op<Page<T>> {
   const { page = 1, limit = 20 } = request
   const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
   const total = Number(counted?.n ?? 0)

@@ -87,7 +87,11 @@ export function* submit(
   now: number,
   autoApprove: boolean,
 ): Op<Template | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
-  const row = yield* one<TemplateRow>('select * from templates where application_id = $1 and id = $2', [applicationId, templateId], 'row')
+  const row = yield* one<TemplateRow>(
+    'select * from templates where application_id = $1 and id = $2',
+    [applicationId, templateId],
+    'row',
+  )
   if (row === undefined) return refuse('TEMPLATE_NOT_FOUND')
   const holder = row.status === 'rejected' ? yield* holderOf(applicationId, row.external_template_id) : undefined
   const submitted = decideSubmit(row, holder, now)

@@ -24,7 +24,9 @@ export function* list(
   now: number,
 ): Op<Page<Token> | Refusal<'APPLICATION_NOT_FOUND'>> {
   if ((yield* owned(accountId, appId)) === undefined) return refuse('APPLICATION_NOT_FOUND')
-  return yield* listPage<TokenRow, Token>('tokens where application_id = $1', [appId], request, (row) => tokenRecord(row, now))
+  return yield* listPage<TokenRow, Token>('tokens where application_id = $1', [appId], request, (row) =>
+    tokenRecord(row, now),
+  )
 }
 
 export function* create(
@@ -68,7 +70,11 @@ export function* revoke(
   now: number,
 ): Op<Token | Refusal<'APPLICATION_NOT_FOUND' | 'TOKEN_NOT_FOUND'>> {
   if ((yield* owned(accountId, appId)) === undefined) return refuse('APPLICATION_NOT_FOUND')
-  const row = yield* one<TokenRow>('select * from tokens where id = $1 and application_id = $2', [tokenId, appId], 'row')
+  const row = yield* one<TokenRow>(
+    'select * from tokens where id = $1 and application_id = $2',
+    [tokenId, appId],
+    'row',
+  )
   if (row === undefined) return refuse('TOKEN_NOT_FOUND')
   if (row.revoked_at === null) yield* run('update tokens set revoked_at = $2 where id = $1', [tokenId, now])
   return tokenRecord({ ...row, revoked_at: row.revoked_at ?? now }, now)

@@ -124,6 +124,15 @@ describe('keys', () => {
       await (await open({ dataDir })).close()
     }))
 
+  it('an operator key file without a key in it is refused: it would lock the operator out without a word', () =>
+    inFolder(async (dataDir) => {
+      await (await open({ dataDir })).close()
+      for (const text of ['', 'opk_short\n']) {
+        writeFileSync(join(dataDir, 'operator.key'), text)
+        await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
+      }
+    }))
+
   it('a lost key file is not made anew beside a database that needs it', () =>
     inFolder(async (dataDir) => {
       const path = join(dataDir, 'keys.json')

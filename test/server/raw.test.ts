@@ -63,19 +63,20 @@ describe('headers', () => {
     expect((await rawAnswer(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
   })
 
-  it('no Host at all is refused by Node before our code, without a body: 400', async () => {
-    const connection = await RawConnection.to(server.port)
-    const answer = await connection.write(`GET ${LIST} HTTP/1.1\r\n\r\n`).answer()
-    expect([answer.status, answer.text]).toEqual([400, ''])
-    connection.destroy()
+  it('no Host at all is refused with the envelope, but in HTTP/1.0', async () => {
+    expectEnvelope(
+      await rawAnswer(server.port, `GET ${LIST} HTTP/1.1\r\nConnection: close\r\n\r\n`),
+      'VALIDATION_FAILED',
+    )
+    expect((await rawAnswer(server.port, `GET ${LIST} HTTP/1.0\r\n${bearer()}\r\n`)).status).toBe(200)
   })
 
-  it('an expectation that nobody can meet is refused by Node, without a body: 417', async () => {
+  it('an expectation that nobody can meet is passed over', async () => {
     const answer = await rawAnswer(
       server.port,
-      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nContent-Length: 2\r\n\r\n{}`,
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
     )
-    expect([answer.status, answer.text]).toEqual([417, ''])
+    expectEnvelope(answer, 'TOKEN_MISSING')
   })
 
   it('100-continue is granted', async () => {
@@ -214,11 +215,23 @@ describe('request lines', () => {
     connection.destroy()
   })
 
-  it('CONNECT is no request of this server: Node closes the connection without an answer', async () => {
+  it('CONNECT names no route of this server', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write('CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n')
-    await connection.end()
-    expect(connection.received).toBe('')
+    expectEnvelope(await connection.answer(), 'ROUTE_NOT_FOUND')
+    connection.destroy()
+  })
+
+  it('another charset or an encoding is refused before the length of the body', async () => {
+    const body = JSON.stringify({ name: 'x'.repeat(70_000) })
+    for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
+      const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'
+      const answer = await rawAnswer(
+        server.port,
+        `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}${type}${header}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      )
+      expectEnvelope(answer, 'UNSUPPORTED_MEDIA_TYPE')
+    }
   })
 
   it('an upgrade that nobody offers is not taken up: the request is answered as if none were asked', async () => {

@@ -418,6 +418,17 @@ describe('validation', () => {
   it('a metadata key with a line separator is refused, or comes back', async () =>
     expect((await tenant.draft({ metadata: { 'a\u2028b': 'v' } })).metadata).toEqual({ 'a\u2028b': 'v' }))
 
+  it('two metadata keys that are one in NFC are refused: neither is dropped', async () =>
+    expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
+
+  it.each(['\u212a', '\u037e', '\u1fef'])(
+    '%j, which NFC makes ASCII, is refused in an id and kept in a text',
+    async (sign) => {
+      expect(await issuesOf({ external_template_id: `a${sign}` })).toMatchObject([{ pointer: '/external_template_id' }])
+      expect((await tenant.draft({ name: `0 ${sign}` })).name).toBe(`0 ${sign}`)
+    },
+  )
+
   it('metadata comes back as it was sent, names of prototypes too', async () => {
     const metadata = {
       constructor: 'a',

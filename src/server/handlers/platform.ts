@@ -22,18 +22,26 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
         return invalid({ pointer: '/accountId', code: 'jwks', message: 'accounts of this server come from --jwks-url' })
       }
       const expiresAt = (Math.floor(now / 1000) + seconds) * 1000
-      return { ok: true, data: { jwt: await accounts.sign(accountId, now, seconds), expires_at: formatInstant(expiresAt) } }
+      return {
+        ok: true,
+        data: { jwt: await accounts.sign(accountId, now, seconds), expires_at: formatInstant(expiresAt) },
+      }
     },
 
-    reviews: async ({ kind }) => ({ ok: true, data: { items: kind === 'bot' ? [] : await store.read(() => templates.waiting()) } }),
+    reviews: async ({ kind }) => ({
+      ok: true,
+      data: { items: kind === 'bot' ? [] : await store.read(() => templates.waiting()) },
+    }),
 
     approveTemplate: async ({ templateId }) =>
       answer(await store.write(() => templates.review(templateId, { approve: true }, clock.now()))),
     rejectTemplate: async ({ templateId, code, reason }) =>
       answer(await store.write(() => templates.review(templateId, { approve: false, code, reason }, clock.now()))),
 
-    suspendApp: async ({ appId }) => answer(await store.write(() => apps.govern(appId, { suspended: true }, clock.now()))),
-    reinstateApp: async ({ appId }) => answer(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
+    suspendApp: async ({ appId }) =>
+      answer(await store.write(() => apps.govern(appId, { suspended: true }, clock.now()))),
+    reinstateApp: async ({ appId }) =>
+      answer(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
     setAppFeatures: async ({ appId, features }) =>
       answer(await store.write(() => apps.govern(appId, { features }, clock.now()))),
 
@@ -43,8 +51,14 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       const target = parseInstant(now)
       if (target === null) return invalid({ pointer: '/now', code: 'format', message: 'is not a time that exists' })
       const forward = target - clock.now()
-      if (forward < 0) return invalid({ pointer: '/now', code: 'minimum', message: 'lies in the past; the test clock only moves forward' })
-      if (target > CLOCK_MAX) return invalid({ pointer: '/now', code: 'maximum', message: 'must lie before the year 9990' })
+      if (forward < 0)
+        return invalid({
+          pointer: '/now',
+          code: 'minimum',
+          message: 'lies in the past; the test clock only moves forward',
+        })
+      if (target > CLOCK_MAX)
+        return invalid({ pointer: '/now', code: 'maximum', message: 'must lie before the year 9990' })
       clock.advance(forward)
       return clockState()
     },
@@ -61,7 +75,11 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       const known = endpoints.filter((it) => it.caller !== 'operator').map((it) => it.id as string)
       if (!known.includes(endpoint)) {
         const close = closest(endpoint, known)
-        const issue = { pointer: '/endpoint', code: 'enum', message: 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem' }
+        const issue = {
+          pointer: '/endpoint',
+          code: 'enum',
+          message: 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem',
+        }
         return invalid(close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` })
       }
       if (kind === 'delay' && delay_ms === undefined) {

@@ -20,7 +20,9 @@ export const templateHandlers: MakeHandlers<'templates'> = ({ store, clock, newI
     if (!validity.ok) return invalid(validity.issue)
     const row = draftRow(input, validity.validity, newId('tpl'), clock.now())
     return answer(
-      await store.write(() => templates.create({ ...row, application_id: caller.applicationId, account_id: caller.accountId })),
+      await store.write(() =>
+        templates.create({ ...row, application_id: caller.applicationId, account_id: caller.accountId }),
+      ),
     )
   },
 
@@ -28,7 +30,12 @@ export const templateHandlers: MakeHandlers<'templates'> = ({ store, clock, newI
     answer(await store.write(() => templates.submit(caller.applicationId, templateId, clock.now(), autoApprove))),
 })
 
-function draftRow(input: TemplateInput, validity: Validity, id: string, now: number): Omit<TemplateRow, 'application_id' | 'account_id'> {
+function draftRow(
+  input: TemplateInput,
+  validity: Validity,
+  id: string,
+  now: number,
+): Omit<TemplateRow, 'application_id' | 'account_id'> {
   return {
     id,
     bot_id: null,

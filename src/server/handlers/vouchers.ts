@@ -61,7 +61,9 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
 
     verify: async ({ credential, recipient_user_id }, { caller }) => {
       const hashes = hashesOf(credential, keys)
-      const verified = await store.read(() => vouchers.verify(caller.applicationId, hashes, recipient_user_id, clock.now()))
+      const verified = await store.read(() =>
+        vouchers.verify(caller.applicationId, hashes, recipient_user_id, clock.now()),
+      )
       return verified.ok ? verified : unknownCredential(deps, caller, hashes.length > 0)
     },
 
@@ -81,7 +83,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
           now: clock.now(),
         }),
       )
-      if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND') return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
+      if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
+        return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
       return unknownCredential(deps, caller, hashes.length > 0)
     },
 
