@@ -26,6 +26,15 @@ export async function prepareApplication(baseUrl, operatorKey) {
   return { token, templateId: template.id }
 }
 
+/** One voucher of the prepared template, as the issue call answers it. */
+export function issueVoucher(baseUrl, { token, templateId }, externalIssueId) {
+  return fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/issue`, {
+    token,
+    body: { template_id: templateId, external_issue_id: externalIssueId, recipient_user_id: 'user-1' },
+    headers: { 'idempotency-key': externalIssueId },
+  })
+}
+
 /** `data` of a successful answer; GET without a body, else POST. */
 export async function fetchJson(url, { token, body, headers = {} }) {
   const answer = await fetch(url, {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { root } from './bundle.js'
+import { measureStartup } from './startup.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
 
@@ -21,6 +22,7 @@ const wanted = (...ids) => flags.only === undefined || ids.some((id) => flags.on
 const say = (line) => process.stderr.write(`${line}\n`)
 
 const rows = []
+if (wanted('P1', 'P2', 'P3', 'P4')) rows.push(...(await measureStartup({ rounds: flags.quick ? 5 : 21, say })))
 if (wanted('P5', 'P6', 'P7')) {
   rows.push(
     ...(await measureThroughput({

@@ -1,0 +1,123 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { cache, root } from './bundle.js'
+import { environment } from './child.js'
+import { median } from './median.js'
+import { issueVoucher, prepareApplication } from './prepare.js'
+
+const bin = join(root, 'bin', 'voucherctl.js')
+
+/**
+ * P1 to P4: whole processes, from the call that starts them to their end, or to the first 200 of the server that
+ * they become. Every round runs each of them once, bare node first; the first round is not counted.
+ */
+export async function measureStartup({ rounds, say }) {
+  build()
+  const home = mkdtempSync(join(cache, 'home-'))
+  const env = { ...environment, HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_CACHE_HOME: home }
+  const server = await startServer(env)
+  const samples = {}
+  try {
+    const application = await prepareApplication(server.baseUrl, readFileSync(server.operatorKeyFile, 'utf8').trim())
+    const { credentials } = await issueVoucher(server.baseUrl, application, 'startup')
+    const caller = { ...env, VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_TOKEN: application.token }
+    const commands = {
+      bare: ['-e', '0'],
+      version: [bin, '--version'],
+      help: [bin, '--help'],
+      groupHelp: [bin, 'vouchers', '--help'],
+      verify: [bin, 'vouchers', 'verify', '--code', credentials[0].value, '--json'],
+    }
+    for (let round = 0; round <= rounds; round++) {
+      const measured = {}
+      for (const [name, args] of Object.entries(commands)) measured[name] = runToEnd(args, caller)
+      measured.serving = await runToFirstAnswer(env)
+      if (round > 0) for (const [name, ms] of Object.entries(measured)) (samples[name] ??= []).push(ms)
+    }
+  } finally {
+    await server.stop()
+    rmSync(home, { recursive: true, force: true })
+  }
+  say(
+    `starts: ${Object.entries(samples)
+      .map(([name, all]) => `${name} ${median(all).toFixed(1)} ms`)
+      .join('  ')}`,
+  )
+  const row = (id, what, name, target) => {
+    const value = median(samples[name])
+    const reference = median(samples.bare)
+    const ratio = value / reference
+    return {
+      id,
+      what,
+      value,
+      reference,
+      ratio,
+      target,
+      held: ratio <= target,
+      unit: 'ms',
+      against: 'node -e 0',
+      runs: rounds,
+    }
+  }
+  return [
+    row('P1', '--version, whole process', 'version', 1.3),
+    row('P2', '--help, whole process', 'help', 1.8),
+    row('P2', 'vouchers --help, whole process', 'groupHelp', 1.8),
+    row('P3', 'vouchers verify, whole process', 'verify', 2.1),
+    row('P4', 'server start --memory until the first 200', 'serving', 6),
+  ]
+}
+
+/** What is measured is the published bundle. */
+function build() {
+  const { status } = spawnSync(process.execPath, [join(root, 'src', 'build.js'), '--if-changed'], {
+    stdio: ['ignore', 2, 2],
+  })
+  if (status !== 0) throw new Error('the package does not build')
+}
+
+const now = () => Number(process.hrtime.bigint()) / 1e6
+
+function runToEnd(args, env) {
+  const startedAt = now()
+  const { status } = spawnSync(process.execPath, args, { env, stdio: 'ignore' })
+  const ms = now() - startedAt
+  if (status !== 0) throw new Error(`node ${args.join(' ')} ended with ${status}`)
+  return ms
+}
+
+async function runToFirstAnswer(env) {
+  const startedAt = now()
+  const server = await startServer(env)
+  try {
+    const [answer] = await once(get(`${server.baseUrl}/healthz`), 'response')
+    const ms = now() - startedAt
+    if (answer.statusCode !== 200) throw new Error(`/healthz answered ${answer.statusCode}`)
+    answer.resume()
+    return ms
+  } finally {
+    await server.stop()
+  }
+}
+
+/** `server start --memory`, as soon as its ready line is there. */
+async function startServer(env) {
+  const args = [bin, 'server', 'start', '--memory', '--port', '0', '--json', '--rate-limit', 'off']
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  const { base_url: baseUrl, operator_key_file: operatorKeyFile } = JSON.parse(line)
+  return {
+    baseUrl,
+    operatorKeyFile,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
