@@ -117,6 +117,28 @@ describe.each([
 })
 
 describe('in required mode', () => {
+  it.each(sessions)('a session that %s is not used at all', async (_, answer) => {
+    const { server, session } = setup()
+    server.intercept = (request, next) => (request.path === sessionPath ? answer() : next())
+    expect(await session.send(redeem)).toMatchObject({ code: 'SECURE_SESSION_INVALID', phase: 'session' })
+    expect(server.count(dispatch)).toBe(0)
+  })
+
+  it.each(bootstraps)('a bootstrap that %s leads to no session', async (_, answer) => {
+    const { server, session } = setup()
+    server.intercept = (request, next) => (request.path === bootstrap ? answer() : next())
+    expect(await session.send(redeem)).toMatchObject({ ok: false, phase: 'bootstrap' })
+    expect(server.count(sessionPath)).toBe(0)
+  })
+
+  it('a redirect that carries a code of the protocol is a redirect: nothing is sent again', async () => {
+    const { server, session } = setup()
+    const redirect = refusal(302, 'SECURE_SESSION_EXPIRED')
+    server.intercept = (request, next) => (request.path === dispatch ? redirect : next())
+    expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_REFUSED' })
+    expect(server.count(dispatch)).toBe(1)
+  })
+
   it('a server with the wrong key learns nothing: not that of the bootstrap, nor one that is not pinned', async () => {
     for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
       const { server, session } = setup('required', pins)

@@ -126,6 +126,13 @@ describe('an inner request', () => {
   })
 })
 
+test('bytes that are not UTF-8 are refused, not replaced', () => {
+  const [before, after] = ['{"method":"POST","path":"/api/v1/x","body":"', '"}']
+  const around = (byte: number) => Buffer.concat([Buffer.from(before), Uint8Array.of(byte), Buffer.from(after)])
+  expect(secure.readInnerRequest(around(0x41)).ok).toBe(true)
+  expect(secure.readInnerRequest(around(0xff))).toMatchObject({ ok: false, part: 'json' })
+})
+
 test('a request that a client encodes is what the server reads', () => {
   const encoded = secure.encodeInnerRequest({
     method: 'PATCH',
