@@ -24,9 +24,10 @@ export function parseInstant(value: string): number | null {
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
 
-/** The instants of a record are few and often equal (issued, valid from, updated): the last one is kept. */
-let lastMs = Number.NaN
-let lastText = ''
+/** Records show the same instants again and again (issued, valid from, updated, now): the last ones are kept, by ms. */
+const KEPT = 256
+const keptMs = new Float64Array(KEPT).fill(Number.NaN)
+const keptText: string[] = []
 
 /**
  * UTC with milliseconds and `Z`. A voucher shows five instants, so this is written out: about twice as fast as
@@ -34,10 +35,12 @@ let lastText = ''
  * @throws RangeError when `ms` is not a time.
  */
 export function formatInstant(ms: number): string {
-  if (ms === lastMs) return lastText
-  lastText = writeInstant(ms)
-  lastMs = ms
-  return lastText
+  const place = ms & (KEPT - 1)
+  if (keptMs[place] === ms) return keptText[place] as string
+  const text = writeInstant(ms)
+  keptMs[place] = ms
+  keptText[place] = text
+  return text
 }
 
 function writeInstant(ms: number): string {

@@ -41,9 +41,20 @@ export class RequestLog {
 }
 
 /**
- * The line that pino would write at its level info. Written here because a line a request is what the log costs:
- * a third of pino's time, and `time` once, from the entry.
+ * The line that pino would write at its level info. Written out here because a line a request is what the log
+ * costs, and to say `time` once, from the entry. No member needs an escape: all are ids, names
+ * of the contract, instants and numbers.
  */
 export function requestLine(entry: RequestLogEntry): string {
-  return `{"level":30,${JSON.stringify(entry).slice(1, -1)},"msg":"request"}\n`
+  const { endpoint, path, code, application_id: applicationId } = entry
+  return (
+    `{"level":30,"time":"${entry.time}","request_id":"${entry.request_id}","endpoint":${quoted(endpoint)},` +
+    `"method":"${entry.method}","path":${quoted(path)},"status":${entry.status},"code":${quoted(code)},` +
+    `"application_id":${quoted(applicationId)},"replayed":${entry.replayed},"duration_ms":${entry.duration_ms},` +
+    '"msg":"request"}\n'
+  )
+}
+
+function quoted(name: string | null): string {
+  return name === null ? 'null' : `"${name}"`
 }

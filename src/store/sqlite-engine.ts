@@ -119,13 +119,14 @@ export function prepareStatement(db: SqliteDatabase, sql: string): PreparedState
       return '?'
     }),
   )
-  const valuesOf = (params: readonly Value[]): Value[] =>
-    order.map((index) => {
-      const value = params[index]
-      if (value === undefined) throw new TypeError(`parameter $${index + 1} is undefined in: ${sql}`)
-      return value
-    })
-  const rowOf = rowReader(statement)
+  const inOrder = order.every((number, index) => number === index)
+  const valuesOf = (params: readonly Value[]): readonly Value[] => {
+    const values = inOrder && params.length === order.length ? params : order.map((index) => params[index] as Value)
+    const missing = values.indexOf(undefined as unknown as Value)
+    if (missing !== -1) throw new TypeError(`parameter $${(order[missing] as number) + 1} is undefined in: ${sql}`)
+    return values
+  }
+  const rowOf = rowReader(columnsOf(statement))
   return {
     get(params) {
       const found = statement.get(...valuesOf(params))
@@ -136,15 +137,11 @@ export function prepareStatement(db: SqliteDatabase, sql: string): PreparedState
   }
 }
 
-function rowReader(statement: SqliteStatement): (found: unknown) => Row {
-  const names = columnsOf(statement)
+/** A function made for these columns: filling an object by computed names takes as long as reading the row. */
+function rowReader(names: readonly string[] | null): (found: unknown) => Row {
   if (names === null) return (found) => found as Row
-  return (found) => {
-    const values = found as Value[]
-    const row: Record<string, Value> = {}
-    for (let index = 0; index < names.length; index++) row[names[index] as string] = values[index] as Value
-    return row
-  }
+  const members = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`)
+  return new Function('values', `return { ${members.join(', ')} }`) as (found: unknown) => Row
 }
 
 /** The names of a statement whose rows come as arrays from now on; null where they stay objects. */
