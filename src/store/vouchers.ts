@@ -3,7 +3,7 @@ import type { IssuedVoucher, Redemption, Verification, Voucher } from '../contra
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
 import { IDEMPOTENCY_LIFETIME_MS } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
-import type { RedemptionRow, VoucherFace, VoucherRow } from '../domain/rows.js'
+import type { RedemptionRow, VoucherRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import {
   decideIssue,
@@ -19,6 +19,7 @@ import {
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
+import { type Faces, faceOf } from './faces.js'
 import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
 import { type Op, one, run } from './operation.js'
 
@@ -41,6 +42,7 @@ export interface Issue {
   readonly voucherId: string
   readonly now: number
   readonly keys: Keyring
+  readonly faces?: Faces
 }
 
 export type IssueRefusal = Refusal<
@@ -52,15 +54,12 @@ export type IssueRefusal = Refusal<
   | 'EXTERNAL_ISSUE_ID_CONFLICT'
 >
 
-/** What a voucher takes from its template, and what issuing one asks of it. */
-type Template = IssuingTemplate & VoucherFace
-
 export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
-  const { applicationId, claim, keys, now } = call
+  const { applicationId, claim, keys, now, faces = new Map() } = call
   const replay = yield* replayOf<Voucher>(applicationId, claim, now)
-  if (replay !== null) return 'ok' in replay ? replay : yield* issuedBefore(applicationId, replay, keys)
+  if (replay !== null) return 'ok' in replay ? replay : yield* issuedBefore(applicationId, replay, keys, faces)
 
-  const template = yield* templateById(applicationId, call.templateId)
+  const template = yield* issuingTemplate(applicationId, call.templateId)
   const decision = decideIssue(template, undefined, call, now)
   const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
   if (made !== null) {
@@ -71,7 +70,8 @@ export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> 
       now,
       now + IDEMPOTENCY_LIFETIME_MS,
     )
-    const data = { ...voucherRecord(made.row, template as Template, now), credentials: made.credentials }
+    const face = yield* faceOf(faces, applicationId, call.templateId)
+    const data = { ...voucherRecord(made.row, face, now), credentials: made.credentials }
     return { ok: true, status: 201, replayed: false, data }
   }
 
@@ -83,24 +83,26 @@ export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> 
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat
   const row = existing as VoucherRow
-  const data = voucherRecord(row, template as Template, now)
+  const data = voucherRecord(row, yield* faceOf(faces, applicationId, call.templateId), now)
   yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
   return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
 /** The answer of an earlier call under the same key. */
-function* issuedBefore(applicationId: string, replay: Replay<Voucher>, keys: Keyring): Op<Answered<IssuedVoucher>> {
+function* issuedBefore(
+  applicationId: string,
+  replay: Replay<Voucher>,
+  keys: Keyring,
+  faces: Faces,
+): Op<Answered<IssuedVoucher>> {
   const row = (yield* voucherById(applicationId, replay.subjectId)) as VoucherRow
-  const data =
-    replay.data ?? voucherRecordAtIssue(row, (yield* templateById(applicationId, row.template_id)) as Template)
+  const data = replay.data ?? voucherRecordAtIssue(row, yield* faceOf(faces, applicationId, row.template_id))
   return { ok: true, status: replay.status, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
-function* templateById(applicationId: string, id: string): Op<Template | undefined> {
-  return yield* one<Template>(
-    `select status, validity, issue_limit, issued_count, external_template_id, name, type, issuer_name, fulfiller_name,
-       fulfillment_category
-     from templates where application_id = $1 and id = $2`,
+function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate | undefined> {
+  return yield* one<IssuingTemplate>(
+    'select status, validity, issue_limit, issued_count from templates where application_id = $1 and id = $2',
     [applicationId, id],
     'row',
   )
@@ -246,21 +248,20 @@ export function* verify(
   hashes: readonly string[],
   recipientUserId: string | undefined,
   now: number,
+  faces: Faces = new Map(),
 ): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
   for (const hash of hashes) {
-    const row = yield* one<ShownVoucher & VoucherFace>(
+    const row = yield* one<ShownVoucher>(
       `select v.application_id, v.id, v.template_id, v.external_issue_id, v.recipient_user_id, v.state, v.valid_from,
          v.valid_until, v.code_hint, v.channel, v.bot_id, v.issued_at, v.redeemed_at, v.redemption_id, v.metadata,
-         v.updated_at, t.external_template_id, t.name, t.type, t.issuer_name, t.fulfiller_name, t.fulfillment_category
-       from credentials c
-       join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
-       join templates t on t.application_id = v.application_id and t.id = v.template_id
+         v.updated_at
+       from credentials c join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
        where c.application_id = $1 and c.credential_hash = $2`,
       [applicationId, hash],
     )
     if (row === undefined) continue
     const reason = obstacleOf(row, now, recipientUserId)
-    const voucher = voucherRecord(row, row, now)
+    const voucher = voucherRecord(row, yield* faceOf(faces, applicationId, row.template_id), now)
     return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
   }
   return refuse('VOUCHER_NOT_FOUND')

@@ -3,6 +3,7 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import type { Credential } from '../../contract/vouchers.js'
 import { indexCredential, parseCredential } from '../../domain/credentials.js'
 import type { Keyring } from '../../domain/keyring.js'
+import type { Faces } from '../../store/faces.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Caller } from '../auth.js'
 import type { Deps } from '../deps.js'
@@ -41,6 +42,7 @@ async function unknownCredential(
 
 export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
   const { store, clock, newId, keys } = deps
+  const faces: Faces = new Map()
   return {
     issue: (input, { caller, claim }) => {
       const voucherId = newId('vch')
@@ -55,6 +57,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
           voucherId,
           now: clock.now(),
           keys,
+          faces,
         }),
       )
     },
@@ -62,7 +65,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
     verify: async ({ credential, recipient_user_id }, { caller }) => {
       const hashes = hashesOf(credential, keys)
       const verified = await store.read(() =>
-        vouchers.verify(caller.applicationId, hashes, recipient_user_id, clock.now()),
+        vouchers.verify(caller.applicationId, hashes, recipient_user_id, clock.now(), faces),
       )
       return verified.ok ? verified : unknownCredential(deps, caller, hashes.length > 0)
     },
