@@ -8,5 +8,5 @@ if (process.argv.length === 3 && process.argv[2] === '--version') {
 } else {
   // Node 22.1 and later keep compiled code between runs.
   require('node:module').enableCompileCache?.()
-  import('../dist/cli/main.js').then(({ main }) => main(version))
+  require('../dist/cli/main.cjs').main(version)
 }

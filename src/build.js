@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildCommandLine } from './build-cli.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 // Written last, so that it says of a whole build when it was made.
@@ -27,35 +28,22 @@ const options = {
   metafile: true,
   legalComments: 'none',
   logLevel: 'warning',
-  // Native code cannot be bundled.
-  external: ['better-sqlite3'],
   // CommonJS inside the bundle asks for require(), which an ES module has not (seen with esbuild 0.28).
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
 }
-// The server is built apart: chunks are shared by whole files, so its validator would bring ten times as much of
-// TypeBox into the chunk of the contract, which every command loads.
-const serverApart = {
-  name: 'server-apart',
-  setup: (it) =>
-    it.onResolve({ filter: /\/server\/listen\.js$/ }, () => ({ path: '../server/listen.js', external: true })),
-}
 const built = await Promise.all([
-  build({ ...options, entryPoints: { 'server/listen': 'src/server/listen.ts' } }),
   build({
     ...options,
-    entryPoints: {
-      'cli/main': 'src/cli/main.ts',
-      'client/index': 'src/client/index.ts',
-      'secure/index': 'src/secure/index.ts',
-    },
-    plugins: [serverApart],
+    entryPoints: { 'client/index': 'src/client/index.ts', 'secure/index': 'src/secure/index.ts' },
   }),
   // Others put it into their own servers: one file that loads node:crypto and nothing else.
   build({ ...options, banner: {}, entryPoints: { 'webhooks/index': 'src/webhooks/index.ts' } }),
 ])
+const commandLine = await buildCommandLine('dist')
+const metafiles = [...built.map(({ metafile }) => metafile), ...commandLine]
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
-writeFileSync(licences, licencesOf(built.flatMap(({ metafile }) => Object.keys(metafile.inputs))))
+writeFileSync(licences, licencesOf(metafiles.flatMap(({ inputs }) => Object.keys(inputs))))
 
 /** True when nothing that goes into dist/ is newer than dist/. */
 function isUpToDate() {

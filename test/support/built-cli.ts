@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { buildCommandLine } from '../../src/build-cli.js'
 
 export interface Finished {
   readonly exit: number | null
@@ -27,19 +27,7 @@ export class BuiltCli {
     mkdirSync(this.dir, { recursive: true })
     cpSync(join(root, 'bin'), join(this.dir, 'bin'), { recursive: true })
     cpSync(join(root, 'package.json'), join(this.dir, 'package.json'))
-    await build({
-      absWorkingDir: root,
-      entryPoints: { 'cli/main': 'src/cli/main.ts' },
-      outdir: join(this.dir, 'dist'),
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node20.19',
-      logLevel: 'warning',
-      external: ['better-sqlite3'],
-      banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
-    })
+    await buildCommandLine(join(this.dir, 'dist'))
   }
 
   remove(): void {

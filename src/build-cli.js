@@ -1,0 +1,127 @@
+// Bundles the command line, and the server that it starts, as CommonJS: Node 20 takes 5 ms to start its loader of ES
+// modules, and a millisecond for each file. So a command opens few: whatever is imported on demand (a command group, a
+// package) is one chunk, and what the first file holds anyway is taken from there. esbuild's own splitting makes a
+// chunk of every set of modules that some commands share, two dozen files for one command. A module that several
+// chunks share is in each of them here; none keeps state.
+import { readFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import process from 'node:process'
+import { build } from 'esbuild'
+
+const MAIN = 'src/cli/main.ts'
+
+const options = {
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20.19',
+  minify: true,
+  metafile: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  // Native code cannot be bundled.
+  external: ['better-sqlite3'],
+  // Chunks are required: import() would start the loader of ES modules after all.
+  supported: { 'dynamic-import': false },
+  define: { 'import.meta.url': '__fileUrl' },
+  banner: { js: "const __fileUrl=require('node:url').pathToFileURL(__filename).href;" },
+}
+
+const serverApart = {
+  name: 'server-apart',
+  setup: (it) =>
+    it.onResolve({ filter: /\/server\/listen\.js$/ }, () => ({ path: '../server/listen.cjs', external: true })),
+}
+
+// commander 14 loads node:child_process for commands that are programs of their own; there are none here.
+const withoutChildProcess = {
+  name: 'without-child-process',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /commander\/lib\/command\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8')
+      const contents = source.replace("require('node:child_process')", '{}')
+      if (contents === source) throw new Error('commander has changed: see without-child-process')
+      return { contents, loader: 'js' }
+    }),
+}
+
+/**
+ * @param outdir receives cli/, chunks/ and server/
+ * @returns the metafiles, in which the bundled packages are named
+ */
+export async function buildCommandLine(outdir) {
+  const plan = { ...options, format: 'esm', supported: {}, outdir, entryPoints: [MAIN], write: false }
+  const { metafile } = await build({ ...plan, splitting: true, plugins: [serverApart] })
+  const { inputs } = metafile
+  const first = closure(inputs, [MAIN])
+  const chunks = chunksOf(inputs, first)
+
+  const pointing = (fromMain) => ({
+    name: 'chunks',
+    setup: (it) =>
+      it.onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+        if (kind === 'entry-point' || pluginData === 'resolving') return undefined
+        const resolved = await it.resolve(path, { kind, importer, resolveDir, pluginData: 'resolving' })
+        if (resolved.errors.length > 0 || resolved.external) return resolved
+        const input = relative(process.cwd(), resolved.path)
+        const chunk = kind === 'dynamic-import' ? chunks.get(input) : undefined
+        if (chunk !== undefined) return { path: fromMain ? `../chunks/${chunk}` : `./${chunk}`, external: true }
+        return !fromMain && first.has(input) ? { path: '../cli/main.cjs', external: true } : resolved
+      }),
+  })
+  const everything = [...first].map((path) => `export * from './${path}'`).join('\n')
+  const files = await Promise.all([
+    build({ ...options, entryPoints: ['src/server/listen.ts'], outfile: join(outdir, 'server/listen.cjs') }),
+    build({
+      ...options,
+      stdin: { contents: everything, resolveDir: process.cwd(), sourcefile: 'main-with-exports.js' },
+      outfile: join(outdir, 'cli/main.cjs'),
+      plugins: [serverApart, withoutChildProcess, pointing(true)],
+    }),
+    ...[...chunks].map(([path, name]) =>
+      build({
+        ...options,
+        entryPoints: [path],
+        outfile: join(outdir, 'chunks', name),
+        plugins: [serverApart, withoutChildProcess, pointing(false)],
+      }),
+    ),
+  ])
+  return files.map((file) => file.metafile)
+}
+
+/** File names of whatever is imported on demand, by input path. */
+function chunksOf(inputs, first) {
+  const chunks = new Map()
+  let found = onDemand(inputs, first)
+  while (found.length > 0) {
+    for (const path of found) chunks.set(path, `${nameOf(path)}.cjs`)
+    found = found.flatMap((path) => onDemand(inputs, closure(inputs, [path]))).filter((path) => !chunks.has(path))
+  }
+  if (new Set(chunks.values()).size !== chunks.size) throw new Error('two chunks have one name')
+  return chunks
+}
+
+/** What a file brings with it at once. */
+function closure(inputs, paths) {
+  const seen = new Set()
+  const open = [...paths]
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    for (const it of inputs[path].imports) if (!it.external && it.kind !== 'dynamic-import') open.push(it.path)
+  }
+  return seen
+}
+
+function onDemand(inputs, paths) {
+  const found = [...paths].flatMap((path) => inputs[path].imports.filter((it) => it.kind === 'dynamic-import'))
+  return [...new Set(found.filter((it) => !it.external).map((it) => it.path))]
+}
+
+/** `cli-commands-vouchers`, or the name of a package. */
+function nameOf(path) {
+  const inPackage = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]
+  const name = inPackage ?? path.replace(/^src\//, '').replace(/\.[jt]s$/, '')
+  return `${name.replaceAll('/', '-')}${inPackage === undefined ? '' : `-${basename(path).replace(/\.[cm]?js$/, '')}`}`
+}
