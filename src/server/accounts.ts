@@ -1,9 +1,12 @@
-import { type JWTVerifyGetKey, SignJWT, createRemoteJWKSet, jwtVerify } from 'jose'
+import type { JWTVerifyGetKey } from 'jose'
 import { type Refusal, refuse } from '../contract/errors.js'
 
 /** decisions.md 2, account JWT. */
 const AUDIENCE = 'voucher-console'
 const ACCOUNT_ID = /^[!-~]{1,128}$/
+
+/** Loaded with the first JWT: the runtime plane needs none. */
+const jose = () => import('jose')
 
 export interface AccountKeys {
   /** The account id (`sub`) of a valid JWT. */
@@ -19,7 +22,8 @@ export interface AccountKeys {
 export function ownAccountKeys(key: Uint8Array): AccountKeys {
   return {
     verify: (jwt, now) => check(jwt, () => key, ['HS256'], now),
-    sign: (accountId, now, lifetimeSeconds) => {
+    sign: async (accountId, now, lifetimeSeconds) => {
+      const { SignJWT } = await jose()
       const issuedAt = Math.floor(now / 1000)
       return new SignJWT({})
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
@@ -34,8 +38,14 @@ export function ownAccountKeys(key: Uint8Array): AccountKeys {
 
 /** Asymmetric algorithms only: a shared secret in a public key set would be no secret. */
 export function remoteAccountKeys(url: URL): AccountKeys {
-  const keySet = createRemoteJWKSet(url, { timeoutDuration: 5_000 })
-  return { verify: (jwt, now) => check(jwt, keySet, ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'], now), sign: null }
+  let keySet: JWTVerifyGetKey | undefined
+  return {
+    async verify(jwt, now) {
+      keySet ??= (await jose()).createRemoteJWKSet(url, { timeoutDuration: 5_000 })
+      return check(jwt, keySet, ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'], now)
+    },
+    sign: null,
+  }
 }
 
 async function check(
@@ -44,6 +54,7 @@ async function check(
   algorithms: string[],
   now: number,
 ): ReturnType<AccountKeys['verify']> {
+  const { jwtVerify } = await jose()
   try {
     const { payload } = await jwtVerify(jwt, key as JWTVerifyGetKey, {
       algorithms,

@@ -10,11 +10,10 @@ import type { IdempotencyClaim } from '../store/idempotency.js'
 import { type Caller, authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
+import { type Form, loadForm } from './form.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
 import type { Call, Checks, Handler, Reply } from './handler.js'
 import type { InFlight } from './in-flight.js'
-import { successSerializer } from './serialize.js'
-import { lazyValidator } from './validation.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -40,11 +39,8 @@ const NO_QUERY = strictInput({})
 export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): void {
   const { app, deps, checks } = binding
   const query = endpoint.query ?? NO_QUERY
-  const validateQuery = lazyValidator(query)
-  const validateParams = endpoint.params === undefined ? undefined : lazyValidator(endpoint.params)
-  const validateBody = endpoint.body === undefined ? undefined : lazyValidator(endpoint.body)
   const check = checks[endpoint.id] as ((body: unknown) => ReturnType<Checks[string]>) | undefined
-  const serialize = endpoint.streams ? undefined : successSerializer(endpoint)
+  let form: Form | undefined
 
   app.route({
     method: endpoint.method,
@@ -59,15 +55,12 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
     },
 
     handler: async (request, reply) => {
+      form ??= await loadForm(endpoint, query)
       const params = request.params as Record<string, string>
       const queryInput = readQuery(request.query as Record<string, unknown>, query)
       const absent = endpoint.bodyOptional ? {} : undefined
-      const body = validateBody === undefined || request.body !== undefined ? request.body : absent
-      const issues =
-        validateParams?.(params) ??
-        validateQuery(queryInput) ??
-        validateBody?.(body) ??
-        (check === undefined ? null : check(body))
+      const body = endpoint.body === undefined || request.body !== undefined ? request.body : absent
+      const issues = form.validate(params, queryInput, body) ?? (check === undefined ? null : check(body))
       if (issues !== null && issues.length > 0)
         return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
 
@@ -80,7 +73,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
       const run = () => withFault(deps, endpoint, reply, () => handle(input, call))
       const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
       if (result === 'dropped') return reply
-      return send(request, reply, endpoint, result, serialize)
+      return send(request, reply, endpoint, result, form)
     },
   })
 }
@@ -163,10 +156,10 @@ function send(
   reply: FastifyReply,
   endpoint: Endpoint,
   result: Reply<Endpoint> | Refusal,
-  serialize: ((data: unknown, requestId: string) => string) | undefined,
+  form: Form,
 ): FastifyReply {
   if (!result.ok) return sendFailure(request, reply, result)
-  if (serialize === undefined) return reply.type('application/x-ndjson').send(result.data)
+  if (endpoint.streams) return reply.type('application/x-ndjson').send(result.data)
   if (result.replayed) {
     request.replayed = true
     reply.header('idempotent-replayed', 'true')
@@ -174,5 +167,5 @@ function send(
   return reply
     .code(result.status ?? endpoint.status)
     .header('content-type', 'application/json; charset=utf-8')
-    .send(serialize(result.data, request.id))
+    .send(form.write(result.data, request.id))
 }

@@ -1,7 +1,9 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateLimit, RateLimitName, ServerOptions } from './options.js'
 
 const MINUTE = 60
+
+/** Windows that have ended are forgotten so often: a subject that never comes back takes no memory. */
+const SWEEP_INTERVAL_MS = 60_000
 
 /** decisions.md 6: windows of 60 s that open with their first call. */
 export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
@@ -32,34 +34,46 @@ export interface Limits {
 
 const noLimits: Limits = { take: async () => null }
 
-/** Counts in this process's memory; windows follow the machine's own clock, never the test clock. */
-export function createLimits(settings: ServerOptions['rateLimits'] = {}): Limits {
+interface Window {
+  calls: number
+  endsAt: number
+}
+
+/**
+ * Counts in this process's memory; windows follow the machine's own clock, never the test clock.
+ * @param now ms that never go back
+ */
+export function createLimits(
+  settings: ServerOptions['rateLimits'] = {},
+  now: () => number = () => performance.now(),
+): Limits {
   if (settings === 'off') return noLimits
   const policies = { ...defaultRateLimits, ...settings }
-  const limiters = new Map<RateLimitName, RateLimiterMemory>()
-  const limiterOf = (name: RateLimitName): RateLimiterMemory => {
-    let limiter = limiters.get(name)
-    if (limiter === undefined) {
-      const { calls, seconds } = policies[name]
-      limiter = new RateLimiterMemory({ keyPrefix: name, points: calls, duration: seconds })
-      limiters.set(name, limiter)
-    }
-    return limiter
+  const windows = new Map<string, Window>()
+  let sweepAt = 0
+
+  const sweep = (at: number): void => {
+    for (const [key, { endsAt }] of windows) if (endsAt <= at) windows.delete(key)
+    sweepAt = at + SWEEP_INTERVAL_MS
   }
   return {
     async take(name, subject) {
       const policy = policies[name]
-      try {
-        return verdict(true, await limiterOf(name).consume(subject), policy)
-      } catch (refusal) {
-        if (refusal instanceof RateLimiterRes) return verdict(false, refusal, policy)
-        throw refusal
+      const at = now()
+      if (at >= sweepAt) sweep(at)
+      const key = `${name} ${subject}`
+      let window = windows.get(key)
+      if (window === undefined || window.endsAt <= at) {
+        window = { calls: 0, endsAt: at + policy.seconds * 1000 }
+        windows.set(key, window)
+      }
+      window.calls += 1
+      return {
+        allowed: window.calls <= policy.calls,
+        remaining: Math.max(0, policy.calls - window.calls),
+        resetSeconds: Math.max(1, Math.ceil((window.endsAt - at) / 1000)),
+        policy,
       }
     },
   }
-}
-
-function verdict(allowed: boolean, state: RateLimiterRes, policy: RateLimit): LimitVerdict {
-  const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
-  return { allowed, remaining: Math.max(0, state.remainingPoints), resetSeconds, policy }
 }

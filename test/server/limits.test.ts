@@ -8,8 +8,8 @@ import { wireOf } from '../support/server-client.js'
 import { Scene, unknownCredential } from '../support/server-scene.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-/** Windows follow the machine's clock: it stands still here, and moves when told. */
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] }))
+/** Windows follow the machine's own clock: it stands still here, and moves when told. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
 const opened: TestApp[] = []

@@ -4,7 +4,7 @@ import { formatInstant, parseInstant } from '../../domain/time.js'
 import * as apps from '../../store/apps.js'
 import * as templates from '../../store/templates.js'
 import { TestClock } from '../clock.js'
-import { closest } from '../validation.js'
+import { closest } from '../closest.js'
 import { type MakeHandlers, answer, invalid } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400

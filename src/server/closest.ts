@@ -1,0 +1,22 @@
+/** The known name that is nearest, when it is near enough to be a slip: also externalIssueId for external_issue_id. */
+export function closest(name: string, known: readonly string[]): string | undefined {
+  if (name.length > 64) return undefined
+  const plain = (it: string) => it.replaceAll(/[-_]/g, '').toLowerCase()
+  const ranked = known.map((it) => ({ it, distance: editDistance(plain(name), plain(it)) }))
+  ranked.sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(best.it.length / 3)) ? best.it : undefined
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = (previous[column - 1] as number) + Number(a[row - 1] !== b[column - 1])
+      current.push(Math.min(substitution, (previous[column] as number) + 1, (current[column - 1] as number) + 1))
+    }
+    previous = current
+  }
+  return previous[b.length] as number
+}
