@@ -21,10 +21,13 @@ export function makeTemporaryDir(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-'))
 }
 
-/** Writes a file that only this user reads, whole or not at all. */
-export function writePrivate(path: string, text: string): void {
+/**
+ * Writes a file that only this user reads, whole or not at all.
+ * @param flush false for what a power failure may take: a file that ends with its server
+ */
+export function writePrivate(path: string, text: string, flush: boolean): void {
   const draft = `${path}.${process.pid}.tmp`
-  writeFileSync(draft, text, { mode: 0o600, flush: true })
+  writeFileSync(draft, text, { mode: 0o600, flush })
   chmodSync(draft, 0o600)
   renameSync(draft, path)
 }
@@ -52,7 +55,7 @@ export class KeysUnusable extends Error {
  * @param mayCreate false for a file that the user named: a slip of the pen must not make new keys
  * @throws KeysUnusable
  */
-export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes): ServerKeys {
+export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, flush = true): ServerKeys {
   if (!existsSync(path)) {
     if (!mayCreate)
       throw new KeysUnusable(
@@ -107,8 +110,8 @@ function newKeyFile(random: RandomBytes): KeyFile {
  * The operator key of a data folder, made on first use.
  * @throws KeysUnusable
  */
-export function loadOperatorKey(path: string, random: RandomBytes): string {
-  if (!existsSync(path)) writePrivate(path, `${makeToken('opk_', random)}\n`)
+export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
+  if (!existsSync(path)) writePrivate(path, `${makeToken('opk_', random)}\n`, flush)
   const key = readFileSync(path, 'utf8').trim()
   if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
   throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
@@ -125,7 +128,7 @@ export interface ServerFile {
 }
 
 export function writeServerFile(dataDir: string, file: ServerFile): void {
-  writePrivate(join(dataDir, 'server.json'), `${JSON.stringify(file, null, 2)}\n`)
+  writePrivate(join(dataDir, 'server.json'), `${JSON.stringify(file, null, 2)}\n`, false)
 }
 
 export function removeServerFile(dataDir: string): void {

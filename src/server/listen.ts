@@ -69,7 +69,12 @@ type Assembled = Awaited<ReturnType<typeof assemble>>
 async function assemble(options: ServerOptions, host: string, dataDir: string, store: Store) {
   const clock = options.testClock ? new TestClock() : systemClock
   const random = pooledRandom()
-  const keys = loadKeys(options.keyFile ?? join(dataDir, 'keys.json'), options.keyFile === undefined, random)
+  const keys = loadKeys(
+    options.keyFile ?? join(dataDir, 'keys.json'),
+    options.keyFile === undefined,
+    random,
+    !options.memory,
+  )
   await requireSameKeys(store, keys.credentials, clock.now())
 
   const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
@@ -86,7 +91,8 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     keys: keys.credentials,
     accounts:
       options.jwksUrl === undefined ? ownAccountKeys(keys.account) : remoteAccountKeys(new URL(options.jwksUrl)),
-    operatorKeyHash: operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random)),
+    operatorKeyHash:
+      operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random, !options.memory)),
     limits: createLimits(options.rateLimits),
     faults: new Faults(),
     requestLog,
