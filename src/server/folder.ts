@@ -61,7 +61,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
       throw new KeysUnusable(
         `${path} does not exist. Copy keys.json of the data folder whose vouchers this server shall serve.`,
       )
-    writePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`)
+    writePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }
   const keys = readKeyFile(path)
   if (keys === null) {
