@@ -15,6 +15,8 @@ import type { Settings } from './settings.js'
 export interface ContextCallOptions {
   /** A command that shows whether the action took place, for an outcome that is unknown. */
   readonly check?: string
+  /** Milliseconds, in place of --timeout: what is left of it. */
+  readonly timeoutMs?: number
   /** Another server and credential than the chosen ones. */
   readonly target?: { readonly baseUrl: string; readonly credential: string }
 }
@@ -65,7 +67,7 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       const key = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
       const callOptions: CallOptions = {
         signal: host.signal,
-        timeoutMs: settings.timeoutMs.value,
+        timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
         ...(key === undefined ? {} : { idempotencyKey: key }),
       }
       const callSettings: CallSettings = { token: credential.value }

@@ -1,7 +1,7 @@
 import type { CallFailure } from '../client/call.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
-import { plain } from './plain.js'
+import { plainLine } from './plain.js'
 
 /** Why a command did not do what it was asked. */
 export interface Failure {
@@ -114,20 +114,23 @@ export interface Paint {
 
 const unpainted: Paint = { error: (it) => it, hint: (it) => it }
 
-/** The error for a person: what, why, how to fix it, and the request id. */
+/** The error for a person: what, why, how to fix it, and the request id. A text of a server never starts a line. */
 export function toText(failure: Failure, paint: Paint = unpainted): string {
-  const lines = [`${paint.error('error:')} ${plain(failure.message)}`]
+  const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
   for (const [name, value] of Object.entries(failure.details)) {
-    if (name === 'errors' && Array.isArray(value)) lines.push(...(value as ValidationIssue[]).map(issueLine))
+    if (name === 'errors' && Array.isArray(value)) lines.push(...value.map(issueLine))
     else if (name !== 'idempotency_key')
-      lines.push(`  ${plain(name)}: ${plain(typeof value === 'string' ? value : JSON.stringify(value))}`)
+      lines.push(`  ${plainLine(name)}: ${plainLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
   }
-  if (failure.hint !== null) lines.push(`${paint.hint('hint:')} ${plain(failure.hint)}`)
-  if (failure.requestId !== null) lines.push(`request: ${plain(failure.requestId)}`)
+  if (failure.hint !== null) lines.push(`${paint.hint('hint:')} ${plainLine(failure.hint)}`)
+  if (failure.requestId !== null) lines.push(`request: ${plainLine(failure.requestId)}`)
   return `${lines.join('\n')}\n`
 }
 
-function issueLine(issue: ValidationIssue): string {
-  const suggestion = issue.suggestion === undefined ? '' : ` (${issue.suggestion})`
-  return plain(`  ${issue.pointer}: ${issue.message}${suggestion}`)
+/** Details are whatever a server sent: only what looks like a validation issue reads as one. */
+function issueLine(issue: Partial<ValidationIssue> | null): string {
+  if (typeof issue?.pointer !== 'string' || typeof issue.message !== 'string')
+    return `  ${plainLine(JSON.stringify(issue))}`
+  const suggestion = typeof issue.suggestion === 'string' ? ` (${issue.suggestion})` : ''
+  return `  ${plainLine(`${issue.pointer}: ${issue.message}${suggestion}`)}`
 }

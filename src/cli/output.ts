@@ -7,7 +7,7 @@ import { selectFields } from './fields.js'
 import type { Format } from './globals.js'
 import type { Host, Out } from './host.js'
 import type { View } from './leaf.js'
-import { plain } from './plain.js'
+import { plain, plainLine } from './plain.js'
 import { sentence } from './sentence.js'
 import { isList, showList, showRecord } from './show.js'
 
@@ -41,8 +41,8 @@ export class Output {
   /** One document of a stream, on one line. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields } = this.options
-    if (format === 'table' && view.headline !== undefined)
-      this.host.stdout.write(`${plain(sentence(view.headline, data) ?? '')}\n`)
+    const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
+    if (line !== undefined) this.host.stdout.write(`${plainLine(line)}\n`)
     else this.host.stdout.write(encodeJson(fields === undefined ? data : selectFields(data, fields).data))
   }
 
@@ -108,7 +108,7 @@ export class Output {
     const next = this.options.quiet ? undefined : sentence(view.next, data)
     const mark = this.options.changes ? `${paint.done('✓')} ` : ''
     const parts: string[] = []
-    if (headline !== undefined) parts.push(`${mark}${plain(headline)}\n`)
+    if (headline !== undefined) parts.push(`${mark}${plainLine(headline)}\n`)
     if (body !== undefined) parts.push(`${plain(body)}\n`)
     else if (view.members?.length !== 0 || headline === undefined)
       parts.push(await this.#members(data, view.members, paint))

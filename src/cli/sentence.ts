@@ -6,13 +6,13 @@ const asked = ['toJSON', 'then']
 
 /**
  * A sentence about an answer. Answers are typed, not validated: where a server leaves out a member that the sentence
- * needs, the sentence is left out too.
+ * needs, or sends something of another type, the sentence is left out too. What was done is done, and is shown.
  */
 export function sentence<Data>(make: ((data: Data) => string | undefined) | undefined, data: Data): string | undefined {
   try {
-    return data === null ? undefined : make?.(complete(data))
+    return typeof data !== 'object' || data === null ? undefined : make?.(complete(data))
   } catch (error) {
-    if (error instanceof Absent) return undefined
+    if (error instanceof Absent || error instanceof TypeError) return undefined
     throw error
   }
 }

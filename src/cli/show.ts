@@ -5,7 +5,7 @@ import { wrap } from './wrap.js'
 
 export interface List {
   readonly items: readonly unknown[]
-  readonly pagination?: { readonly page: number; readonly pages: number; readonly total: number }
+  readonly pagination?: { readonly page: number; readonly pages: number; readonly total: number } | null
 }
 
 export function isList(data: unknown): data is List {
@@ -19,7 +19,8 @@ export function showRecord(
   paint: Paint,
   width?: number,
 ): string {
-  const names = members ?? Object.keys(record ?? {})
+  if (typeof record !== 'object' || record === null) return `${textOf(record)}\n`
+  const names = members ?? Object.keys(record)
   const rows = names
     .map((name) => [labelOf(name), valueAt(record, name), name] as const)
     .filter(([, value]) => !isEmpty(value))
@@ -64,7 +65,7 @@ export async function showList(
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
-  const more = pagination !== undefined && pagination.pages > 1
+  const more = typeof pagination === 'object' && pagination !== null && pagination.pages > 1
   const footer = more
     ? `\n${paint.quiet(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`)}\n`
     : ''

@@ -59,9 +59,8 @@ function requestIdOf(members: Members | undefined, headers: Headers): string | n
   return asText(members?.requestId) ?? headers['x-request-id'] ?? null
 }
 
-/** Undefined when it is not JSON; an empty body is an empty record. */
+/** Undefined when it is not JSON, as an empty body: an endpoint always answers a document, and a proxy may drop it. */
 function parse(body: string): unknown {
-  if (body === '') return {}
   try {
     return JSON.parse(body)
   } catch {

@@ -21,9 +21,12 @@ test('a body without a boolean `success` is the data itself, even when it has a 
   expect(answer(200, 'null')).toMatchObject({ ok: true, data: null })
 })
 
-test('an envelope without `data` counts as the data, an empty body as an empty record', () => {
+test('an envelope without `data` counts as the data', () => {
   expect(answer(200, { success: true, items: [] })).toMatchObject({ ok: true, data: { items: [] } })
-  expect(answer(204, '')).toMatchObject({ ok: true, data: {} })
+})
+
+test.each([200, 204])('%i without a body does not say that anything was done', (status) => {
+  expect(answer(status, '')).toMatchObject({ ok: false, code: 'INVALID_RESPONSE', details: {} })
 })
 
 test('null is data like any other', () => {

@@ -1,8 +1,10 @@
 import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
 import { integer, toggle } from '../flags.js'
 import type { Context } from '../context.js'
 import type { Answer, Plan } from '../leaf.js'
 import type { List } from '../show.js'
+import { isList } from '../show.js'
 
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
@@ -20,18 +22,31 @@ interface Page<Item> extends List {
 
 type Fetched<Item> = Answer<Page<Item>> | Plan | Failure
 
-/** Every page after another, as one list. */
+/** Every page after another, as one list, within --timeout. */
 export async function fetchPages<Item>(
-  { dryRun }: Context,
-  fetch: (page: number, limit: number) => Promise<Fetched<Item>>,
+  { dryRun, host, settings }: Context,
+  fetch: (page: number, limit: number, timeoutMs: number) => Promise<Fetched<Item>>,
 ): Promise<Fetched<Item>> {
-  const first = await fetch(1, LARGEST_PAGE)
-  if (!first.ok || dryRun) return first
-  const items = [...first.data.items]
-  for (let page = 2; page <= first.data.pagination.pages; page += 1) {
-    const next = await fetch(page, LARGEST_PAGE)
-    if (!next.ok) return next
-    items.push(...next.data.items)
+  const endsAt = host.now() + settings.timeoutMs.value
+  const items: Item[] = []
+  for (let page = 1; ; page += 1) {
+    const leftMs = endsAt - host.now()
+    if (leftMs <= 0) return outOfTime(page)
+    const fetched = await fetch(page, LARGEST_PAGE, leftMs)
+    // What is no list is shown as it came.
+    if (!fetched.ok || dryRun || (page === 1 && !isList(fetched.data))) return fetched
+    const more = isList(fetched.data) ? fetched.data.items : []
+    items.push(...more)
+    if (more.length === 0 || page >= pagesOf(fetched.data)) break
   }
   return { ok: true, data: { items, pagination: { page: 1, limit: items.length, total: items.length, pages: 1 } } }
+}
+
+/** A server that does not say how many there are has none left when it answers an empty one. */
+function pagesOf({ pagination }: List): number {
+  return typeof pagination?.pages === 'number' ? pagination.pages : Number.POSITIVE_INFINITY
+}
+
+function outOfTime(page: number): Failure {
+  return fail('TIMEOUT', `There was no time left for page ${page}.`, 'Give it more time with --timeout 60s.')
 }

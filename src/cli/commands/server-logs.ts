@@ -97,7 +97,8 @@ async function* entriesOf(lines: readonly string[]): AsyncGenerator<Entry, undef
 
 /** A request, or any other line of the server's log, for a person. */
 function lineOf(entry: Entry): string {
-  const { time, method, path, status, code, duration_ms, msg } = entry
+  // A copy: an entry has the members that apply to it, and a sentence drops whatever asks for one that is not there.
+  const { time, method, path, status, code, duration_ms, msg }: Entry = { ...entry }
   if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
   const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined
   return [time, status, method, path ?? '-', code, took].filter((it) => it !== undefined && it !== null).join(' ')

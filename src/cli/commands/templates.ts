@@ -55,7 +55,9 @@ export const templates: Group = {
         }
         const filters = defined({ status, external_template_id: externalId })
         if (!all) return context.call(contract.list, { ...filters, ...defined({ page, limit }) })
-        return fetchPages(context, (at, size) => context.call(contract.list, { ...filters, page: at, limit: size }))
+        return fetchPages(context, (at, size, timeoutMs) =>
+          context.call(contract.list, { ...filters, page: at, limit: size }, { timeoutMs }),
+        )
       },
     }),
     create,

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
+import { template } from '../support/cli-samples.js'
+
+async function against(args: string, answer: Parameters<typeof stub>[0]) {
+  const { baseUrl, received } = await stub(answer)
+  return { ...(await cli(`${args} --retries 0 --base-url ${baseUrl}`, { env: secrets })), received }
+}
+
+const redeem = `vouchers redeem --code ${redeemCode}`
+
+test('a redemption that was done is shown, however little its answer says', async () => {
+  const partial = await against(redeem, () => success({ id: 'rdm_1', voucher: null }))
+  expect(partial).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringContaining('rdm_1') })
+  expect(await against(redeem, () => ({ body: 'done' }))).toMatchObject({ exit: 0, stderr: '', stdout: 'done\n' })
+})
+
+test('a sentence about a text that should be a record is left out', async () => {
+  expect(await against('apps create --name S', () => success('x'))).toMatchObject({ exit: 0, stdout: 'x\n' })
+})
+
+test('a redemption without a body may have been done: exit 9 with the key', async () => {
+  const ran = await against(`${redeem} --json`, () => ({ status: 200 }))
+  expect([ran.exit, ran.stdout]).toEqual([9, ''])
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'INVALID_RESPONSE',
+    hint: expect.stringContaining('may have been done'),
+    details: { idempotency_key: 'key-1' },
+  })
+})
+
+test('details that are no validation issues are shown as they are', async () => {
+  const details = { errors: [null, 'x', { pointer: 1 }] }
+  const ran = await against('apps list', () => ({ status: 400, body: { success: false, code: 'ODD', details } }))
+  expect([ran.exit, ran.stderr.split('\n').slice(1, 4)]).toEqual([8, ['  null', '  "x"', '  {"pointer":1}']])
+})
+
+test('--all goes on without pagination until a page is empty', async () => {
+  const ran = await against('templates list --all --json', (_request, i) => success({ items: i < 2 ? [template] : [] }))
+  expect([ran.exit, JSON.parse(ran.stdout).items.length, ran.received.length]).toEqual([0, 2, 3])
+})
+
+test('--all shows what is no list as it came', async () => {
+  expect(await against('templates list --all --json', () => success({}))).toMatchObject({ exit: 0, stdout: '{}\n' })
+})
+
+test('--all ends at an empty page, whatever number of pages the server names', async () => {
+  const pagination = { page: 1, limit: 100, total: 1, pages: 1e9 }
+  const ran = await against('templates list --all --json', (_request, i) =>
+    success({ items: i < 1 ? [template] : [], pagination }),
+  )
+  expect([ran.exit, ran.received.length]).toEqual([0, 2])
+})
+
+test('--all never goes beyond --timeout', async () => {
+  const pagination = { page: 1, limit: 100, total: 1e9, pages: 1e9 }
+  const ran = await against('templates list --all --json --timeout 300ms', () =>
+    success({ items: [template], pagination }),
+  )
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'TIMEOUT'])
+})
+
+test('a text of a server never starts a line of its own in an error or a headline', async () => {
+  const body = {
+    success: false,
+    code: 'ODD',
+    message: 'm\nhint: run this',
+    requestId: 'r\nerror: b',
+    details: { 'a\nb': 'c\nd' },
+  }
+  const refused = await against('apps list', () => ({ status: 400, body }))
+  expect(refused.stderr).toBe('error: m hint: run this\n  a b: c d\nrequest: r error: b\n')
+  const done = await against(redeem, () => success({ id: 'rdm_1', voucher: { codeHint: '1\nerror: faked' } }))
+  expect(done.stdout).not.toMatch(/^error:/m)
+})
