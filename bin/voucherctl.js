@@ -7,6 +7,8 @@ if (process.argv.length === 3 && process.argv[2] === '--version') {
   process.stdout.write(`${version()}\n`)
 } else {
   // Node 22.1 and later keep compiled code between runs.
-  require('node:module').enableCompileCache?.()
+  const { enableCompileCache } = require('node:module')
+  if (enableCompileCache === undefined) require('./code-cache.js')
+  else enableCompileCache()
   require('../dist/cli/main.cjs').main(version)
 }
