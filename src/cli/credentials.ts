@@ -40,18 +40,27 @@ export async function findCredential(
   if (stored?.origin === origin)
     return { ok: true, value: stored.value, source: `profile ${settings.profileName.value}` }
   if (kind === 'operator') {
-    const key = operatorKeyOf(host, settings, origin)
+    const key = await operatorKeyOf(host, globals, settings, origin)
     if (key !== undefined) return key
   }
   return missing(kind, origin, settings)
 }
 
 /** The key file of a local server belongs to that server's address alone. */
-function operatorKeyOf(host: Host, { profile }: Settings, origin: string): FoundCredential | undefined {
+async function operatorKeyOf(
+  host: Host,
+  globals: Globals,
+  { profile }: Settings,
+  origin: string,
+): Promise<FoundCredential | undefined> {
   for (const dir of [defaultDataDir(host), profile.data_dir]) {
     const server = dir === undefined ? undefined : findLocalServer(dir)
     if (server === undefined || !URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
     const value = readOperatorKey(server)
+    if (value && !globals['dry-run']) {
+      const { identify } = await import('./server-identity.js')
+      if ((await identify(server)) !== 'same') continue
+    }
     if (value) return { ok: true, value, source: `the local server of ${server.data_dir}` }
   }
   return undefined

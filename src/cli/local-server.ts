@@ -5,6 +5,8 @@ import type { Host } from './host.js'
 
 /** What a running server says about itself in server.json of its data folder. */
 export interface LocalServer {
+  /** Made at its start, and answered by its /healthz. */
+  readonly instance_id?: string
   readonly pid: number
   readonly base_url: string
   readonly data_dir: string
@@ -18,7 +20,10 @@ export function defaultDataDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>):
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
 
-/** The server that runs in a data folder; undefined when none does, also where one died without tidying up. */
+/**
+ * The server that says it runs in a data folder; undefined when none does, also where one died without tidying up.
+ * Its process id may belong to another process by now: see server-identity.ts before it is trusted.
+ */
 export function findLocalServer(dataDir: string): LocalServer | undefined {
   const server = parseObject(readText(join(dataDir, 'server.json')) ?? '') as LocalServer | undefined
   if (server === undefined || typeof server.pid !== 'number' || typeof server.base_url !== 'string') return undefined

@@ -23,4 +23,6 @@ export interface Deps {
   readonly requestLog: RequestLog
   readonly tokenUses: TokenUses
   readonly autoApprove: boolean
+  /** Another one at every start: tells a server from one that took over its address. */
+  readonly instanceId: string
 }

@@ -119,6 +119,8 @@ export function loadOperatorKey(path: string, random: RandomBytes, flush = true)
 
 /** What other commands read to find the running server. */
 export interface ServerFile {
+  /** The same as in /healthz. */
+  instance_id: string
   pid: number
   base_url: string
   data_dir: string

@@ -5,19 +5,18 @@ import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
 import type { Metrics } from './metrics.js'
 
-/** /healthz: the process answers; /readyz: it can read its store; /metrics: Prometheus. */
+/** /healthz: the process answers, and which start of a server it is; /readyz: it can read its store; /metrics: Prometheus. */
 export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
-  const fine = (reply: FastifyReply, requestId: string, status: string) =>
-    reply.send({ success: true, data: { status }, requestId })
+  const fine = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
 
-  app.get('/healthz', (request, reply) => fine(reply, request.id, 'ok'))
+  app.get('/healthz', (request, reply) => fine(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
   app.get('/readyz', async (request, reply) => {
     try {
       await deps.store.read(() => one('select 1 as ready'))
     } catch {
       return sendFailure(request, reply, refuse('SERVICE_UNAVAILABLE'))
     }
-    return fine(reply, request.id, 'ready')
+    return fine(reply, request.id, { status: 'ready' })
   })
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
 }

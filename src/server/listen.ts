@@ -98,6 +98,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     requestLog,
     tokenUses,
     autoApprove: options.autoApprove ?? false,
+    instanceId: Buffer.from(random(16)).toString('hex'),
   }
   const app = buildApp(deps, createMetrics(store.name), {
     onRequestDone(entry) {
@@ -126,7 +127,7 @@ async function accepting(
     operator_key_file: operatorKeyFile,
     store: deps.store.name,
   }
-  writeServerFile(dataDir, { ...running, started_at: formatInstant(Date.now()) })
+  writeServerFile(dataDir, { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) })
   undo.push(() => removeServerFile(dataDir))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)

@@ -8,12 +8,28 @@ const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', '
 const jwt = secrets.VOUCHERCTL_JWT
 const { VOUCHERCTL_TOKEN: sop, VOUCHERCTL_OPERATOR_KEY: operatorKey } = secrets
 
+const INSTANCE = 'instance-of-the-test'
+
+/** A stub that says which server it is; what it is asked for that is not counted. */
+async function localStub(answer: Parameters<typeof stub>[0], instanceId = INSTANCE) {
+  const { baseUrl, received } = await stub((request, index) =>
+    request.path === '/healthz' ? success({ status: 'ok', instanceId }) : answer(request, index),
+  )
+  return {
+    baseUrl,
+    get received() {
+      return received.filter((it) => it.path !== '/healthz')
+    },
+  }
+}
+
 /** A data folder in which a server says that it runs: this process, at this address. */
 function runningServer(dir: string, baseUrl: string): void {
   mkdirSync(dir, { recursive: true })
   const keyFile = join(dir, 'operator.key')
   writeFileSync(keyFile, `${operatorKey}\n`)
   const server = {
+    instance_id: INSTANCE,
     pid: process.pid,
     base_url: baseUrl,
     data_dir: dir,
@@ -28,26 +44,31 @@ const defaultFolder = (home: string) => join(home, '.local', 'share', 'voucherct
 
 test('login --local gets an account JWT with the operator key of the local server, and stores it for that server', async () => {
   const home = temporaryDir()
-  const { baseUrl, received } = await stub(() => success({ jwt, expires_at: '2033-05-18T03:33:20.000Z' }))
-  runningServer(defaultFolder(home), baseUrl)
+  const local = await localStub(() => success({ jwt, expires_at: '2033-05-18T03:33:20.000Z' }))
+  runningServer(defaultFolder(home), local.baseUrl)
   const ran = await cli('login --local --account demo --json', { home })
   expect(ran.exit).toBe(0)
-  expect(received[0]).toMatchObject({
+  expect(local.received[0]).toMatchObject({
     path: '/_platform/v1/accounts/demo/token',
     headers: { authorization: `Bearer ${operatorKey}` },
   })
-  expect(JSON.parse(ran.stdout)).toMatchObject({ profile: 'default', base_url: baseUrl, kind: 'jwt', account: 'demo' })
-  expect(stored(home).profiles.default).toEqual({
-    base_url: baseUrl,
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    profile: 'default',
+    base_url: local.baseUrl,
+    kind: 'jwt',
     account: 'demo',
-    credentials: { jwt: { value: jwt, origin: baseUrl } },
+  })
+  expect(stored(home).profiles.default).toEqual({
+    base_url: local.baseUrl,
+    account: 'demo',
+    credentials: { jwt: { value: jwt, origin: local.baseUrl } },
   })
   expect(ran.stdout + ran.stderr).not.toContain('CANARY')
 })
 
 test('that a secret is stored in plain text is said, with the file', async () => {
   const home = temporaryDir()
-  const { baseUrl } = await stub(() => success({ jwt, expires_at: '' }))
+  const { baseUrl } = await localStub(() => success({ jwt, expires_at: '' }))
   runningServer(defaultFolder(home), baseUrl)
   const { stderr } = await cli('login --local --account demo', { home })
   expect(stderr).toMatch(/stored in plain text.*config\.json/)
@@ -74,23 +95,50 @@ test('a server that died without tidying up does not count', async () => {
 test('login --local --data remembers the folder, so that platform commands find its operator key', async () => {
   const home = temporaryDir()
   const dir = temporaryDir()
-  const { baseUrl, received } = await stub(({ path }) =>
+  const local = await localStub(({ path }) =>
     success(path.includes('accounts') ? { jwt, expires_at: '' } : { items: [] }),
   )
-  runningServer(dir, baseUrl)
+  runningServer(dir, local.baseUrl)
   await cli(['login', '--local', '--account', 'demo', '--data', dir], { home })
   expect((await cli('platform reviews', { home })).exit).toBe(0)
-  expect(received[1]?.headers.authorization).toBe(`Bearer ${operatorKey}`)
+  expect(local.received[1]?.headers.authorization).toBe(`Bearer ${operatorKey}`)
 })
 
 test('the operator key of the local server is not sent to another server', async () => {
   const home = temporaryDir()
-  const local = await stub(() => success({ items: [] }))
+  const local = await localStub(() => success({ items: [] }))
   const other = await stub(() => success({ items: [] }))
   runningServer(defaultFolder(home), local.baseUrl)
   expect((await cli('platform reviews', { home })).exit).toBe(0)
   expect((await cli(`platform reviews --base-url ${other.baseUrl}`, { home })).exit).toBe(3)
   expect(other.received).toEqual([])
+})
+
+test('a server that took over the address of one that died is neither trusted nor given the operator key', async () => {
+  const home = temporaryDir()
+  const usurper = await localStub(() => success({ items: [] }), 'another')
+  runningServer(defaultFolder(home), usurper.baseUrl)
+  expect((await cli('server status --json', { home })).exit).toBe(1)
+  expect((await cli('login --local --account demo', { home })).exit).toBe(9)
+  expect((await cli('platform reviews', { home })).exit).toBe(3)
+  expect(usurper.received).toEqual([])
+})
+
+test('server stop ends no process but the server of the folder', async () => {
+  const home = temporaryDir()
+  const usurper = await localStub(() => success({}), 'another')
+  const { spawn } = await import('node:child_process')
+  const bystander = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: 'pipe' })
+  try {
+    runningServer(defaultFolder(home), usurper.baseUrl)
+    const path = join(defaultFolder(home), 'server.json')
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid: bystander.pid }))
+    const ran = await cli('server stop --json', { home })
+    expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([1, 'SERVER_STOP_FAILED'])
+    expect([bystander.exitCode, bystander.signalCode, bystander.killed]).toEqual([null, null, false])
+  } finally {
+    bystander.kill()
+  }
 })
 
 test.each([
@@ -141,23 +189,23 @@ test('login asks for the credential, hidden, on a terminal; without one it is ex
 
 test('tokens create --save puts the token into the profile; the commands that follow need no flag', async () => {
   const home = temporaryDir()
-  const { baseUrl, received } = await stub(({ method, path }) => {
+  const local = await localStub(({ method, path }) => {
     if (path.startsWith('/_platform')) return success({ jwt, expires_at: '' })
     if (path.endsWith('/tokens')) return success({ ...token, token: sop }, 201)
     return success(method === 'POST' ? app : pageOf(app))
   })
-  runningServer(defaultFolder(home), baseUrl)
+  runningServer(defaultFolder(home), local.baseUrl)
   await cli('login --local --account demo', { home })
   const created = await cli('tokens create --app app_01 --scope vouchers:read --save', { home })
   expect(created.exit).toBe(0)
   expect(created.stdout + created.stderr).not.toContain(sop)
   await cli('templates list', { home })
-  expect(received.at(-1)).toMatchObject({
+  expect(local.received.at(-1)).toMatchObject({
     path: '/api/v1/open-platform/vouchers/templates',
     headers: { authorization: `Bearer ${sop}` },
   })
   await cli('apps list', { home })
-  expect(received.at(-1)?.headers.authorization).toBe(`Bearer ${jwt}`)
+  expect(local.received.at(-1)?.headers.authorization).toBe(`Bearer ${jwt}`)
 })
 
 test('tokens create without --save shows the token once', async () => {

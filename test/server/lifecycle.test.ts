@@ -35,6 +35,8 @@ describe('starting', () => {
         data_dir: dataDir,
         operator_key_file: join(dataDir, 'operator.key'),
         store: 'sqlite',
+        instance_id: ((await server.send({ method: 'GET', path: '/healthz' })).data as { instanceId: string })
+          .instanceId,
       })
       await server.close()
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'voucherctl.db'])

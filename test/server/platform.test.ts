@@ -252,12 +252,12 @@ describe('over a real socket', () => {
 
 describe('health', () => {
   it('healthz and readyz answer while the store reads', async () => {
-    for (const [path, status] of [
-      ['/healthz', 'ok'],
-      ['/readyz', 'ready'],
+    for (const [path, data] of [
+      ['/healthz', { status: 'ok', instanceId: 'instance' }],
+      ['/readyz', { status: 'ready' }],
     ] as const) {
       const answer = await server.send({ method: 'GET', path })
-      expect([answer.status, answer.data]).toEqual([200, { status }])
+      expect([answer.status, answer.data]).toEqual([200, data])
       expect((await server.send({ method: 'HEAD', path })).status).toBe(200)
     }
   })

@@ -65,6 +65,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     requestLog: new RequestLog(),
     tokenUses: new TokenUses(store),
     autoApprove: false,
+    instanceId: 'instance',
   }
   return { ...deps, ...overrides } as typeof deps
 }

@@ -12,6 +12,7 @@ import { defaultDataDir, findLocalServer, readOperatorKey } from '../local-serve
 import { required } from '../missing.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
 import { storeCredential } from '../store-credential.js'
+import { identify } from '../server-identity.js'
 import { notRunning } from './not-running.js'
 import { probe } from './probe.js'
 
@@ -64,6 +65,8 @@ async function loginLocal(
   const dir = data ?? defaultDataDir(context.host)
   const server = findLocalServer(dir)
   if (server === undefined) return notRunning(dir)
+  // The operator key goes to its own server alone.
+  if (!context.dryRun && (await identify(server)) !== 'same') return notRunning(dir)
   const key = readOperatorKey(server)
   if (key === undefined) {
     return fail(

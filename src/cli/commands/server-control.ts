@@ -1,4 +1,3 @@
-import { createHttpTransport } from '../../client/http.js'
 import { codeOf } from '../config.js'
 import { fail } from '../failure.js'
 import type { Failure } from '../failure.js'
@@ -7,10 +6,10 @@ import type { Host } from '../host.js'
 import { leaf } from '../leaf.js'
 import type { LocalServer } from '../local-server.js'
 import { defaultDataDir, findLocalServer, isAlive } from '../local-server.js'
+import { identify, isReady } from '../server-identity.js'
 
 export const dataFlag = { data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl') }
 
-const PROBE_MS = 2_000
 /** A server finishes what is in flight within 10 s. */
 const STOP_MS_MAX = 15_000
 const POLL_MS = 50
@@ -33,8 +32,11 @@ export const status = leaf({
   run: async ({ host }, { flags }) => {
     const dir = flags.data ?? defaultDataDir(host)
     const server = findLocalServer(dir)
-    if (server === undefined) return { ok: true, data: { running: false, ready: false, data_dir: dir }, exit: 1 }
-    return { ok: true, data: { running: true, ready: await answers(server, '/readyz'), ...server } }
+    const identity = server === undefined ? 'other' : await identify(server)
+    if (server === undefined || identity === 'other')
+      return { ok: true, data: { running: false, ready: false, data_dir: dir }, exit: 1 }
+    const { instance_id: _internal, ...shown } = server
+    return { ok: true, data: { running: true, ready: identity === 'same' && (await isReady(server)), ...shown } }
   },
 })
 
@@ -56,26 +58,17 @@ export const stop = leaf({
     if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir } }
     const { pid } = server
     if (context.dryRun) return context.plan(`stop process ${pid}, the server on ${server.base_url}`)
-    // The number of a process that died is given to others: only one that answers as the server is stopped.
-    if (!(await answers(server, '/healthz'))) {
+    // The number of a process that died is given to others: only one that answers as this very server is stopped.
+    if ((await identify(server)) !== 'same') {
       return fail(
         'SERVER_STOP_FAILED',
-        `Process ${pid} does not answer on ${server.base_url}.`,
+        `Process ${pid} does not answer on ${server.base_url} as the server of ${dir}.`,
         `If it is a voucherctl server, end it yourself; else remove server.json in ${dir}.`,
       )
     }
     return (await terminate(host, server)) ?? { ok: true, data: { stopped: true, pid, data_dir: dir } }
   },
 })
-
-async function answers({ base_url }: LocalServer, path: string): Promise<boolean> {
-  try {
-    const response = await createHttpTransport(base_url)({ method: 'GET', path, headers: {}, timeoutMs: PROBE_MS })
-    return response.status === 200
-  } catch {
-    return false
-  }
-}
 
 async function terminate(host: Host, { pid }: LocalServer): Promise<Failure | undefined> {
   try {

@@ -8,6 +8,7 @@ import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Host } from '../host.js'
 import { findLocalServer } from '../local-server.js'
+import { identify } from '../server-identity.js'
 
 export interface Detached {
   readonly base_url: string
@@ -27,7 +28,7 @@ export async function startDetached(
   dir: string,
 ): Promise<{ ok: true; data: Detached } | Failure> {
   const running = flags.memory === true ? undefined : findLocalServer(dir)
-  if (running !== undefined) {
+  if (running !== undefined && (await identify(running)) === 'same') {
     return fail(
       'DATA_FOLDER_IN_USE',
       `A server already runs in ${dir}: ${running.base_url} (process ${running.pid}).`,
