@@ -59,25 +59,46 @@ export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
   return { ok: true, config: { current: stored.current ?? DEFAULT_PROFILE, profiles: stored.profiles } }
 }
 
-/** Atomic, 0600 in a folder with 0700. */
-export async function writeConfig(host: Pick<Host, 'env' | 'homeDir'>, config: Config): Promise<Failure | undefined> {
-  const { chmodSync, mkdirSync } = await import('node:fs')
+/**
+ * Changes the profile file: read again and written under a lock, so that two commands at once both keep their work.
+ * Atomic, 0600, in a folder that is made with 0700; an existing folder keeps its permissions.
+ */
+export async function updateConfig(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  change: (config: Config) => Config,
+): Promise<Failure | undefined> {
   const { default: Conf } = await import('conf')
-  const dir = configDir(host)
+  // Names of profiles may hold dots, which the library would otherwise read as paths.
+  const settings = { configName: 'config', configFileMode: 0o600, accessPropertiesByDotNotation: false }
+  return underLock(host, () => {
+    const stored = readConfig(host)
+    if (!stored.ok) return stored
+    new Conf<Record<string, unknown>>({ cwd: configDir(host), ...settings }).store = { ...change(stored.config) }
+    return undefined
+  })
+}
+
+/** Why the profile file cannot be written, before something is done that cannot be done again. */
+export async function checkConfigWritable(host: Pick<Host, 'env' | 'homeDir'>): Promise<Failure | undefined> {
+  return underLock(host, () => undefined)
+}
+
+async function underLock(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  act: () => Failure | undefined,
+): Promise<Failure | undefined> {
+  const { mkdirSync } = await import('node:fs')
+  const { withLock } = await import('./lock.js')
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    chmodSync(dir, 0o700)
-    // Names of profiles may hold dots, which the library would otherwise read as paths.
-    const settings = { configName: 'config', configFileMode: 0o600, accessPropertiesByDotNotation: false }
-    new Conf<Record<string, unknown>>({ cwd: dir, ...settings }).store = { ...config }
+    mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
+    return await withLock(`${configFile(host)}.lock`, act)
   } catch (error) {
     return fail(
       'FILE_UNWRITABLE',
       `${configFile(host)} cannot be written (${codeOf(error)}).`,
-      'Check its permissions.',
+      'Check the permissions of its folder.',
     )
   }
-  return undefined
 }
 
 export function parseObject(content: string): Record<string, unknown> | undefined {

@@ -1,9 +1,10 @@
 import { parseBaseUrl } from '../client/base-url.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Profile } from './config.js'
-import { configFile, writeConfig } from './config.js'
+import { configFile, updateConfig } from './config.js'
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
+import type { Host } from './host.js'
 import { credentialNames } from './secrets.js'
 
 /** Keeps a credential in the profile, for the origin of the chosen server. That it is plain text is said before. */
@@ -20,22 +21,22 @@ export async function storeCredential(
   output.notice(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
-  const { profile } = settings
-  return saveProfile(context, name, {
+  return changeProfile(host, name, (profile) => ({
     ...profile,
     base_url: profile.base_url ?? base.value,
     ...also,
     credentials: { ...profile.credentials, [kind]: { value, origin: parseBaseUrl(base.value).origin } },
-  })
+  }))
 }
 
-/** Writes one profile; undefined removes it. */
-export async function saveProfile(
-  { host, settings: { config } }: Context,
+/** Writes one profile, made from what it is at that moment: empty when there is none. */
+export function changeProfile(
+  host: Host,
   name: string,
-  profile: Profile | undefined,
-  current = config.current,
+  change: (before: Profile) => Profile,
 ): Promise<Failure | undefined> {
-  const { [name]: _replaced, ...others } = config.profiles
-  return writeConfig(host, { current, profiles: profile === undefined ? others : { ...others, [name]: profile } })
+  return updateConfig(host, (config) => {
+    const before = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
+    return { ...config, profiles: { ...config.profiles, [name]: change(before ?? {}) } }
+  })
 }

@@ -1,4 +1,6 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
@@ -264,4 +266,30 @@ test('a production profile shows a banner to a person, and to nobody else', asyn
   const home = production(baseUrl)
   expect((await cli('apps list', { home, env: secrets, terminal: true })).stderr).toContain('PRODUCTION profile p')
   expect((await cli('apps list', { home, env: secrets })).stderr).toBe('')
+})
+
+test('commands that write profiles at once all keep their work', async () => {
+  const home = temporaryDir()
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const set = (name: string) => cli(`profiles set ${name} --base-url https://${name}.example`, { home })
+  expect((await Promise.all(names.map(set))).map((it) => it.exit)).toEqual(names.map(() => 0))
+  expect(Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()).toEqual(names)
+})
+
+test('a lock that a process left behind is broken', async () => {
+  const home = withConfig({ current: 'default', profiles: {} })
+  const { pid } = spawnSync(process.execPath, ['-e', '0'])
+  writeFileSync(`${config(home)}.lock`, `${pid}@${hostname()}`)
+  expect((await cli('profiles set a --base-url https://a', { home })).exit).toBe(0)
+  writeFileSync(`${config(home)}.lock`, '1@another machine')
+  utimesSync(`${config(home)}.lock`, 0, 0)
+  expect((await cli('profiles set b --base-url https://b', { home })).exit).toBe(0)
+  expect(existsSync(`${config(home)}.lock`)).toBe(false)
+})
+
+test('a folder for profiles that exists keeps its permissions', async () => {
+  const dir = temporaryDir()
+  chmodSync(dir, 0o755)
+  const ran = await cli('profiles set a --base-url https://a', { env: { VOUCHERCTL_CONFIG_DIR: dir } })
+  expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
 })

@@ -1,7 +1,7 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { leaf } from '../leaf.js'
 import { credentialNames } from '../secrets.js'
-import { saveProfile } from '../store-credential.js'
+import { changeProfile } from '../store-credential.js'
 
 export const logout = leaf({
   name: 'logout',
@@ -19,11 +19,14 @@ export const logout = leaf({
   run: async (context) => {
     const { settings } = context
     const name = settings.profileName.value
-    const { credentials = {}, account: _account, ...rest } = settings.profile
-    const removed = Object.keys(credentials)
+    const removed = Object.keys(settings.profile.credentials ?? {})
     if (context.dryRun) return context.plan(`remove ${removed.length} credentials from profile ${name}`)
     if (removed.length > 0) {
-      const problem = await saveProfile(context, name, rest)
+      const problem = await changeProfile(
+        context.host,
+        name,
+        ({ credentials: _credentials, account: _account, ...rest }) => rest,
+      )
       if (problem !== undefined) return problem
     }
     return { ok: true, data: { profile: name, removed } }

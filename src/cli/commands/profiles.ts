@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { Config, Profile } from '../config.js'
-import { configFile, writeConfig } from '../config.js'
+import { DEFAULT_PROFILE, configFile, updateConfig } from '../config.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
@@ -10,7 +10,7 @@ import { formats } from '../globals.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { redact } from '../secrets.js'
-import { saveProfile } from '../store-credential.js'
+import { changeProfile } from '../store-credential.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
@@ -106,7 +106,7 @@ export const profiles: Group = {
         const found = find(context, positional)
         if (!found.ok) return found
         if (context.dryRun) return context.plan(`make profile ${positional} the current one`)
-        const problem = await writeConfig(context.host, { ...config, current: positional })
+        const problem = await updateConfig(context.host, (it) => ({ ...it, current: positional }))
         return problem ?? { ok: true, data: shown({ ...config, current: positional }, positional, found.profile) }
       },
     }),
@@ -154,18 +154,20 @@ export const profiles: Group = {
         const target = positional ?? profileName.value
         if (!NAME.test(target))
           return usage('The name of a profile is 1 to 64 letters, digits, dots, dashes and underscores.')
-        const before = (Object.hasOwn(config.profiles, target) ? config.profiles[target] : undefined) ?? {}
         const changes = changesOf(context, flags)
         if (!changes.ok) return changes
-        const { codes, ...rest } = { ...before, ...changes.members }
-        const all: Record<string, unknown> = {
-          ...rest,
-          ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),
-        }
-        if (flags.unset !== undefined) delete all[flags.unset]
-        const profile = all as Profile
+        let profile: Profile = {}
         if (context.dryRun) return context.plan(`store profile ${target} in ${configFile(context.host)}`)
-        const problem = await saveProfile(context, target, profile)
+        const problem = await changeProfile(context.host, target, (before) => {
+          const { codes, ...rest } = { ...before, ...changes.members }
+          const all: Record<string, unknown> = {
+            ...rest,
+            ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),
+          }
+          if (flags.unset !== undefined) delete all[flags.unset]
+          profile = all as Profile
+          return profile
+        })
         return problem ?? { ok: true, data: shown(config, target, profile) }
       },
     }),
@@ -179,9 +181,14 @@ export const profiles: Group = {
       run: async (context, { positional }) => {
         const found = find(context, positional)
         if (!found.ok) return found
-        const { current } = context.settings.config
         if (context.dryRun) return context.plan(`remove profile ${positional} and its credentials`)
-        const problem = await saveProfile(context, positional, undefined, current === positional ? 'default' : current)
+        const problem = await updateConfig(
+          context.host,
+          ({ current, profiles: { [positional]: _removed, ...others } }) => ({
+            current: current === positional ? DEFAULT_PROFILE : current,
+            profiles: others,
+          }),
+        )
         return problem ?? { ok: true, data: { name: positional, removed: true } }
       },
     }),
