@@ -111,11 +111,16 @@ export function parseObject(content: string): Record<string, unknown> | undefine
 }
 
 function isProfiles(value: unknown): value is Config['profiles'] {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.values(value).every((it) => typeof it === 'object' && it !== null && !Array.isArray(it))
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isProfile)
+}
+
+function isProfile(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { base_url, account, data_dir, credentials = {} } = value as Record<string, unknown>
+  if (![base_url, account, data_dir].every((it) => it === undefined || typeof it === 'string')) return false
+  if (typeof credentials !== 'object' || credentials === null || Array.isArray(credentials)) return false
+  return Object.values(credentials).every(
+    (it: Partial<StoredCredential> | null) => typeof it?.value === 'string' && typeof it.origin === 'string',
   )
 }
 

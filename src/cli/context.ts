@@ -9,6 +9,7 @@ import type { Answer, Plan } from './leaf.js'
 import type { Output } from './output.js'
 import type { Questions } from './prompt.js'
 import { ask } from './prompt.js'
+import { profileNotFound } from './profile-not-found.js'
 import { credentialNames } from './secrets.js'
 import type { Settings } from './settings.js'
 
@@ -36,7 +37,8 @@ export interface Context {
   ): Promise<Answer<OutputOf<E>> | Plan | Failure>
   /** In a dry run of a change on this machine: what would be done. */
   plan(action: string): Plan
-  baseUrl(): { ok: true; value: string } | Failure
+  /** Of the chosen server. A profile that does not exist is refused, save where a login makes it. */
+  baseUrl(mayBeNew?: boolean): { ok: true; value: string } | Failure
   credential(kind: CredentialKind, baseUrl: string): Promise<{ ok: true; value: string; source: string } | Failure>
   ask<T>(
     missing: () => Failure,
@@ -91,7 +93,8 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       planned.push({ action })
       return { ok: false, plan: planned }
     },
-    baseUrl() {
+    baseUrl(mayBeNew = false) {
+      if (!mayBeNew && settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
       const { value } = settings.baseUrl
       if (value !== undefined) return { ok: true, value }
       return fail(
@@ -101,6 +104,7 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       )
     },
     async credential(kind, baseUrl) {
+      if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
       const found = await findCredential(host, globals, settings, kind, baseUrl)
       if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
       const asked = await context.ask(

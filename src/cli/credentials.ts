@@ -5,6 +5,7 @@ import { fail } from './failure.js'
 import type { Globals } from './globals.js'
 import type { Host } from './host.js'
 import { defaultDataDir, findLocalServer, readOperatorKey } from './local-server.js'
+import type { TextResult } from './files.js'
 import { readSecret } from './files.js'
 import { credentialNames, credentialVariables } from './secrets.js'
 import type { Settings } from './settings.js'
@@ -14,6 +15,9 @@ export interface FoundCredential {
   readonly value: string
   readonly source: string
 }
+
+/** What --token-file holds, by command line: a pipe gives its content once, and a command may call twice. */
+const read = new WeakMap<Globals, Promise<TextResult>>()
 
 /**
  * The credential of a kind for a base URL: flag > environment > profile > the key file of the local server.
@@ -28,7 +32,9 @@ export async function findCredential(
 ): Promise<FoundCredential | Failure> {
   const file = globals['token-file']
   if (file !== undefined) {
-    const secret = await readSecret(host, file)
+    const reading = read.get(globals) ?? readSecret(host, file)
+    read.set(globals, reading)
+    const secret = await reading
     return secret.ok ? { ok: true, value: secret.text, source: `flag --token-file` } : secret
   }
   const variable = credentialVariables[kind]

@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../client/base-url.js'
 import type { Config, Profile } from './config.js'
-import { readConfig } from './config.js'
+import { DEFAULT_PROFILE, readConfig } from './config.js'
 import type { Failure } from './failure.js'
 import { fail, usage } from './failure.js'
 import { durationMs } from './flags.js'
@@ -20,6 +20,8 @@ export interface Sourced<T> {
 export interface Settings {
   readonly config: Config
   readonly profileName: Sourced<string>
+  /** A profile was named that does not exist; only what makes one goes on. */
+  readonly profileMissing: boolean
   /** Empty when the profile does not exist yet. */
   readonly profile: Profile
   readonly baseUrl: Sourced<string | undefined>
@@ -90,6 +92,7 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const settings = {
     config,
     profileName,
+    profileMissing: !known && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
     profile,
     baseUrl,
     format,

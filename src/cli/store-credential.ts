@@ -14,7 +14,7 @@ export async function storeCredential(
   value: string,
   also: Partial<Profile> = {},
 ): Promise<Failure | undefined> {
-  const base = also.base_url === undefined ? context.baseUrl() : ({ ok: true, value: also.base_url } as const)
+  const base = also.base_url === undefined ? context.baseUrl(true) : ({ ok: true, value: also.base_url } as const)
   if (!base.ok) return base
   const { host, output, settings } = context
   const name = settings.profileName.value

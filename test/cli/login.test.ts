@@ -257,3 +257,34 @@ test('profiles show credentials by their prefixes at most', async () => {
     expect(stdout + stderr).not.toMatch(/CANARY/)
   }
 })
+
+test.each(['', '--json', '-o yaml', '-o csv'])('tokens create --save %s does not show the token', async (format) => {
+  const { baseUrl } = await stub(() => success({ ...token, token: sop }, 201))
+  const args = `tokens create --app app_01 --scope vouchers:read --save --base-url ${baseUrl} ${format}`
+  const ran = await cli(args, { env: secrets })
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout + ran.stderr).not.toContain(sop)
+})
+
+test('tokens create --save makes no token when the profile cannot be written', async () => {
+  const { baseUrl, received } = await stub(() => success({ ...token, token: sop }, 201))
+  const notAFolder = join(temporaryDir(), 'file')
+  writeFileSync(notAFolder, '')
+  const ran = await cli(`tokens create --app app_01 --scope vouchers:read --save --base-url ${baseUrl}`, {
+    env: { ...secrets, VOUCHERCTL_CONFIG_DIR: notAFolder },
+  })
+  expect([ran.exit, received]).toEqual([1, []])
+})
+
+test('a token that could not be kept after all is named, so that it can be revoked', async () => {
+  const dir = temporaryDir()
+  const { baseUrl } = await stub(() => {
+    writeFileSync(join(dir, 'config.json'), '[]')
+    return success({ ...token, token: sop }, 201)
+  })
+  const ran = await cli(`tokens create --app app_01 --scope vouchers:read --save --json --base-url ${baseUrl}`, {
+    env: { ...secrets, VOUCHERCTL_CONFIG_DIR: dir },
+  })
+  const { error } = JSON.parse(ran.stderr.slice(ran.stderr.indexOf('{')))
+  expect([error.details.token_id, error.hint]).toEqual(['tok_01', expect.stringContaining('tokens revoke tok_01')])
+})

@@ -96,14 +96,20 @@ test.each([
   expect(ran.stderr).not.toContain('CANARY')
 })
 
-test.each(['{', '[]', '{"profiles":[]}', '{"profiles":{"a":1}}'])(
-  'a profile file of %s is refused with exit 2',
-  async (content) => {
-    const home = withConfig({})
-    writeFileSync(config(home), content)
-    expect((await cli('profiles list', { home })).exit).toBe(2)
-  },
-)
+test.each([
+  '{',
+  '[]',
+  '{"profiles":[]}',
+  '{"profiles":{"a":1}}',
+  '{"profiles":{"default":{"credentials":"x"}}}',
+  '{"profiles":{"default":{"credentials":null}}}',
+  '{"profiles":{"default":{"credentials":{"jwt":"x"}}}}',
+  '{"profiles":{"default":{"base_url":5}}}',
+])('a profile file of %s is refused with exit 2', async (content) => {
+  const home = withConfig({})
+  writeFileSync(config(home), content)
+  expect((await cli('profiles list', { home })).exit).toBe(2)
+})
 
 test('without a base URL and a local server the failure says how to get one', async () => {
   const { exit, stderr } = await cli('apps list', { env: secrets })
@@ -292,4 +298,42 @@ test('a folder for profiles that exists keeps its permissions', async () => {
   chmodSync(dir, 0o755)
   const ran = await cli('profiles set a --base-url https://a', { env: { VOUCHERCTL_CONFIG_DIR: dir } })
   expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
+})
+
+test.each(['flag', 'environment', 'project file'])(
+  'a profile that the %s names and that is not there is exit 5',
+  async (by) => {
+    const { baseUrl, received } = await stub(() => success(verification))
+    const home = withConfig(stored(baseUrl))
+    const cwd = temporaryDir()
+    if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
+    const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
+    const flag = by === 'flag' ? ' -p prdo' : ''
+    for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
+      expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
+    }
+    expect(received).toEqual([])
+    expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
+  },
+)
+
+test('login makes the profile that is named', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = temporaryDir()
+  const given = { home, stdin: secrets.VOUCHERCTL_TOKEN }
+  expect((await cli(`login --with-token - -p new --base-url ${baseUrl}`, given)).exit).toBe(0)
+})
+
+test('a token file is read once for all calls of a command', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const home = temporaryDir()
+  let reads = 0
+  const stdin = () => ((reads += 1) === 1 ? secrets.VOUCHERCTL_TOKEN : '')
+  const ran = await cli(`whoami --token-file - --base-url ${baseUrl}`, {
+    home,
+    get stdin() {
+      return stdin()
+    },
+  })
+  expect([ran.exit, reads, received.length]).toEqual([0, 1, 1])
 })

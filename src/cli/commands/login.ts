@@ -92,7 +92,7 @@ async function loginLocal(
 }
 
 async function loginWith(context: Context, path: string | undefined): Promise<Outcome<LoggedIn>> {
-  const base = context.baseUrl()
+  const base = context.baseUrl(true)
   if (!base.ok) return base
   const secret =
     path === undefined

@@ -1,5 +1,6 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { leaf } from '../leaf.js'
+import { profileNotFound } from '../profile-not-found.js'
 import { credentialNames } from '../secrets.js'
 import { changeProfile } from '../store-credential.js'
 
@@ -19,6 +20,7 @@ export const logout = leaf({
   run: async (context) => {
     const { settings } = context
     const name = settings.profileName.value
+    if (settings.profileMissing) return profileNotFound(name, settings.config)
     const removed = Object.keys(settings.profile.credentials ?? {})
     if (context.dryRun) return context.plan(`remove ${removed.length} credentials from profile ${name}`)
     if (removed.length > 0) {

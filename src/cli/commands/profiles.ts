@@ -4,11 +4,12 @@ import { DEFAULT_PROFILE, configFile, updateConfig } from '../config.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
-import { fail, usage } from '../failure.js'
+import { usage } from '../failure.js'
 import { choice, duration, integer, toggle } from '../flags.js'
 import { formats } from '../globals.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { profileNotFound } from '../profile-not-found.js'
 import { redact } from '../secrets.js'
 import { changeProfile } from '../store-credential.js'
 
@@ -45,12 +46,7 @@ function shown({ current }: Config, name: string, profile: Profile) {
 function find({ settings: { config } }: Context, name: string): { ok: true; profile: Profile } | Failure {
   const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
   if (profile !== undefined) return { ok: true, profile }
-  const known = Object.keys(config.profiles)
-  return fail(
-    'PROFILE_NOT_FOUND',
-    `There is no profile ${name}.`,
-    known.length === 0 ? 'Make one with `voucherctl login`.' : `There are ${known.join(', ')}.`,
-  )
+  return profileNotFound(name, config)
 }
 
 /** Every setting with its value and the place that it came from. */
@@ -122,7 +118,8 @@ export const profiles: Group = {
             return usage('--explain shows what holds now; name another profile with --profile.')
           return { ok: true, data: explain(context) }
         }
-        const { profileName, profile, config } = context.settings
+        const { profileName, profile, profileMissing, config } = context.settings
+        if (positional === undefined && profileMissing) return profileNotFound(profileName.value, config)
         const found = positional === undefined ? { ok: true as const, profile } : find(context, positional)
         return found.ok ? { ok: true, data: shown(config, positional ?? profileName.value, found.profile) } : found
       },

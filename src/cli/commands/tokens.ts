@@ -1,6 +1,7 @@
 import { scopes } from '../../contract/endpoint.js'
 import type { Token } from '../../contract/tokens.js'
 import * as contract from '../../contract/tokens.js'
+import { checkConfigWritable } from '../config.js'
 import { fail } from '../failure.js'
 import { storeCredential } from '../store-credential.js'
 import type { Read } from '../flags.js'
@@ -44,7 +45,7 @@ export const tokens: Group = {
         name: text('NAME', 'Name, default "voucherctl"'),
         scope: atLeastOne(list('SCOPE', `One of ${scopes.join(', ')}`, scopes), 'Scopes of the token'),
         'expires-in-days': one('N|never', 'Days until it expires, default 365', readDays),
-        save: toggle('Put it into the profile instead of showing it'),
+        save: toggle('Put it into the profile instead of showing it, in every format'),
       },
       examples: [
         {
@@ -55,6 +56,10 @@ export const tokens: Group = {
       changes: true,
       run: async (context, { flags }) => {
         const days = flags['expires-in-days']
+        if (flags.save && !context.dryRun) {
+          const problem = await checkConfigWritable(context.host)
+          if (problem !== undefined) return problem
+        }
         const created = await context.call(
           contract.create,
           {
@@ -71,9 +76,14 @@ export const tokens: Group = {
             return fail('INVALID_RESPONSE', 'The token was created, but the answer does not hold it.')
           }
           const problem = await storeCredential(context, 'token', created.data.token)
-          if (problem !== undefined) return problem
+          if (problem !== undefined) {
+            const { id } = created.data
+            const hint = `Token ${id} exists, but its value is lost. Revoke it: voucherctl tokens revoke ${id} --app ${flags.app}`
+            return { ...problem, hint, details: { ...problem.details, token_id: id } }
+          }
         }
-        const { data } = created
+        const { token: value, ...kept } = created.data ?? {}
+        const data = (flags.save ? kept : created.data) as typeof created.data
         await context.output.print(data, {
           headline: (it) =>
             `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}` : ''}.`,
