@@ -11,6 +11,7 @@ import { askMissing } from './missing.js'
 import { Output } from './output.js'
 import type { Entry } from './program.js'
 import { resolveSettings } from './settings.js'
+import { untilAborted } from './until-aborted.js'
 
 /** Parses the arguments, runs the command that they name, and answers its exit code. */
 export async function execute(
@@ -68,8 +69,10 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
     return 0
   }
   if ('lines' in outcome) {
+    const { gone } = output.host.stdout
     for (;;) {
-      const next = await outcome.lines.next()
+      const next = await untilAborted(outcome.lines.next(), gone)
+      if (next === undefined) return 0
       if (next.done) return next.value === undefined ? 0 : report(next.value, output)
       await output.printLine(next.value, leaf.view)
     }

@@ -2,6 +2,7 @@ import { codeOf } from './config.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
 import type { Host } from './host.js'
+import { untilAborted } from './until-aborted.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
 
@@ -9,11 +10,13 @@ const SECRET_BYTES_MAX = 64 * 1024
 
 /** The content of a file as text; `-` is standard input, read to its end. */
 export async function readTextFile(host: Host, path: string): Promise<TextResult> {
-  if (path === '-') return readStdin(host)
-  const { readFile } = await import('node:fs/promises')
+  if (path === '-') return readAll(host.stdin, host.signal)
+  const { readFile, stat } = await import('node:fs/promises')
   try {
-    return { ok: true, text: await readFile(path, 'utf8') }
+    if ((await stat(path)).isFIFO()) return await readFifo(path, host.signal)
+    return { ok: true, text: await readFile(path, { encoding: 'utf8', signal: host.signal }) }
   } catch (error) {
+    if (host.signal.aborted) return interrupted
     return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')
   }
 }
@@ -32,8 +35,27 @@ export async function readSecret(host: Host, path: string): Promise<TextResult> 
 
 const nameOf = (path: string) => (path === '-' ? 'Standard input' : path)
 
-async function readStdin(host: Host): Promise<TextResult> {
+const interrupted = fail('ABORTED', 'Interrupted before the input was read.')
+
+async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<TextResult> {
   const chunks: Buffer[] = []
-  for await (const chunk of host.stdin) chunks.push(Buffer.from(chunk))
-  return { ok: true, text: Buffer.concat(chunks).toString('utf8') }
+  const iterator = input[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await untilAborted(iterator.next(), signal)
+    if (next === undefined) return interrupted
+    if (next.done) return { ok: true, text: Buffer.concat(chunks).toString('utf8') }
+    chunks.push(Buffer.from(next.value))
+  }
+}
+
+/** Opened without waiting for a writer: a thread that waits in open() holds the process, even at its exit. */
+async function readFifo(path: string, signal: AbortSignal): Promise<TextResult> {
+  const { constants, openSync } = await import('node:fs')
+  const { Socket } = await import('node:net')
+  const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
+  try {
+    return await readAll(socket, signal)
+  } finally {
+    socket.destroy()
+  }
 }

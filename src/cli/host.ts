@@ -5,6 +5,8 @@ export interface Out {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+  /** Aborted when it takes no more text, as when its reader has gone. What is written then is dropped. */
+  readonly gone?: AbortSignal
 }
 
 /** Standard input: read to its end, or asked on a terminal. */

@@ -1,5 +1,7 @@
 import { homedir } from 'node:os'
-import type { Host } from './host.js'
+import { codeOf } from './config.js'
+import { exitOf, fail } from './failure.js'
+import type { Host, Out } from './host.js'
 import { processStdout } from './output.js'
 import { run } from './run.js'
 
@@ -17,8 +19,7 @@ export async function main(version: () => string): Promise<void> {
       interruption.abort()
     })
   }
-  // Whoever read stdout has seen enough, as in `voucherctl … | head -1`.
-  const stdout = processStdout(() => process.exit())
+  const stdout = processStdout()
   const host: Host = {
     // Opened when they are used: each costs a command that does not use it a millisecond or more.
     get stdin() {
@@ -26,10 +27,10 @@ export async function main(version: () => string): Promise<void> {
     },
     stdout,
     get stderr() {
-      return process.stderr
+      return openStderr()
     },
     env: process.env,
-    cwd: process.cwd(),
+    cwd: workingFolder(),
     homeDir: process.env.HOME || homedir(),
     now: Date.now,
     newId: () => crypto.randomUUID(),
@@ -38,6 +39,37 @@ export async function main(version: () => string): Promise<void> {
     self: [process.execPath, process.argv[1] ?? ''],
     questions: async () => (await import('./questions.js')).terminalQuestions(interruption.signal),
   }
-  const exit = await run(process.argv.slice(2), host)
-  process.exitCode = interrupted ?? exit
+  const ran = await run(process.argv.slice(2), host)
+  // A write that fails says so in a later turn.
+  await new Promise((resolve) => setImmediate(resolve))
+  const exit = interrupted ?? (ran === 0 && stdout.gone.aborted ? lost(stdout.gone.reason, host.stderr) : ran)
+  process.exitCode = exit
+  // A stream or standard input that nobody reads any more would keep the process.
+  if (interrupted !== undefined || stdout.gone.aborted) openStderr().write('', () => process.exit(exit))
+}
+
+/** A reader that has seen enough is no error, as in `voucherctl … | head -1`; a disk that is full is one. */
+function lost(error: unknown, stderr: Out): number {
+  const code = codeOf(error)
+  if (code === 'EPIPE') return 0
+  const failure = fail('FILE_UNWRITABLE', `The result cannot be written to standard output (${code}).`)
+  stderr.write(`error: ${failure.message}\n`)
+  return exitOf(failure)
+}
+
+let stderr: typeof process.stderr | undefined
+
+/** Whoever does not read the errors still reads the exit code. */
+function openStderr() {
+  stderr ??= process.stderr.on('error', () => {})
+  return stderr
+}
+
+/** The root when the folder of this process was deleted: no project file is found from there, and nothing else fails. */
+function workingFolder(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return '/'
+  }
 }

@@ -121,11 +121,18 @@ export class Output {
   }
 }
 
-/** The stdout of this process. `onGone` is called when its reader has closed it. */
-export function processStdout(onGone: () => void): Out {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    onGone()
-  })
-  return process.stdout
+/** The stdout of this process. A reader that has gone ends no command halfway: what it did must be finished. */
+export function processStdout(): Out & { readonly gone: AbortSignal } {
+  const gone = new AbortController()
+  process.stdout.on('error', (error) => gone.abort(error))
+  return {
+    write: (text) => gone.signal.aborted || process.stdout.write(text),
+    get isTTY() {
+      return process.stdout.isTTY
+    },
+    get columns() {
+      return process.stdout.columns
+    },
+    gone: gone.signal,
+  }
 }

@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -192,4 +194,76 @@ test('quickstart for a person shows each step with its command, and says how to 
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(14)
   expect(stdout).toContain('$ voucherctl server start --detach')
+}, 30_000)
+
+function shell(script: string) {
+  const home = temporaryDir()
+  return spawn('sh', ['-c', script, process.execPath, built.bin], { cwd: home, env: built.environment(home) })
+}
+
+test('a reader that goes away takes neither the clean-up nor a failure with it', async () => {
+  const home = temporaryDir()
+  const temporary = mkdtempSync(join(home, 'tmp-'))
+  const story = built.start(['quickstart'], home, { TMPDIR: temporary })
+  await firstLine(story)
+  story.stdout?.destroy()
+  expect((await once(story, 'exit'))[0]).toBe(0)
+  expect(readdirSync(temporary)).toEqual([])
+
+  const failing = built.start(['apps', 'get', 'nope'], home)
+  failing.stdout?.destroy()
+  failing.stderr?.destroy()
+  expect((await once(failing, 'exit'))[0]).toBe(3)
+}, 30_000)
+
+test('a result that cannot be written is a failure, without a stack', async () => {
+  const child = shell('exec "$0" "$1" profile list > /dev/full')
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  expect((await once(child, 'close'))[0]).toBe(1)
+  expect(stderr).toBe('error: The result cannot be written to standard output (ENOSPC).\n')
+}, 30_000)
+
+test('in a working folder that was deleted, help is help', async () => {
+  const child = shell('mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --help')
+  let stdout = ''
+  child.stdout.on('data', (chunk) => (stdout += chunk))
+  expect((await once(child, 'close'))[0]).toBe(0)
+  expect(stdout).toContain('voucherctl')
+}, 30_000)
+
+async function interrupt(child: ChildProcess) {
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  child.kill('SIGTERM')
+  expect((await once(child, 'close'))[0]).toBe(143)
+  expect(stderr).toContain('Interrupted')
+}
+
+test('one SIGTERM ends a command that reads standard input', async () => {
+  const child = built.start(['vouchers', 'redeem', '--code', '-', '--base-url', 'http://127.0.0.1:9'], temporaryDir())
+  child.stdin?.on('error', () => {})
+  // More than a pipe holds: the command reads when it is written.
+  await new Promise((resolve) => child.stdin?.write(Buffer.alloc(4_000_000), resolve))
+  await interrupt(child)
+}, 30_000)
+
+test('one SIGTERM ends a command that reads a FIFO', async () => {
+  const home = temporaryDir()
+  execFileSync('mkfifo', [join(home, 'fifo')])
+  const child = built.start(['apps', 'list', '--token-file', 'fifo', '--base-url', 'http://127.0.0.1:9'], home)
+  // Opens when the command has opened its end.
+  const writer = await open(join(home, 'fifo'), 'w')
+  await interrupt(child)
+  await writer.close()
+}, 30_000)
+
+test('a secret comes through a FIFO', async () => {
+  const home = temporaryDir()
+  execFileSync('mkfifo', [join(home, 'fifo')])
+  const { baseUrl, received } = await stub(() => success(pageOf(template)))
+  const ran = built.run(['templates', 'list', '--json', '--token-file', 'fifo', '--base-url', baseUrl], home)
+  await writeFile(join(home, 'fifo'), `${secrets.VOUCHERCTL_TOKEN}\n`)
+  expect((await ran).exit).toBe(0)
+  expect(received[0]?.headers.authorization).toContain(secrets.VOUCHERCTL_TOKEN)
 }, 30_000)
