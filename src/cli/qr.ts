@@ -17,13 +17,12 @@ export async function qrForTerminal(text: string, paint: Paint): Promise<string>
 /** As PNG or SVG by the ending; readable by its owner alone, since it is a redemption credential. */
 export async function writeQrFile(path: string, text: string): Promise<Failure | undefined> {
   const { default: qrcode } = await import('qrcode')
-  const { writeFile } = await import('node:fs/promises')
   const settings = { margin: 4, errorCorrectionLevel: 'M' } as const
   const content = path.toLowerCase().endsWith('.svg')
     ? await qrcode.toString(text, { ...settings, type: 'svg' })
     : await qrcode.toBuffer(text, { ...settings, type: 'png', scale: 8 })
   try {
-    await writeFile(path, content, { mode: 0o600 })
+    await replaceFile(path, content)
   } catch (error) {
     return fail(
       'FILE_UNWRITABLE',
@@ -33,3 +32,37 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
   }
   return undefined
 }
+
+/** Why the file could not be written, asked before a voucher is issued that cannot be taken back. */
+export async function checkQrFile(path: string): Promise<Failure | undefined> {
+  const { rm, stat, writeFile } = await import('node:fs/promises')
+  try {
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory()) return fail('FILE_UNWRITABLE', `${path} is a folder.`, 'Choose another path.')
+    const draft = draftOf(path)
+    await writeFile(draft, '', { flag: 'wx', mode: 0o600 })
+    await rm(draft)
+    return undefined
+  } catch (error) {
+    return fail(
+      'FILE_UNWRITABLE',
+      `${path} cannot be written (${codeOf(error)}). No voucher was issued.`,
+      'Check its folder and permissions.',
+    )
+  }
+}
+
+/** Whole or not at all, and with the permissions of a new file where an older one had wider ones. */
+async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+  const { rename, rm, writeFile } = await import('node:fs/promises')
+  const draft = draftOf(path)
+  try {
+    await writeFile(draft, content, { flag: 'wx', mode: 0o600 })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+const draftOf = (path: string) => `${path}.${process.pid}.tmp`

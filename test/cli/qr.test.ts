@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import decodeQr from 'qr/decode.js'
@@ -78,8 +78,47 @@ test('--qr-file out.svg holds the same', async () => {
   expect(read(modules)).toBe(qrToken)
 })
 
-test('a file that cannot be written is exit 1, and says that the voucher was issued', async () => {
-  const { exit, stderr } = await run('--qr-file /nowhere/out.png')
-  expect(exit).toBe(1)
-  expect(stderr).toMatch(/was issued, but/)
+test('an older QR file with wide permissions becomes one for its owner alone', async () => {
+  const path = join(temporaryDir(), 'out.svg')
+  writeFileSync(path, 'old', { mode: 0o644 })
+  expect((await run(`--qr-file ${path}`)).exit).toBe(0)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(readFileSync(path, 'utf8')).toContain('<svg')
+})
+
+test('a QR file that cannot be written is refused before the voucher is issued', async () => {
+  const dir = temporaryDir()
+  mkdirSync(join(dir, 'folder.svg'))
+  for (const path of [join(dir, 'nowhere', 'out.svg'), join(dir, 'folder.svg')]) {
+    const { exit, stdout, received } = await run(`--qr-file ${path} --json`)
+    expect([exit, stdout, received]).toEqual([1, '', []])
+  }
+  const { exit, stderr, received } = await run('--qr-file -')
+  expect([exit, received]).toEqual([2, []])
+  expect(stderr).toContain('takes a path')
+})
+
+test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }])(
+  'an answer with %j is a voucher that was issued',
+  async (members) => {
+    const { baseUrl } = await stub(() => success({ ...issuedVoucher, ...members }))
+    const ran = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, ran.stdout.includes(issuedVoucher.id)]).toEqual([0, true])
+  },
+)
+
+test('the QR file is there before anything is printed', async () => {
+  const dir = temporaryDir()
+  const path = join(dir, 'out.svg')
+  const { baseUrl } = await stub(() => {
+    // The path becomes a folder while the voucher is issued.
+    mkdirSync(path)
+    return success(issuedVoucher)
+  })
+  const ran = await cli(`${issue} --qr-file ${path} --json --base-url ${baseUrl}`, { env: secrets })
+  expect([ran.exit, ran.stdout]).toEqual([1, ''])
+  const { message, details } = JSON.parse(ran.stderr).error
+  expect(message).toMatch(/was issued, but/)
+  expect(details).toEqual({ voucher_id: issuedVoucher.id })
+  expect(readdirSync(dir)).toEqual(['out.svg'])
 })

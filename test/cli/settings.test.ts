@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, w
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { withoutSecrets } from '../../src/cli/commands/server-detach.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, token, verification } from '../support/cli-samples.js'
 
@@ -336,4 +337,14 @@ test('a token file is read once for all calls of a command', async () => {
     },
   })
   expect([ran.exit, reads, received.length]).toEqual([0, 1, 1])
+})
+
+test('a detached server gets the environment without credentials', () => {
+  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' }
+  expect(withoutSecrets(env)).toEqual({ VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' })
+})
+
+test('server start --key-file takes a path, and no standard input', async () => {
+  const ran = await cli('server start --memory --port 0 --key-file -')
+  expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
 })

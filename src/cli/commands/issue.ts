@@ -12,7 +12,12 @@ export function credentialOf(
   voucher: Partial<IssuedVoucher> | null,
   type: 'redeem_code' | 'qr_token',
 ): string | undefined {
-  return voucher?.credentials?.find((it) => it.type === type)?.value
+  const credentials: unknown = voucher?.credentials
+  if (!Array.isArray(credentials)) return undefined
+  const found = (credentials as (Partial<IssuedVoucher['credentials'][number]> | null)[]).find(
+    (it) => it?.type === type,
+  )
+  return typeof found?.value === 'string' ? found.value : undefined
 }
 
 export const issue = leaf({
@@ -29,7 +34,7 @@ export const issue = leaf({
     recipient: required(text('ID', 'Authorized user'), 'Recipient user id'),
     metadata: pairs('Your own data'),
     qr: toggle('Show the QR code in the terminal'),
-    'qr-file': text('FILE', 'Write the QR code to out.png or out.svg'),
+    'qr-file': text('FILE', 'Write the QR code to this path, which ends in .png or .svg'),
   },
   examples: [
     { command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42' },
@@ -45,6 +50,11 @@ export const issue = leaf({
     const file = flags['qr-file']
     const problem = checkQr(context, flags.qr, file)
     if (problem !== undefined) return problem
+    if (file !== undefined && !context.dryRun) {
+      const { checkQrFile } = await import('../qr.js')
+      const unwritable = await checkQrFile(file)
+      if (unwritable !== undefined) return unwritable
+    }
     const issued = await context.call(contract.issue, {
       template_id: flags.template,
       external_issue_id: flags['external-id'],
@@ -54,24 +64,25 @@ export const issue = leaf({
     if (!issued.ok) return issued
     const voucher = issued.data
     const qrToken = credentialOf(voucher, 'qr_token')
-    await context.output.print(voucher, {
-      headline: (it) => `Issued ${it.name} to ${it.recipientUserId}.`,
-      body: () => details(voucher),
-      next: () => (file === undefined ? undefined : `The QR code is in ${file}.`),
-    })
     if (qrToken === undefined && (flags.qr || file !== undefined)) {
       return fail('INVALID_RESPONSE', 'The voucher was issued, but the answer holds no QR data to show.', null, {
         voucher_id: voucher?.id,
       })
     }
-    if (qrToken !== undefined && flags.qr) {
-      const { qrForTerminal } = await import('../qr.js')
-      context.output.say(`\n${await qrForTerminal(qrToken, await context.output.paint())}`)
-    }
+    // The file first: a reader of stdout that goes away ends the command.
     if (qrToken !== undefined && file !== undefined) {
       const { writeQrFile } = await import('../qr.js')
       const failed = await writeQrFile(file, qrToken)
-      if (failed !== undefined) return failed
+      if (failed !== undefined) return { ...failed, details: { voucher_id: voucher?.id } }
+    }
+    await context.output.print(voucher, {
+      headline: (it) => `Issued ${it.name} to ${it.recipientUserId}.`,
+      body: () => details(voucher),
+      next: () => (file === undefined ? undefined : `The QR code is in ${file}.`),
+    })
+    if (qrToken !== undefined && flags.qr) {
+      const { qrForTerminal } = await import('../qr.js')
+      context.output.say(`\n${await qrForTerminal(qrToken, await context.output.paint())}`)
     }
     return { ok: true, printed: true }
   },
@@ -85,18 +96,19 @@ function checkQr({ output }: Context, qr: boolean, file: string | undefined): Fa
       'Use --qr-file out.png or out.svg.',
     )
   }
+  if (file === '-') return usage('--qr-file takes a path; it does not write to standard output.')
   if (file !== undefined && !/\.(png|svg)$/i.test(file)) return usage('--qr-file must end in .png or .svg.')
   return undefined
 }
 
-function details(voucher: IssuedVoucher): string {
+function details(voucher: IssuedVoucher | null): string {
   const rows = [
     ['redeem code', credentialOf(voucher, 'redeem_code')],
     ['qr token', credentialOf(voucher, 'qr_token')],
-    ['valid from', voucher.validFrom],
-    ['valid until', voucher.validUntil],
-    ['external id', voucher.externalIssueId],
-    ['voucher', voucher.id],
+    ['valid from', voucher?.validFrom],
+    ['valid until', voucher?.validUntil],
+    ['external id', voucher?.externalIssueId],
+    ['voucher', voucher?.id],
   ] as const
   return rows
     .filter(([, value]) => value !== undefined)

@@ -8,6 +8,7 @@ import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Host } from '../host.js'
 import { findLocalServer } from '../local-server.js'
+import { looksSecret } from '../secrets.js'
 import { identify } from '../server-identity.js'
 
 export interface Detached {
@@ -53,7 +54,7 @@ export async function startDetached(
   const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', 'pipe', log],
-    env: host.env as NodeJS.ProcessEnv,
+    env: withoutSecrets(host.env),
     windowsHide: true,
   })
   closeSync(log)
@@ -61,6 +62,12 @@ export async function startDetached(
   const ready = line === undefined ? undefined : parseObject(line)
   if (ready === undefined) return failureOf(logFile)
   return { ok: true, data: { ...(ready as unknown as Omit<Detached, 'log_file'>), log_file: logFile } }
+}
+
+/** A server needs no credential of its caller, and its environment can be read for as long as it runs. */
+export function withoutSecrets(env: Host['env']): NodeJS.ProcessEnv {
+  const isSecret = (name: string) => name.startsWith('VOUCHERCTL_') && looksSecret(name, '')
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)))
 }
 
 /** The flags again, as they were given; limits are the one that is not text or a number. */

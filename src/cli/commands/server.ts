@@ -5,7 +5,7 @@ import { defined } from '../defined.js'
 import type { Failure, LocalCode } from '../failure.js'
 import { fail, isLocalCode, usage } from '../failure.js'
 import type { Flag, Read, ValuesOf } from '../flags.js'
-import { choice, integer, text, toggle } from '../flags.js'
+import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { defaultDataDir } from '../local-server.js'
@@ -63,8 +63,12 @@ const startFlags = {
   'auto-approve': toggle('Approve what is submitted at once'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
   'rate-limit': rateLimit,
-  'jwks-url': text('URL', "Verify account JWTs against this key set instead of the server's own key"),
-  'key-file': text('FILE', 'Credential keys from this file instead of the data folder'),
+  'jwks-url': one('URL', "Verify account JWTs against this key set instead of the server's own key", (it) =>
+    /^https?:/i.test(it) && URL.canParse(it)
+      ? { ok: true, value: it }
+      : { ok: false, message: 'must be an http(s) URL' },
+  ),
+  'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
   operator: choice(['on', 'off'], 'The platform commands; default on when bound to loopback'),
   'log-level': choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Default info'),
 }
@@ -93,6 +97,7 @@ const start = leaf({
   changes: true,
   run: async (context, { flags }): Promise<Outcome<Ready>> => {
     if (flags.memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
+    if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
     const dir = flags.data ?? defaultDataDir(context.host)
     if (context.dryRun) return context.plan(`start a server ${flags.memory ? 'in memory' : `on ${dir}`}`)
     if (!flags.detach) return runHere(context, flags, dir)
