@@ -14,11 +14,15 @@ export async function encodeYaml(data: unknown): Promise<string> {
   return stringify(withPlainText(data), { lineWidth: 0 })
 }
 
-/** One row a record; members of members become columns such as `validity.type`, lists are JSON. */
-export async function encodeCsv(records: readonly unknown[]): Promise<string> {
+/**
+ * One row a record; members of members become columns such as `validity.type`, lists are JSON. Without a record the
+ * header names the fields that were asked for.
+ */
+export async function encodeCsv(records: readonly unknown[], fields: readonly string[] = []): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
   const rows = records.map((record) => flatten(withPlainText(record)))
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  if (rows.length === 0 && fields.length === 0) return ''
+  const columns = rows.length === 0 ? fields : [...new Set(rows.flatMap((row) => Object.keys(row)))]
   return stringify(rows, { header: true, columns, cast: { boolean: String } })
 }
 

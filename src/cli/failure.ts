@@ -1,6 +1,7 @@
 import type { CallFailure } from '../client/call.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
+import { encodeJson } from './encode.js'
 import { plainLine } from './plain.js'
 
 /** Why a command did not do what it was asked. */
@@ -101,10 +102,10 @@ export function exitOf({ code, status }: Pick<Failure, 'code' | 'status'>): numb
   return status === null ? 1 : exitOfStatus(status)
 }
 
-/** The error object that a script reads. */
+/** The error object that a script reads, as one line. */
 export function toJson(failure: Failure): string {
   const { code, message, status, retryable, hint, requestId, details } = failure
-  return JSON.stringify({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
+  return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
 }
 
 export interface Paint {

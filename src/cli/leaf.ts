@@ -29,7 +29,7 @@ export interface View<Data> {
   readonly members?: readonly string[]
   /** Text in place of the members. */
   readonly body?: (data: Data) => string
-  /** One sentence below: what comes next. */
+  /** One sentence on stderr, on a terminal only: what comes next. */
   readonly next?: (data: Data) => string | undefined
 }
 

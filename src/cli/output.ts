@@ -36,6 +36,17 @@ export class Output {
   /** The result, as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     this.host.stdout.write(await this.#encode(data, view))
+    await this.#hint(data, view)
+  }
+
+  /** What comes next, for a person at a terminal; a script finds nothing on stderr. */
+  async #hint<Data>(data: Data, view: View<Data>): Promise<void> {
+    const { format, fields, quiet } = this.options
+    if (format !== 'table' || fields !== undefined || quiet || this.host.stderr.isTTY !== true) return
+    const next = sentence(view.next, data)
+    if (next === undefined) return
+    const paint = await this.#paintFor(this.host.stderr)
+    this.host.stderr.write(`\n${paint.quiet(plainLine(next))}\n`)
   }
 
   /** One document of a stream, on one line. */
@@ -63,7 +74,7 @@ export class Output {
 
   async fail(failure: Failure): Promise<void> {
     const { format } = this.options
-    if (format === 'json' || format === 'jsonl') this.host.stderr.write(`${toJson(failure)}\n`)
+    if (format === 'json' || format === 'jsonl') this.host.stderr.write(toJson(failure))
     else this.host.stderr.write(toText(failure, await this.#paintFor(this.host.stderr)))
   }
 
@@ -94,7 +105,7 @@ export class Output {
       case 'yaml':
         return encodeYaml(shown)
       case 'csv':
-        return encodeCsv(isList(shown) ? shown.items : [shown])
+        return encodeCsv(isList(shown) ? shown.items : [shown], fields)
       case 'table':
         return this.#forPeople(data, view, fields === undefined ? undefined : shown)
     }
@@ -105,14 +116,12 @@ export class Output {
     if (selected !== undefined) return this.#members(selected, undefined, paint)
     const headline = sentence(view.headline, data)
     const body = sentence(view.body, data)
-    const next = this.options.quiet ? undefined : sentence(view.next, data)
     const mark = this.options.changes ? `${paint.done('✓')} ` : ''
     const parts: string[] = []
     if (headline !== undefined) parts.push(`${mark}${plainLine(headline)}\n`)
     if (body !== undefined) parts.push(`${plain(body)}\n`)
     else if (view.members?.length !== 0 || headline === undefined)
       parts.push(await this.#members(data, view.members, paint))
-    if (next !== undefined) parts.push(`${paint.quiet(plain(next))}\n`)
     return parts.filter((it) => it !== '').join('\n')
   }
 

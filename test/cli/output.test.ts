@@ -106,13 +106,25 @@ test('failures are stripped of terminal sequences too', async () => {
   const { stderr } = await cli(`apps list --base-url ${baseUrl}`, { env: secrets })
   expect(stderr).not.toContain('\u001b')
   expect(stderr).not.toContain('\u009b')
+  const machine = await cli(`apps list --json --base-url ${baseUrl}`, { env: secrets })
+  expect(machine.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+  expect(JSON.parse(machine.stderr).error.message).toBe(hostile)
 })
 
-test('--quiet leaves out what comes next and notes', async () => {
+test('what comes next is said on stderr, to a person at a terminal who has not asked for quiet', async () => {
   const { baseUrl } = await stub(() => success(app))
-  const run = (args: string) => cli(`apps create --name S ${args} --base-url ${baseUrl}`, { env: secrets })
-  expect((await run('')).stdout).toContain('Next: ')
-  expect((await run('-q')).stdout).not.toContain('Next: ')
+  const run = (args: string, terminal: boolean) =>
+    cli(`apps create --name S ${args} --base-url ${baseUrl}`, { env: { ...secrets, NO_COLOR: '1' }, terminal })
+  const shown = await run('', true)
+  expect(shown.stderr).toContain('Next: ')
+  expect(shown.stdout).not.toContain('Next: ')
+  expect((await run('-q', true)).stderr).not.toContain('Next: ')
+  expect(await run('', false)).toMatchObject({ stderr: '', stdout: shown.stdout })
+})
+
+test('csv of an empty list has the header that was asked for', async () => {
+  expect((await list('-o csv --fields id,name', {}, pageOf())).stdout).toBe('id,name\n')
+  expect((await list('-o csv', {}, pageOf())).stdout).toBe('')
 })
 
 test('several pages are named below the table', async () => {
