@@ -1,4 +1,5 @@
 import type { CallFailure } from '../client/call.js'
+import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
 import { encodeJson } from './encode.js'
@@ -74,10 +75,21 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
     message,
     status: status === 0 ? null : status,
     retryable,
-    hint: outcomeUnknown || keyed ? repeatHint(outcomeUnknown, idempotencyKey, check) : (advice ?? networkAdvice(code)),
+    hint:
+      outcomeUnknown || keyed
+        ? repeatHint(outcomeUnknown, idempotencyKey, check)
+        : withWait(advice ?? networkAdvice(code), failure),
     requestId,
     details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
   }
+}
+
+/** Adds the seconds that the server asks to wait. A date counts only beside the Date of the same answer. */
+function withWait(hint: string | null, { headers }: CallFailure): string | null {
+  const waitMs = readRetryAfter(headers, () => Number.NaN)
+  if (waitMs === null) return hint
+  const wait = `The server asks to wait ${Math.ceil(waitMs / 1000)} s.`
+  return hint === null ? wait : `${hint} ${wait}`
 }
 
 function repeatHint(outcomeUnknown: boolean, key: string | undefined, check: string | undefined): string {

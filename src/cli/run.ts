@@ -23,7 +23,7 @@ async function dispatch(argv: readonly string[], host: Host, early: Output): Pro
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const operands = operandsOf(argv)
   const asksHelp = own.includes('--help') || own.includes('-h') || operands[0] === 'help'
-  if (operands.length === 0 && !asksHelp && own.includes('--version')) return showVersion(early, host.version())
+  if (!asksHelp && own.includes('--version')) return showVersion(early, host.version())
   const names = operands[0] === 'help' ? operands.slice(1) : operands
   if (asksHelp || own.length === 0) {
     const { showHelp } = await import('./show-help.js')
@@ -43,9 +43,10 @@ async function showVersion(output: Output, version: string): Promise<number> {
 /** The format of errors that come before the flags were read. */
 function guessFormat(argv: readonly string[], { env }: Host) {
   const named = argv.find((it) => it.startsWith('--output='))?.slice('--output='.length)
+  const joined = argv.find((it) => /^-o./.test(it))?.slice('-o'.length)
   const at = argv.findIndex((it) => it === '-o' || it === '--output')
   const found = argv.includes('--json')
     ? 'json'
-    : (named ?? (at >= 0 ? argv[at + 1] : undefined) ?? env.VOUCHERCTL_OUTPUT)
+    : (named ?? joined ?? (at >= 0 ? argv[at + 1] : undefined) ?? env.VOUCHERCTL_OUTPUT)
   return formats.find((it) => it === found) ?? 'table'
 }

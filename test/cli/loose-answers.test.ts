@@ -73,3 +73,9 @@ test('a text of a server never starts a line of its own in an error or a headlin
   const done = await against(redeem, () => success({ id: 'rdm_1', voucher: { codeHint: '1\nerror: faked' } }))
   expect(done.stdout).not.toMatch(/^error:/m)
 })
+
+test('a refusal for now says how long the server asks to wait', async () => {
+  const body = { success: false, code: 'ODD', message: 'Later.' }
+  const ran = await against('apps list', () => ({ status: 429, body, headers: { 'retry-after': '7' } }))
+  expect(ran.stderr).toContain('hint: The server asks to wait 7 s.')
+})

@@ -146,3 +146,15 @@ test('a value may begin with a dash when it is joined with =', async () => {
   await cli(['vouchers', 'reverse', 'rdm_01', '--reason=-n', '--base-url', baseUrl], { env: secrets })
   expect(received[0]?.body).toEqual({ reason: '-n' })
 })
+
+test('--version beside a command is the version', async () => {
+  expect(await cli('apps list --version')).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
+})
+
+test('a usage error has the format that -ojson asks for', async () => {
+  expect(JSON.parse((await cli('apps list -ojson --nope')).stderr).error.code).toBe('USAGE')
+})
+
+test('server start refuses a --jwks-url that is no URL', async () => {
+  expect(await cli('server start --memory --port 0 --jwks-url nonsense')).toMatchObject({ exit: 2, stdout: '' })
+})
