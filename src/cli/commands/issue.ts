@@ -77,8 +77,7 @@ export const issue = leaf({
     }
     await context.output.print(voucher, {
       headline: (it) => `Issued ${it.name} to ${it.recipientUserId}.`,
-      body: () => details(voucher),
-      next: () => (file === undefined ? undefined : `The QR code is in ${file}.`),
+      body: () => details(voucher, file),
     })
     if (qrToken !== undefined && flags.qr) {
       const { qrForTerminal } = await import('../qr.js')
@@ -101,10 +100,11 @@ function checkQr({ output }: Context, qr: boolean, file: string | undefined): Fa
   return undefined
 }
 
-function details(voucher: IssuedVoucher | null): string {
+function details(voucher: IssuedVoucher | null, file: string | undefined): string {
   const rows = [
     ['redeem code', credentialOf(voucher, 'redeem_code')],
     ['qr token', credentialOf(voucher, 'qr_token')],
+    ['qr file', file],
     ['valid from', voucher?.validFrom],
     ['valid until', voucher?.validUntil],
     ['external id', voucher?.externalIssueId],
