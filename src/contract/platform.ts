@@ -116,7 +116,7 @@ export const setAppFeatures = endpoint({
   path: '/_platform/v1/applications/:appId/features',
   caller: 'operator',
   params: appId,
-  body: input({ features: Type.Array(oneOf(['vouchers']), { uniqueItems: true }) }),
+  body: input({ features: Type.Array(oneOf(['vouchers']), { maxItems: 1 }) }),
   status: 200,
   output: application,
   failures: ['APPLICATION_NOT_FOUND'],

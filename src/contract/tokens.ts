@@ -49,7 +49,7 @@ export const create = endpoint({
   params: appId,
   body: input({
     name: text(1, 100),
-    scopes: Type.Array(oneOf(scopes), { minItems: 1, uniqueItems: true }),
+    scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length }),
     expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
   }),
   status: 201,

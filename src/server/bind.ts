@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
@@ -142,7 +141,13 @@ async function withFault(
 ): Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'> | 'dropped'> {
   const fault = deps.faults.next(endpoint.id)
   if (fault === undefined) return call()
-  if (fault.delay_ms !== null) await delay(fault.delay_ms)
+  if (fault.delay_ms !== null) {
+    try {
+      await deps.faults.delay(fault.delay_ms)
+    } catch {
+      return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
+    }
+  }
   if (fault.kind === 'error') return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
   const result = await call()
   if (fault.kind !== 'drop_response') return result

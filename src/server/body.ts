@@ -26,7 +26,7 @@ export function parseBody(bytes: Buffer): ParsedBody {
   if (depthExceeds(value, DEPTH_MAX))
     return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
   if (ascii && !text.includes('\\u') && !text.includes('__proto__')) return { ok: true, value }
-  const problem = problemOfNames(value, '')
+  const problem = problemOf(value, '')
   return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
 }
 
@@ -38,20 +38,32 @@ function depthExceeds(value: unknown, levels: number): boolean {
   return false
 }
 
-/** Names that would be lost on the way: the prototype's, and one that equals another once it is normalised. */
-function problemOfNames(value: unknown, pointer: string): ValidationIssue | null {
+/** More marks on one letter than any script has (UAX 15, Stream-Safe): ordering them takes the square of their number. */
+const MARKS = /\p{M}{31}/u
+
+/**
+ * What must not be normalised: endless marks, and names that would be lost on the way: the prototype's, and one that
+ * equals another once it is normalised.
+ */
+function problemOf(value: unknown, pointer: string): ValidationIssue | null {
+  if (typeof value === 'string') return MARKS.test(value) ? tooManyMarks(pointer) : null
   if (typeof value !== 'object' || value === null) return null
   const seen = new Set<string>()
   for (const [name, member] of Object.entries(value)) {
     const here = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
     if (name === '__proto__')
       return { pointer: here, code: 'additionalProperties', message: 'must not be named __proto__' }
+    if (MARKS.test(name)) return tooManyMarks(pointer)
     if (seen.has(toNfc(name))) return { pointer: here, code: 'unique', message: 'has the name of another member' }
     seen.add(toNfc(name))
-    const problem = problemOfNames(member, here)
+    const problem = problemOf(member, here)
     if (problem !== null) return problem
   }
   return null
+}
+
+function tooManyMarks(pointer: string): ValidationIssue {
+  return { pointer, code: 'format', message: 'must not have more than 30 combining marks in a row' }
 }
 
 function normalise(value: unknown): unknown {

@@ -5,12 +5,18 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** From the true time on, whatever the machine's clock is set to later. */
+function steadyClock(): Clock {
+  const start = Date.now() - performance.now()
+  return { now: () => Math.floor(start + performance.now()) }
+}
+
 /** A running clock that can be moved forward (decisions.md 7, clock). */
 export class TestClock implements Clock {
   #offset = 0
   readonly #base: Clock
 
-  constructor(base: Clock = systemClock) {
+  constructor(base: Clock = steadyClock()) {
     this.#base = base
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { faultKinds } from '../contract/platform.js'
 
 export interface Fault {
@@ -9,6 +10,7 @@ export interface Fault {
 
 /** Failures on purpose, by contract id, for the next calls (decisions.md 7, faults). */
 export class Faults {
+  readonly #ended = new AbortController()
   readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
 
   add(fault: Fault): void {
@@ -26,6 +28,15 @@ export class Faults {
     if (entry.left === 0) queue.shift()
     if (queue.length === 0) this.#queues.delete(endpoint)
     return entry.fault
+  }
+
+  /** A delay on purpose; it ends at once when the server does. @throws when the server ends first */
+  async delay(ms: number): Promise<void> {
+    await setTimeout(ms, undefined, { signal: this.#ended.signal })
+  }
+
+  end(): void {
+    this.#ended.abort()
   }
 
   /** How many were removed. */

@@ -17,7 +17,8 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
 
 /** JSON is UTF-8, and nothing here inflates bodies; what has no body is not looked at. */
 export function isPlainUtf8({ method, headers }: FastifyRequest): boolean {
-  if (method === 'GET' || method === 'HEAD') return true
+  const empty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+  if (empty || method === 'GET' || method === 'HEAD') return true
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]

@@ -71,7 +71,7 @@ export function createLimits(
       return {
         allowed: window.calls <= policy.calls,
         remaining: Math.max(0, policy.calls - window.calls),
-        resetSeconds: Math.max(1, Math.ceil((window.endsAt - at) / 1000)),
+        resetSeconds: Math.min(policy.seconds, Math.max(1, Math.ceil((window.endsAt - at) / 1000))),
         policy,
       }
     },

@@ -145,7 +145,10 @@ async function accepting(
   const close = async () => {
     for (const timer of timers) clearInterval(timer)
     deps.requestLog.close()
-    const overdue = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS_MAX)
+    const overdue = setTimeout(() => {
+      deps.faults.end()
+      app.server.closeAllConnections()
+    }, CLOSE_MS_MAX)
     const answered = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
     clearTimeout(overdue)

@@ -418,6 +418,13 @@ describe('validation', () => {
   it('a metadata key with a line separator is refused, or comes back', async () =>
     expect((await tenant.draft({ metadata: { 'a\u2028b': 'v' } })).metadata).toEqual({ 'a\u2028b': 'v' }))
 
+  it('more than 30 combining marks in a row are refused before anything is normalised', async () => {
+    const marks = (count: number) => `a${'\u0301\u0323'.repeat(count / 2)}`
+    expect(await issuesOf({ metadata: { a: marks(30) } })).toBeNull()
+    expect(await issuesOf({ metadata: { a: marks(32) } })).toMatchObject([{ pointer: '/metadata/a', code: 'format' }])
+    expect(await issuesOf({ metadata: { [marks(20_000)]: 'a' } })).toMatchObject([{ code: 'format' }])
+  })
+
   it('two metadata keys that are one in NFC are refused: neither is dropped', async () =>
     expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
 

@@ -3,7 +3,7 @@ import type { Checks, Handlers } from '../handler.js'
 import { appHandlers } from './apps.js'
 import { platformHandlers } from './platform.js'
 import { templateChecks, templateHandlers } from './templates.js'
-import { tokenHandlers } from './tokens.js'
+import { tokenChecks, tokenHandlers } from './tokens.js'
 import { voucherChecks, voucherHandlers } from './vouchers.js'
 
 /** One handler for each endpoint of the contract, under the same names: the compiler misses none. */
@@ -17,4 +17,4 @@ export function makeHandlers(deps: Deps): Handlers {
   }
 }
 
-export const checks: Checks = { ...templateChecks, ...voucherChecks }
+export const checks: Checks = { ...templateChecks, ...tokenChecks, ...voucherChecks }

@@ -1,14 +1,23 @@
+import type { ValidationIssue } from '../../contract/envelope.js'
 import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
 import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
 import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
-import { type MakeHandlers, answer } from '../handler.js'
+import { type Checks, type MakeHandlers, answer } from '../handler.js'
 
 const DAY_MS = 86_400_000
 
 /** A store that cannot write may still read: the list then lacks the last uses of this minute. */
 function unlessUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error
+}
+
+/** Not uniqueItems of the schema: its errors cost the square of a list that nobody has bounded yet. */
+export const tokenChecks: Checks = {
+  'tokens.create': ({ scopes }: { scopes: readonly string[] }): ValidationIssue[] =>
+    new Set(scopes).size === scopes.length
+      ? []
+      : [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }],
 }
 
 export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId, tokenUses }) => ({
