@@ -12,6 +12,8 @@ export interface Statement {
   readonly sql: string
   readonly params: readonly Value[]
   readonly lock?: 'row' | 'skip'
+  /** For a row that nearly every call reads and hardly any writes: an engine that is the only writer may keep it. */
+  readonly keep?: true
 }
 
 /**
@@ -23,6 +25,11 @@ export type Op<T> = Generator<Statement, T, unknown>
 /** The first row, or undefined. */
 export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: 'row' | 'skip'): Op<R | undefined> {
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
+}
+
+/** As `one`, for a row that may be kept between reads; it is never stale. */
+export function* oneKept<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
+  return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined
 }
 
 /** All rows. */

@@ -6,6 +6,7 @@ import {
   prepareStatement,
   sqliteProblemOf,
 } from './sqlite-engine.js'
+import { Memo } from './sqlite-memo.js'
 import { openSqliteFile } from './sqlite-open.js'
 import { type Store, StoreUnavailable } from './store.js'
 
@@ -31,6 +32,7 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 export function openSqliteStore(path: string): Store {
   const db = openSqliteFile(path)
   const execute = executor(db)
+  const memo = isAlone(db) ? new Memo() : null
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const savepoint = db.prepare('savepoint op')
@@ -55,9 +57,10 @@ export function openSqliteStore(path: string): Store {
       const steps = op()
       let step = steps.next()
       while (!step.done) {
-        if (!opened && step.value.kind === 'run') {
-          savepoint.run()
+        if (step.value.kind === 'run') {
+          if (!opened) savepoint.run()
           opened = true
+          memo?.written(step.value.sql)
         }
         step = steps.next(execute(step.value))
       }
@@ -137,7 +140,11 @@ export function openSqliteStore(path: string): Store {
   function evaluate(op: () => Op<unknown>): unknown {
     const steps = op()
     let step = steps.next()
-    while (!step.done) step = steps.next(execute(step.value))
+    while (!step.done) {
+      const statement = step.value
+      const kept = statement.keep && memo !== null
+      step = steps.next(kept ? memo.row(statement, () => execute(statement)) : execute(statement))
+    }
     return step.value
   }
 
@@ -163,6 +170,11 @@ export function openSqliteStore(path: string): Store {
       db.close()
     },
   }
+}
+
+/** True when no other connection can write what this one reads. */
+function isAlone(db: SqliteDatabase): boolean {
+  return Object.values(db.prepare('pragma locking_mode').get() as object)[0] === 'exclusive'
 }
 
 function executor(db: SqliteDatabase): (statement: Statement) => unknown {

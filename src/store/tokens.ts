@@ -3,12 +3,12 @@ import type { Token } from '../contract/tokens.js'
 import { ACTIVE_TOKENS_PER_APPLICATION, type RuntimeCallerRow, tokenRecord } from '../domain/application.js'
 import type { TokenRow } from '../domain/rows.js'
 import { owned } from './apps.js'
-import { type Op, one, run } from './operation.js'
+import { type Op, one, oneKept, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
 
 /** Who calls the runtime plane: the token and its application in one row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
-  return yield* one<RuntimeCallerRow>(
+  return yield* oneKept<RuntimeCallerRow>(
     `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
        a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport
      from tokens t join applications a on a.id = t.application_id
