@@ -86,10 +86,9 @@ export const tokens: Group = {
         const data = (flags.save ? kept : created.data) as typeof created.data
         await context.output.print(data, {
           headline: (it) =>
-            `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}` : ''}.`,
+            `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}.` : '. Keep it now: it is not shown again.'}`,
           members: flags.save ? members : [...members, 'token'],
-          next: () =>
-            flags.save ? 'Next: voucherctl templates create --help' : 'Keep the token now: it is not shown again.',
+          next: () => (flags.save ? 'Next: voucherctl templates create --help' : undefined),
         })
         return { ok: true, printed: true }
       },
