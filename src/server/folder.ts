@@ -59,7 +59,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
   if (!existsSync(path)) {
     if (!mayCreate)
       throw new KeysUnusable(
-        `${path} does not exist. Copy keys.json of the data folder whose vouchers this server shall serve.`,
+        `${path} does not exist. Restore keys.json of the data folder whose vouchers this server shall serve: they can be verified with those keys only.`,
       )
     writePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }

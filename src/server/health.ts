@@ -5,14 +5,15 @@ import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
 import type { Metrics } from './metrics.js'
 
-/** /healthz: the process answers, and which start of a server it is; /readyz: it can read its store; /metrics: Prometheus. */
+/** /healthz: the process answers, and which start of a server it is; /readyz: it can use its store; /metrics: Prometheus. */
 export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
   const fine = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
 
   app.get('/healthz', (request, reply) => fine(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
   app.get('/readyz', async (request, reply) => {
     try {
-      await deps.store.read(() => one('select 1 as ready'))
+      // Through the writer: after a failed fsync the store still reads, but writes no more.
+      await deps.store.write(() => one('select 1 as ready'))
     } catch {
       return sendFailure(request, reply, refuse('SERVICE_UNAVAILABLE'))
     }

@@ -9,7 +9,7 @@ import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { forgetExpired } from '../store/idempotency.js'
-import { unknownKeys } from '../store/keys.js'
+import { knowsNoKeys, unknownKeys } from '../store/keys.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import type { Store } from '../store/store.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
@@ -71,7 +71,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   const random = pooledRandom()
   const keys = loadKeys(
     options.keyFile ?? join(dataDir, 'keys.json'),
-    options.keyFile === undefined,
+    options.keyFile === undefined && (await store.read(knowsNoKeys)),
     random,
     !options.memory,
   )

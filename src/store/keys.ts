@@ -1,6 +1,11 @@
 import type { Keyring } from '../domain/keyring.js'
 import { type Op, all, run } from './operation.js'
 
+/** True before the first start with keys: a database that knows some cannot do with new ones. */
+export function* knowsNoKeys(): Op<boolean> {
+  return (yield* all('select key_id from credential_keys')).length === 0
+}
+
 /**
  * Compares the keys in hand with those that the vouchers were made with, and records new ones.
  * @param checks a check value for each key, by id: derived from the key, useless without it

@@ -143,6 +143,7 @@ describe('keys', () => {
       writeFileSync(`${path}.backup`, right)
       rmSync(path)
       await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
+      expect(existsSync(path)).toBe(false)
       writeFileSync(path, right)
       await (await open({ dataDir })).close()
     }))
