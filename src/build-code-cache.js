@@ -1,4 +1,5 @@
-// Keeps the compiled code of one command's run, whose functions are then there for every command (Node 20 only).
+// Keeps the compiled code of one command's run, whose functions are then there for every command, or with --server that
+// of a server's start and end (Node 20 only).
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
@@ -14,4 +15,9 @@ process.on('exit', () => {
     writeFileSync(cacheFile, script.createCachedData())
   }
 })
-require('../dist/cli/main.cjs').main(() => '')
+if (process.argv[2] === '--server') {
+  const { startServer } = require('../dist/server/listen.cjs')
+  startServer({ memory: true, port: 0, logLevel: 'silent' }).then((server) => server.close())
+} else {
+  require('../dist/cli/main.cjs').main(() => '')
+}

@@ -54,7 +54,9 @@ const example = [
 ]
 const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
 if (nodeModule.enableCompileCache === undefined) {
-  spawnSync(process.execPath, ['src/build-code-cache.js', ...example], { env, stdio: 'ignore' })
+  for (const run of [example, ['--server']]) {
+    spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
+  }
 }
 const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
