@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { IssuedVoucher } from '../../src/contract/vouchers.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 import { forgetExpired } from '../../src/store/idempotency.js'
-import { type Database, engines } from '../support/engines.js'
+import { beforeEachStore, engines } from '../support/engines.js'
 import { Ledger, hashesOf } from '../support/ledger.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -13,15 +13,9 @@ const DAY_MS = 86_400_000
 const NOW = Date.UTC(2027, 2, 1)
 
 describe.each(engines)('vouchers on $name', ({ create }) => {
-  let database: Database
   let store: Store
-  beforeEach(() => {
-    database = create()
-    store = database.open()
-  })
-  afterEach(async () => {
-    await store.close()
-    database.remove()
+  beforeEachStore(create, (fresh) => {
+    store = fresh
   })
 
   const issued = async (ledger: Ledger, id = 'order-1', now = NOW): Promise<IssuedVoucher> => {

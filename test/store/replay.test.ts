@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, engines } from '../support/engines.js'
+import { describe, expect, it } from 'vitest'
+import { beforeEachStore, engines } from '../support/engines.js'
 import { Ledger } from '../support/ledger.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -13,15 +13,9 @@ function succeeded<Answer extends { ok: boolean }>(answer: Answer): Extract<Answ
 }
 
 describe.each(engines)('what a key replays on $name', ({ create }) => {
-  let database: Database
   let store: Store
-  beforeEach(() => {
-    database = create()
-    store = database.open()
-  })
-  afterEach(async () => {
-    await store.close()
-    database.remove()
+  beforeEachStore(create, (fresh) => {
+    store = fresh
   })
 
   it('an issue answers the voucher as it was issued, whatever has happened to it since', async () => {

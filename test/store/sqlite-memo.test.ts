@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Op, one, oneKept, run } from '../../src/store/operation.js'
 import { Memo } from '../../src/store/sqlite-memo.js'
 import type { Store } from '../../src/store/store.js'
-import { type Database, engines } from '../support/engines.js'
+import { beforeEachStore, engines } from '../support/engines.js'
 
 const READ = 'select t.name from tokens t join applications a on a.id = t.application_id where t.id = $1'
 
@@ -81,15 +81,9 @@ describe('a kept row', () => {
 })
 
 describe.each(engines)('a row that may be kept on $name', ({ create }) => {
-  let database: Database
   let store: Store
-  beforeEach(() => {
-    database = create()
-    store = database.open()
-  })
-  afterEach(async () => {
-    await store.close()
-    database.remove()
+  beforeEachStore(create, (fresh) => {
+    store = fresh
   })
 
   const SQL = 'select key_check from credential_keys where key_id = $1'

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Op, all, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
-import { type Database, engines } from '../support/engines.js'
+import { beforeEachStore, engines } from '../support/engines.js'
 
 /** A small table of the schema, used as a notebook. */
 function* note(id: string, text = 'x'): Op<string> {
@@ -13,15 +13,9 @@ function* notes(): Op<string[]> {
 }
 
 describe.each(engines)('$name', ({ create }) => {
-  let database: Database
   let store: Store
-  beforeEach(() => {
-    database = create()
-    store = database.open()
-  })
-  afterEach(async () => {
-    await store.close()
-    database.remove()
+  beforeEachStore(create, (fresh) => {
+    store = fresh
   })
 
   it('a write answers what its operation returned, and reads see it', async () => {

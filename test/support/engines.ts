@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import type { Store } from '../../src/store/store.js'
 import { temporaryFolder } from './server.js'
@@ -24,3 +25,18 @@ export const engines: readonly { readonly name: string; create(): Database }[] =
     },
   },
 ]
+
+/** Hands each test of a suite an empty store of its own, and takes it away afterwards. */
+export function beforeEachStore(create: () => Database, use: (store: Store) => void): void {
+  let database: Database
+  let store: Store
+  beforeEach(() => {
+    database = create()
+    store = database.open()
+    use(store)
+  })
+  afterEach(async () => {
+    await store.close()
+    database.remove()
+  })
+}
