@@ -10,15 +10,20 @@ import { build } from 'esbuild'
 
 const MAIN = 'src/cli/main.ts'
 
-const options = {
+/** What every bundle has in common. */
+export const commonOptions = {
   bundle: true,
-  format: 'cjs',
   platform: 'node',
   target: 'node20.19',
   minify: true,
   metafile: true,
   legalComments: 'none',
   logLevel: 'warning',
+}
+
+const options = {
+  ...commonOptions,
+  format: 'cjs',
   // Native code cannot be bundled.
   external: ['better-sqlite3'],
   // Chunks are required: import() would start the loader of ES modules after all.

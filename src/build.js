@@ -6,7 +6,7 @@ import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { buildCommandLine } from './build-cli.js'
+import { buildCommandLine, commonOptions } from './build-cli.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 // Written last, so that it says of a whole build when it was made.
@@ -17,17 +17,11 @@ if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 rmSync('dist', { recursive: true, force: true })
 const options = {
+  ...commonOptions,
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
-  bundle: true,
   splitting: true,
   format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  minify: true,
-  metafile: true,
-  legalComments: 'none',
-  logLevel: 'warning',
   // CommonJS inside the bundle asks for require(), which an ES module has not (seen with esbuild 0.28).
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
 }

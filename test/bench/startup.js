@@ -9,6 +9,7 @@ import { cache, root } from './bundle.js'
 import { environment } from './child.js'
 import { median } from './median.js'
 import { issueVoucher, prepareApplication } from './prepare.js'
+import { rowOf } from './row.js'
 
 const bin = join(root, 'bin', 'voucherctl.js')
 
@@ -48,23 +49,17 @@ export async function measureStartup({ rounds, say }) {
       .map(([name, all]) => `${name} ${median(all).toFixed(1)} ms`)
       .join('  ')}`,
   )
-  const row = (id, what, name, target) => {
-    const value = median(samples[name])
-    const reference = median(samples.bare)
-    const ratio = value / reference
-    return {
+  const row = (id, what, name, target) =>
+    rowOf({
       id,
       what,
-      value,
-      reference,
-      ratio,
+      value: median(samples[name]),
+      reference: median(samples.bare),
       target,
-      held: ratio <= target,
       unit: 'ms',
       against: 'node -e 0',
       runs: rounds,
-    }
-  }
+    })
   return [
     row('P1', '--version, whole process', 'version', 1.3),
     row('P2', '--help, whole process', 'help', 1.8),

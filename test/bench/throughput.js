@@ -4,6 +4,7 @@ import { bundle, cache } from './bundle.js'
 import { startChild } from './child.js'
 import { median } from './median.js'
 import { fetchJson, prepareApplication } from './prepare.js'
+import { rowOf } from './row.js'
 import { fileURLToPath } from 'node:url'
 
 const CONNECTIONS = 32
@@ -92,23 +93,17 @@ export async function measureThroughput({ rounds, count, profile, say }) {
     rmSync(dataDir, { recursive: true, force: true })
   }
   const rate = (name) => median(samples[name].map((it) => it.perSecond))
-  const row = (id, what, name, against, referenceName, target) => {
-    const value = rate(name)
-    const reference = rate(against)
-    const ratio = value / reference
-    return {
+  const row = (id, what, name, referenceName, against, target) =>
+    rowOf({
       id,
       what,
-      value,
-      reference,
-      ratio,
+      value: rate(name),
+      reference: rate(referenceName),
       target,
-      held: ratio >= target,
       unit: 'requests/s',
-      against: referenceName,
+      against,
       runs: rounds,
-    }
-  }
+    })
   return [
     row('P5', 'verify, 32 connections', 'verify', 'hello', 'Fastify hello', 0.5),
     row('P6', 'redeem, durable, 32 connections', 'redeem', 'verify', 'verify', 0.7),
