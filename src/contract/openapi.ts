@@ -131,7 +131,12 @@ function failureResponses(codes: readonly FailureCode[]): JsonObject {
   )
 }
 
-const statusOf = (operationId: string, summary: string, codes: readonly FailureCode[]): JsonObject => ({
+const statusOf = (
+  operationId: string,
+  summary: string,
+  properties: Readonly<Record<string, JsonObject>>,
+  codes: readonly FailureCode[],
+): JsonObject => ({
   operationId,
   summary,
   tags: ['health'],
@@ -141,7 +146,7 @@ const statusOf = (operationId: string, summary: string, codes: readonly FailureC
       description: 'Yes',
       content: {
         'application/json': {
-          schema: successEnvelope({ type: 'object', required: ['status'], properties: { status: { type: 'string' } } }),
+          schema: successEnvelope({ type: 'object', required: Object.keys(properties), properties }),
         },
       },
     },
@@ -150,8 +155,22 @@ const statusOf = (operationId: string, summary: string, codes: readonly FailureC
 })
 
 const healthPaths: JsonObject = {
-  '/healthz': { get: statusOf('health.live', 'Whether the process answers', []) },
-  '/readyz': { get: statusOf('health.ready', 'Whether calls can be served', ['SERVICE_UNAVAILABLE']) },
+  '/healthz': {
+    get: statusOf(
+      'health.live',
+      'Whether the process answers',
+      {
+        status: { type: 'string', const: 'ok' },
+        instanceId: { type: 'string', description: 'Another one after each start of the server' },
+      },
+      [],
+    ),
+  },
+  '/readyz': {
+    get: statusOf('health.ready', 'Whether calls can be served', { status: { type: 'string', const: 'ready' } }, [
+      'SERVICE_UNAVAILABLE',
+    ]),
+  },
   '/metrics': {
     get: {
       operationId: 'health.metrics',
