@@ -36,16 +36,56 @@ export function ownAccountKeys(key: Uint8Array): AccountKeys {
   }
 }
 
-/** Asymmetric algorithms only: a shared secret in a public key set would be no secret. */
-export function remoteAccountKeys(url: URL): AccountKeys {
+const FETCH_MS_MAX = 5_000
+const REPORT_INTERVAL_MS = 60_000
+
+/**
+ * Asymmetric algorithms only: a shared secret in a public key set would be no secret.
+ * @param onUnavailable told why the set cannot be read, at most once a minute; nothing of the URL is in it
+ */
+export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => void): AccountKeys {
   let keySet: JWTVerifyGetKey | undefined
+  let reportedAt = Number.NEGATIVE_INFINITY
+  const report = (reason: string) => {
+    if (performance.now() - reportedAt < REPORT_INTERVAL_MS) return
+    reportedAt = performance.now()
+    onUnavailable(reason)
+  }
   return {
     async verify(jwt, now) {
-      keySet ??= (await jose()).createRemoteJWKSet(url, { timeoutDuration: 5_000 })
-      return check(jwt, keySet, ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'], now)
+      if (keySet === undefined) {
+        const { createRemoteJWKSet, customFetch } = await jose()
+        keySet = createRemoteJWKSet(url, { timeoutDuration: FETCH_MS_MAX, [customFetch]: fetchKeySet })
+      }
+      return check(jwt, keySet, ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'], now, report)
     },
     sign: null,
   }
+}
+
+/** The set is not there: no fault of the token's. Anything else that fails is. */
+class KeySetUnavailable extends Error {}
+
+/** A key set, or the one error that says that there is none: jose would throw the same kinds for a bad key in it. */
+async function fetchKeySet(url: string, init: RequestInit): Promise<Response> {
+  let set: unknown
+  try {
+    const response = await fetch(url, init)
+    if (response.status !== 200) throw new KeySetUnavailable(`status ${response.status}`)
+    set = await response.json()
+  } catch (error) {
+    throw error instanceof KeySetUnavailable ? error : new KeySetUnavailable(reasonOf(error as Error))
+  }
+  const keys = (set as { keys?: unknown } | null)?.keys
+  const isSet = Array.isArray(keys) && keys.every((key) => typeof key === 'object' && key !== null)
+  if (!isSet) throw new KeySetUnavailable('not a key set')
+  return Response.json(set)
+}
+
+/** Never its message, which may quote the URL or what came from there. */
+function reasonOf({ name, cause }: Error): string {
+  const code = (cause as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? code : name
 }
 
 async function check(
@@ -53,6 +93,7 @@ async function check(
   key: JWTVerifyGetKey | (() => Uint8Array),
   algorithms: string[],
   now: number,
+  onUnavailable?: (reason: string) => void,
 ): ReturnType<AccountKeys['verify']> {
   const { jwtVerify } = await jose()
   try {
@@ -66,10 +107,11 @@ async function check(
       ? { ok: true, accountId: payload.sub }
       : refuse('TOKEN_INVALID')
   } catch (error) {
-    const code = (error as { code?: unknown }).code
-    if (code === 'ERR_JWT_EXPIRED') return refuse('TOKEN_EXPIRED')
-    const ofTheToken =
-      typeof code === 'string' && /^ERR_(JWT|JWS|JOSE_ALG|JOSE_NOT|JWKS_NO_MATCHING|JWKS_MULTIPLE)/.test(code)
-    return ofTheToken ? refuse('TOKEN_INVALID') : refuse('SERVICE_UNAVAILABLE')
+    if (error instanceof KeySetUnavailable) {
+      onUnavailable?.(error.message)
+      return refuse('SERVICE_UNAVAILABLE')
+    }
+    // A key that cannot be used verifies nothing: the token is as unknown as one whose key is not in the set.
+    return refuse((error as { code?: unknown }).code === 'ERR_JWT_EXPIRED' ? 'TOKEN_EXPIRED' : 'TOKEN_INVALID')
   }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.js'
 import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
@@ -5,7 +6,7 @@ import { contract } from '../contract/index.js'
 import { formatInstant } from '../domain/time.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
-import { BODY_BYTES_MAX, parseBody } from './body.js'
+import { BODY_BYTES_MAX, isEmpty, parseBody } from './body.js'
 import type { Deps } from './deps.js'
 import { answerInsteadOfNode, answerNonHttp, targetOf } from './edge.js'
 import { sendFailure } from './envelope.js'
@@ -38,7 +39,6 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: 15_000,
     keepAliveTimeout: 65_000,
-    maxRequestsPerSocket: 100_000,
     // Without a Host, Node would answer by itself; here it is refused with the envelope.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, requireHostHeader: false },
     forceCloseConnections: 'idle',
@@ -67,11 +67,11 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     else done(new RefusedBody(parsed))
   })
 
-  // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused before it is read.
-  app.addContentTypeParser('*', ({ headers }, _payload, done) => {
-    const empty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
-    if (empty) done(null, undefined)
-    else done(new RefusedBody(refuse('UNSUPPORTED_MEDIA_TYPE')))
+  // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused at its first byte.
+  app.addContentTypeParser('*', async ({ headers }: FastifyRequest, payload: IncomingMessage) => {
+    const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null
+    if (length === 0 || (length === null && (await isEmpty(payload)))) return undefined
+    throw new RefusedBody(refuse('UNSUPPORTED_MEDIA_TYPE'))
   })
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -81,7 +81,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
       sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: [NO_HOST] }))
     } else done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
+  const note = (request: FastifyRequest, reply: FastifyReply) => {
     const { endpoint } = request.routeOptions.config
     metrics.observe({
       endpoint: endpoint?.id ?? 'none',
@@ -102,7 +102,15 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
       replayed: request.replayed,
       duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
     })
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    note(request, reply)
     done()
+  })
+  // An answer whose reader has gone is never finished; what it did is no less done.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (reply.raw.destroyed) note(request, reply)
+    done(null, payload)
   })
 
   // Answered before the body is read: what is wrong with it is checked later (decisions.md 1, order of checks).

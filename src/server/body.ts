@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 
@@ -28,6 +29,15 @@ export function parseBody(bytes: Buffer): ParsedBody {
   if (ascii && !text.includes('\\u') && !text.includes('__proto__')) return { ok: true, value }
   const problem = problemOf(value, '')
   return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
+}
+
+/** Whether a body in chunks ends without a byte; read no further than to the first. @throws when it ends unfinished */
+export function isEmpty(body: Readable): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    body.once('data', () => resolve(false))
+    body.once('end', () => resolve(true))
+    body.once('error', reject)
+  })
 }
 
 function depthExceeds(value: unknown, levels: number): boolean {

@@ -90,7 +90,9 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random),
     keys: keys.credentials,
     accounts:
-      options.jwksUrl === undefined ? ownAccountKeys(keys.account) : remoteAccountKeys(new URL(options.jwksUrl)),
+      options.jwksUrl === undefined
+        ? ownAccountKeys(keys.account)
+        : remoteAccountKeys(new URL(options.jwksUrl), (reason) => log.warn({ reason }, 'the key set cannot be read')),
     operatorKeyHash:
       operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random, !options.memory)),
     limits: createLimits(options.rateLimits),

@@ -7,8 +7,10 @@ import { callerOf } from '../support/server-client.js'
 
 let published: Record<string, unknown>[] = []
 let status = 200
+/** In the place of the key set. */
+let served: string | undefined
 const keySet = http.createServer((_request, response) => {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: published }))
+  response.writeHead(status, { 'content-type': 'application/json' }).end(served ?? JSON.stringify({ keys: published }))
 })
 
 let server: LiveServer
@@ -116,9 +118,54 @@ describe('accounts from a key set elsewhere', () => {
     }
   })
 
-  it('a key set that nobody serves is 503', async () => {
-    const other = await liveServer({ jwksUrl: 'http://127.0.0.1:1/jwks' })
-    expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
+  it('a key set that nobody serves is 503, and says so in one line that holds nothing of its URL', async () => {
+    const other = await liveServer({ jwksUrl: 'http://127.0.0.1:1/jwks?secret=s3cret' })
+    for (let call = 0; call < 3; call++) expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
+    const lines = other.logs.filter((line) => line.includes('key set'))
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 40, reason: expect.any(String) }])
+    expect(other.logs.join('')).not.toContain('s3cret')
     await other.close()
+  })
+
+  it.each([
+    ['no JSON', '<html>', 'SyntaxError'],
+    ['another object', '{"key":[]}', 'not a key set'],
+    ['keys that are none', '{"keys":[null]}', 'not a key set'],
+  ])('%s in the place of a key set is 503', async (_what, text, reason) => {
+    served = text
+    const other = await liveServer({ jwksUrl: url })
+    try {
+      expect(await read(await sign('RS256'), other)).toBe('SERVICE_UNAVAILABLE')
+      const line = other.logs.find((it) => it.includes('key set')) as string
+      expect(JSON.parse(line)).toMatchObject({ reason })
+    } finally {
+      served = undefined
+      await other.close()
+    }
+  })
+
+  it.each([
+    ['a modulus that is no number', { kty: 'RSA', n: '!', e: 'AQAB' }],
+    ['a key too short to be safe', { kty: 'RSA', n: Buffer.alloc(64, 255).toString('base64url'), e: 'AQAB' }],
+    ['a key without its members', { kty: 'RSA' }],
+    ['a private key', 'private'],
+  ])('%s in the set verifies nothing: 401, counted as a failed call', async (_what, jwk) => {
+    const key =
+      jwk === 'private' ? await exportJWK((await generateKeyPair('RS256', { extractable: true })).privateKey) : jwk
+    published = [...published, { ...(key as object), kid: 'bad', alg: 'RS256', use: 'sig' }]
+    const other = await liveServer({ jwksUrl: url, rateLimits: { auth_failures: { calls: 2, seconds: 60 } } })
+    try {
+      const forged = await new SignJWT(claims())
+        .setProtectedHeader({ alg: 'RS256', kid: 'bad' })
+        .sign(keys.get('stranger') as CryptoKey)
+      expect(await read(forged, other)).toBe('TOKEN_INVALID')
+      expect(await read(forged, other)).toBe('TOKEN_INVALID')
+      expect(await read(forged, other)).toBe('RATE_LIMITED')
+      expect(await read(await sign('RS256'), other)).toBe(200)
+      expect(other.logs.filter((line) => line.includes('key set'))).toEqual([])
+    } finally {
+      published = published.slice(0, -1)
+      await other.close()
+    }
   })
 })

@@ -1,0 +1,62 @@
+import { expect, it, vi } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import type { RequestLogEntry } from '../../src/contract/platform.js'
+import { liveServer } from '../support/server.js'
+import { RawConnection } from '../support/server-raw.js'
+import { codeOf, newTenant } from '../support/server-tenant.js'
+
+it('a call whose answer was dropped is logged and counted as it would have been answered', async () => {
+  const live = await liveServer()
+  try {
+    const tenant = await newTenant(live)
+    const voucher = await tenant.issue()
+    const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
+    await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.redeem', kind: 'drop_response', times: 2 })
+    await expect(redeem()).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(redeem()).rejects.toMatchObject({ code: 'ECONNRESET' })
+
+    const log = await live.send({
+      method: 'GET',
+      path: contract.platform.requests.path,
+      headers: { authorization: `Bearer ${live.operatorKey}` },
+    })
+    const entries = log.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as RequestLogEntry)
+    expect(entries.filter(({ endpoint }) => endpoint === 'vouchers.redeem')).toMatchObject([
+      { status: 200, code: null, application_id: tenant.appId },
+      { status: 409, code: 'VOUCHER_ALREADY_REDEEMED', application_id: tenant.appId },
+    ])
+    const metrics = (await live.send({ method: 'GET', path: '/metrics' })).text
+    const counted = metrics.split('\n').filter((line) => line.includes('_total{') && line.includes('vouchers.redeem'))
+    expect(counted.map((line) => /status="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
+      ['200', '1'],
+      ['409', '1'],
+    ])
+  } finally {
+    await live.close()
+  }
+})
+
+it('so is one whose caller left before the answer', async () => {
+  const live = await liveServer()
+  try {
+    const tenant = await newTenant(live)
+    await tenant.operator(contract.platform.addFault, {
+      endpoint: 'templates.list',
+      kind: 'delay',
+      times: 1,
+      delay_ms: 50,
+    })
+    const connection = await RawConnection.to(live.port)
+    connection.write(
+      `GET ${contract.templates.list.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.token}\r\n\r\n`,
+    )
+    await live.send({ method: 'GET', path: '/healthz' })
+    connection.destroy()
+    await vi.waitFor(() => expect(live.logs.filter((line) => line.includes('templates.list'))).toHaveLength(1), 5_000)
+  } finally {
+    await live.close()
+  }
+})
