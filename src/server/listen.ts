@@ -31,6 +31,7 @@ import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { RequestLog, requestLine } from './request-log.js'
+import { StderrLog } from './stderr-log.js'
 import { TokenUses } from './token-uses.js'
 
 export const DEFAULT_PORT = 8420
@@ -78,7 +79,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   await requireSameKeys(store, keys.credentials, clock.now())
 
   const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
-  const target = logTarget(options)
+  const target = options.logTo ?? new StderrLog()
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
   const logsRequests = log.isLevelEnabled('info')
   const requestLog = new RequestLog()
@@ -110,11 +111,11 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
   })
 
-  return { app, log, deps, operatorKeyFile }
+  return { app, log, target, deps, operatorKeyFile }
 }
 
 async function accepting(
-  { app, log, deps, operatorKeyFile }: Assembled,
+  { app, log, target, deps, operatorKeyFile }: Assembled,
   host: string,
   dataDir: string,
   options: ServerOptions,
@@ -160,6 +161,7 @@ async function accepting(
     removeServerFile(dataDir)
     if (options.memory) rmSync(dataDir, { recursive: true, force: true })
     log.info('stopped')
+    if (target instanceof StderrLog) await target.end()
   }
   return {
     baseUrl,
@@ -192,10 +194,6 @@ async function requireSameKeys(store: Store, ring: Keyring, now: number): Promis
   throw new KeysUnusable(
     `The vouchers in this database were made with credential key ${unknown.join(', ')}, which the key file lacks or has with another value. Restore keys.json of this data folder, or name the right file with --key-file.`,
   )
-}
-
-function logTarget(options: ServerOptions): pino.DestinationStream {
-  return options.logTo ?? pino.destination({ fd: 2, sync: false })
 }
 
 export function isLoopback(host: string): boolean {

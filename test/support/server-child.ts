@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { build } from 'esbuild'
 import { type Send, sendTo } from './server-client.js'
 
@@ -12,6 +13,7 @@ const ENTRY = `
 import { startServer } from './src/server/listen.js'
 const [dataDir, logLevel] = process.argv.slice(2)
 const server = await startServer({ port: 0, dataDir, logLevel, rateLimits: 'off', testClock: true })
+process.once('SIGTERM', () => server.close())
 process.stdout.write(JSON.stringify(server) + '\\n')
 `
 
@@ -38,19 +40,26 @@ export interface ServerChild {
   output(): string
   /** SIGKILL; answers when the process is gone. */
   kill(): Promise<void>
+  /** SIGTERM; answers with the exit code, null when it took a SIGKILL after `msMax`. */
+  stop(msMax: number): Promise<number | null>
+  readonly pid: number
+  readonly port: number
+  readonly stderr: Readable
 }
 
-/** The server as a process of its own, ready to answer. */
-export async function startServerChild(dataDir: string, logLevel = 'silent'): Promise<ServerChild> {
+/** The server as a process of its own, ready to answer. Told not to, nobody reads its stderr. */
+export async function startServerChild(dataDir: string, logLevel = 'silent', readsStderr = true): Promise<ServerChild> {
   const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   const ready = new Promise<{ baseUrl: string; operatorKeyFile: string }>((resolve, reject) => {
-    child.stderr?.on('data', (chunk: Buffer) => {
-      output += chunk.toString('utf8')
-    })
+    if (readsStderr) {
+      child.stderr?.on('data', (chunk: Buffer) => {
+        output += chunk.toString('utf8')
+      })
+    }
     let line = ''
     child.stdout?.on('data', (chunk: Buffer) => {
       output += chunk.toString('utf8')
@@ -70,5 +79,16 @@ export async function startServerChild(dataDir: string, logLevel = 'silent'): Pr
       await gone
       agent.destroy()
     },
+    stop: async (msMax) => {
+      child.kill('SIGTERM')
+      const overdue = setTimeout(() => child.kill('SIGKILL'), msMax)
+      const code = await gone
+      clearTimeout(overdue)
+      agent.destroy()
+      return code
+    },
+    pid: child.pid as number,
+    port: Number(new URL(baseUrl).port),
+    stderr: child.stderr as Readable,
   }
 }
