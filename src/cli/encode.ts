@@ -1,26 +1,37 @@
 import { plain } from './plain.js'
 
 /** Characters that JSON leaves as they are and a terminal would obey. */
-const UNESCAPED = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /** JSON with a line feed at the end. Control characters stay what they are, escaped. */
 export function encodeJson(data: unknown, indent?: number): string {
-  const json = JSON.stringify(data, null, indent) ?? 'null'
-  return `${json.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
+  return `${escapeControls(JSON.stringify(data, null, indent) ?? 'null')}\n`
 }
+
+/** In double quotes, where JSON and YAML read the same escape. */
+const escapeControls = (text: string) =>
+  text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 export async function encodeYaml(data: unknown): Promise<string> {
   const { stringify } = await import('yaml')
-  return stringify(withPlainText(data), { lineWidth: 0 })
+  const quoted = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE' } as const
+  const mustQuote = (JSON.stringify(data) ?? '').search(UNESCAPED) >= 0
+  return escapeControls(stringify(data, { lineWidth: 0, ...(mustQuote ? quoted : {}) }))
 }
 
 /**
  * One row a record; members of members become columns such as `validity.type`, lists are JSON. Without a record the
- * header names the fields that were asked for.
+ * header names the fields that were asked for. Values are exact, quoted as RFC 4180 has it, also those that a
+ * spreadsheet takes for a formula: a guard would change them for every other reader. CSV has no escapes, so that only
+ * on a terminal control characters are left out.
  */
-export async function encodeCsv(records: readonly unknown[], fields: readonly string[] = []): Promise<string> {
+export async function encodeCsv(
+  records: readonly unknown[],
+  fields: readonly string[] = [],
+  onTerminal = false,
+): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
-  const rows = records.map((record) => flatten(withPlainText(record)))
+  const rows = records.map((record) => flatten(onTerminal ? withPlainText(record) : record))
   if (rows.length === 0 && fields.length === 0) return ''
   const columns = rows.length === 0 ? fields : [...new Set(rows.flatMap((row) => Object.keys(row)))]
   return stringify(rows, { header: true, columns, cast: { boolean: String } })

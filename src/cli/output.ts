@@ -95,7 +95,7 @@ export class Output {
   async #encode<Data>(data: Data, view: View<Data>): Promise<string> {
     const { format, fields } = this.options
     const selected = fields === undefined ? undefined : selectFields(data, fields)
-    for (const warning of selected?.warnings ?? []) this.notice(`warning: ${warning}`)
+    for (const warning of selected?.warnings ?? []) this.notice(`warning: ${plainLine(warning)}`)
     const shown: unknown = selected === undefined ? data : selected.data
     switch (format) {
       case 'json':
@@ -105,7 +105,7 @@ export class Output {
       case 'yaml':
         return encodeYaml(shown)
       case 'csv':
-        return encodeCsv(isList(shown) ? shown.items : [shown], fields)
+        return encodeCsv(isList(shown) ? shown.items : [shown], fields, this.host.stdout.isTTY === true)
       case 'table':
         return this.#forPeople(data, view, fields === undefined ? undefined : shown)
     }

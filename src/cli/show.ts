@@ -66,9 +66,8 @@ export async function showList(
     .split('\n')
     .map((line) => line.trimEnd())
   const more = typeof pagination === 'object' && pagination !== null && pagination.pages > 1
-  const footer = more
-    ? `\n${paint.quiet(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`)}\n`
-    : ''
+  const pages = more ? plainLine(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`) : ''
+  const footer = more ? `\n${paint.quiet(pages)}\n` : ''
   return `${lines.join('\n')}\n${footer}`
 }
 

@@ -24,6 +24,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   7: 'rate limited, retries spent',
   8: 'any other refusal (4xx)',
   9: 'network, timeout, 5xx',
+  129: 'its terminal was closed (SIGHUP)',
   130: 'interrupted (SIGINT)',
   143: 'terminated (SIGTERM)',
 }
@@ -87,6 +88,7 @@ function output(): TopicText {
     '--fields a,b.c shows only these members, in this order, in every format.',
     'stdout carries the result and nothing else. Errors, prompts, progress and hints go to stderr.',
     'With --json a failure is one line on stderr: { "error": { code, message, status, retryable, hint, request_id, details } }.',
+    'CSV is for machines: lines end with LF, values are exact, and those with a comma, a quote or a line end are quoted (RFC 4180). Nothing is done to values that begin with = + - or @: a spreadsheet takes them for formulas, so import such columns as text.',
     'What arrives bit by bit (server logs) is one JSON object a line.',
     'The format never depends on whether stdout is a terminal; colour and width do.',
   ]

@@ -6,6 +6,7 @@ import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { pairs, required, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
+import { plainLine } from '../plain.js'
 
 /** The value of a credential of an issued voucher; absent where a server does not answer it. */
 export function credentialOf(
@@ -112,6 +113,6 @@ function details(voucher: IssuedVoucher | null, file: string | undefined): strin
   ] as const
   return rows
     .filter(([, value]) => value !== undefined)
-    .map(([label, value]) => `${label.padEnd(11)}  ${value}`)
+    .map(([label, value]) => `${label.padEnd(11)}  ${plainLine(String(value))}`)
     .join('\n')
 }

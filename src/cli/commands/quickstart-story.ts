@@ -6,7 +6,7 @@ import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { exitOf, fail, fromCall } from '../failure.js'
-import { plain } from '../plain.js'
+import { plainLine } from '../plain.js'
 
 /** What is used of the running server. */
 export interface ServerFacts {
@@ -90,8 +90,8 @@ export class Story {
     const number = String(this.steps.length).padStart(2)
     const mark = step.exit === 0 ? paint.done('✓') : paint.hint('✗')
     output.say(`${this.steps.length === 1 ? '' : '\n'}${mark} ${number}  ${paint.strong(step.title)}`)
-    for (const line of plain(step.result).split('\n')) output.say(`      ${line}`)
-    const lines = breakCommand(asTyped(host.env, step.command), 72)
+    output.say(`      ${plainLine(step.result)}`)
+    const lines = breakCommand(plainLine(asTyped(host.env, step.command)), 72)
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }
 

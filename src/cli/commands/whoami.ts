@@ -2,6 +2,7 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { findCredential } from '../credentials.js'
 import type { Failure } from '../failure.js'
 import { leaf } from '../leaf.js'
+import { plainLine } from '../plain.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
 import { probe } from './probe.js'
 
@@ -13,9 +14,10 @@ export const whoami = leaf({
     headline: (it: Found) => `Profile ${it.profile}, ${it.base_url}`,
     body: (it) =>
       it.credentials
-        .map(
-          (one) =>
+        .map((one) =>
+          plainLine(
             `${credentialNames[one.kind]}: ${one.credential}${one.account === null ? '' : `, account ${one.account}`}, ${one.accepted ? 'accepted' : `refused (${one.code})`}, from ${one.source}`,
+          ),
         )
         .join('\n'),
   },
