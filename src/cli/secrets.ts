@@ -3,12 +3,14 @@ import type { CredentialKind } from '../contract/endpoint.js'
 /** Words for the kinds of credentials, as people read them. */
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {
   token: 'application token',
+  bot: 'bot token',
   jwt: 'account JWT',
   operator: 'operator key',
 }
 
 export const credentialVariables: Readonly<Record<CredentialKind, string>> = {
   token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
   jwt: 'VOUCHERCTL_JWT',
   operator: 'VOUCHERCTL_OPERATOR_KEY',
 }
@@ -18,6 +20,7 @@ const JWT = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
 /** The kind of a credential by its form; undefined for any other text. */
 export function kindOf(secret: string): CredentialKind | undefined {
   if (secret.startsWith('sop_')) return 'token'
+  if (secret.startsWith('sbot_')) return 'bot'
   if (secret.startsWith('opk_')) return 'operator'
   return JWT.test(secret) ? 'jwt' : undefined
 }

@@ -91,3 +91,35 @@ export const update = endpoint({
   output: application,
   failures: ['APPLICATION_NOT_FOUND'],
 })
+
+const appAndBotId = Type.Object({ appId: Type.String(), botId: Type.String() })
+
+export const linkBot = endpoint({
+  id: 'apps.linkBot',
+  summary: 'Link a bot, so that it can deliver vouchers of the application',
+  method: 'PUT',
+  path: '/api/v1/open-platform/applications/:appId/bots/:botId',
+  caller: 'jwt',
+  limit: 'console',
+  params: appAndBotId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
+})
+
+export const unlinkBot = endpoint({
+  id: 'apps.unlinkBot',
+  summary: 'Unlink a bot; templates, vouchers and tokens stay',
+  method: 'DELETE',
+  path: '/api/v1/open-platform/applications/:appId/bots/:botId',
+  caller: 'jwt',
+  limit: 'console',
+  params: appAndBotId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],
+})

@@ -12,11 +12,30 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** Credential kinds: application token (sop_), account JWT, operator key (opk_). */
-export type CredentialKind = 'token' | 'jwt' | 'operator'
+/** Scopes of a bot (decisions.md 8). */
+export const botScopes = [
+  'messages:send',
+  'messages:receive',
+  'vouchers:read',
+  'vouchers:templates:write',
+  'vouchers:issue',
+] as const
+export type BotScope = (typeof botScopes)[number]
+
+/** Credential kinds: application token (sop_), bot token (sbot_), account JWT, operator key (opk_). */
+export type CredentialKind = 'token' | 'bot' | 'jwt' | 'operator'
 
 /** Names of the rate limits (decisions.md 6). */
-export type LimitName = 'issue' | 'verify' | 'redeem' | 'reverse' | 'reads' | 'template_writes' | 'console'
+export type LimitName =
+  | 'issue'
+  | 'verify'
+  | 'redeem'
+  | 'reverse'
+  | 'reads'
+  | 'template_writes'
+  | 'bot_issue'
+  | 'bot_calls'
+  | 'console'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -30,10 +49,13 @@ export interface Endpoint {
   readonly path: `/${string}`
   /** The credential kind that may call it. */
   readonly caller: CredentialKind
-  readonly scope?: Scope
+  /** Of the application token or of the bot that calls. */
+  readonly scope?: Scope | BotScope
+  /** Present where the calling bot acts for its linked application: that one must be active and have the feature. */
+  readonly linked?: true
   readonly limit?: LimitName
-  /** Present where an Idempotency-Key is required. */
-  readonly idempotent?: true
+  /** Present where an Idempotency-Key is honoured: required, or optional. */
+  readonly idempotent?: true | 'optional'
   /** Path parameters; strings without a form: a malformed id is the same 404 as an unknown one. */
   readonly params?: TObject
   readonly query?: TObject
@@ -70,15 +92,16 @@ export type ErrorOf<E extends Endpoint> = E['failures'][number]
 /** Every code that an endpoint can answer: its own and those that follow from who calls it and what it takes. */
 export function failuresOf(it: Endpoint): readonly FailureCode[] {
   const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
-  if (it.caller !== 'operator') codes.add('TOKEN_EXPIRED')
-  if (it.caller === 'token') {
-    codes.add('TOKEN_REVOKED').add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE').add('INSUFFICIENT_SCOPE')
-  }
+  if (it.caller === 'token' || it.caller === 'jwt') codes.add('TOKEN_EXPIRED')
+  if (it.caller === 'token' || it.caller === 'bot') codes.add('TOKEN_REVOKED').add('INSUFFICIENT_SCOPE')
+  if (it.caller === 'bot') codes.add('BOT_DISABLED')
+  if (it.caller === 'token' || it.linked) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
+  if (it.linked) codes.add('BOT_NOT_LINKED')
   if (it.method !== 'GET') codes.add('INVALID_JSON').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
   codes.add('VALIDATION_FAILED')
-  if (it.idempotent) {
-    codes.add('IDEMPOTENCY_KEY_REQUIRED').add('IDEMPOTENCY_KEY_INVALID')
-    codes.add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_PROGRESS')
+  if (it.idempotent === true) codes.add('IDEMPOTENCY_KEY_REQUIRED')
+  if (it.idempotent !== undefined) {
+    codes.add('IDEMPOTENCY_KEY_INVALID').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_PROGRESS')
   }
   for (const code of it.failures) codes.add(code)
   codes.add('INTERNAL_ERROR').add('SERVICE_UNAVAILABLE')

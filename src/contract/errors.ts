@@ -38,6 +38,10 @@ export const failures = {
   IDEMPOTENCY_KEY_REQUIRED: rule(400, 'The Idempotency-Key header is missing.', 'Send a key that is unique for this business action.'),
   IDEMPOTENCY_KEY_INVALID: rule(400, 'The Idempotency-Key header is malformed.', 'Send it once: 1 to 255 visible ASCII characters without spaces.'),
 
+  OFFSET_IN_FUTURE: rule(400, 'The offset lies beyond the next update.', 'Send at most details.next_offset; leave offset out to read from the first update.'),
+  CHAT_NOT_PRIVATE: rule(400, 'Vouchers are issued in private chats only.', 'Use the private chat of the user with this bot.'),
+  WEBHOOK_URL_REFUSED: rule(400, 'Updates cannot be delivered to this URL.', 'Use an https URL of a public host, port 443, 8443 or from 1024; see details.reason.'),
+
   TOKEN_MISSING: rule(401, 'The call carries no credential.', 'Send the header Authorization: Bearer <token>.'),
   TOKEN_INVALID: rule(401, 'The credential is not valid.', 'Check that the whole value was copied and belongs to this server.'),
   TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.'),
@@ -47,6 +51,9 @@ export const failures = {
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.'),
   FEATURE_UNAVAILABLE: rule(403, 'The application does not have the vouchers feature.', 'Ask the platform to switch the feature on.'),
   INSUFFICIENT_SCOPE: rule(403, 'The token lacks the required scope.', 'Create a token that carries details.required_scope.'),
+  BOT_DISABLED: rule(403, 'The bot is disabled.', 'Only the platform enables it again.'),
+  BOT_NOT_LINKED: rule(403, 'The bot is not linked to an application.', 'Link it to an application of the same account.'),
+  BOT_BLOCKED: rule(403, 'The user has blocked the bot.', 'Only the user can lift the block.'),
 
   ROUTE_NOT_FOUND: rule(404, 'There is no such route.', 'Check the path; all paths begin with /api/v1/.'),
   APPLICATION_NOT_FOUND: rule(404, 'No such application.', 'List the applications of this account.'),
@@ -54,6 +61,9 @@ export const failures = {
   TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.'),
   VOUCHER_NOT_FOUND: rule(404, 'No voucher has this credential.', 'Scan or type the code again; it must belong to this application.'),
   REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call answered.'),
+  BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.'),
+  CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.'),
+  DELIVERY_NOT_FOUND: rule(404, 'No such delivery.', 'List the deliveries of this bot.'),
   METHOD_NOT_ALLOWED: rule(405, 'This path does not take this method.', 'Use one of the methods in the Allow header.'),
 
   APPLICATION_LIMIT_REACHED: rule(409, 'The account has as many applications as it may have.', 'Reuse an application of this account.'),
@@ -72,6 +82,15 @@ export const failures = {
   REVERSAL_WINDOW_CLOSED: rule(409, 'The redemption is too old to be reversed.', 'A redemption can be reversed for 90 days.'),
   IDEMPOTENCY_KEY_REUSED: rule(409, 'The Idempotency-Key belongs to a different request.', 'Use a new key for a new action; repeat a request unchanged.'),
   IDEMPOTENCY_KEY_IN_PROGRESS: retryable(rule(409, 'The first call with this Idempotency-Key is still running.', 'Repeat the same call after the time in Retry-After.')),
+  BOT_LIMIT_REACHED: rule(409, 'The account has as many bots as it may have.', 'Reuse a bot of this account.'),
+  USERNAME_TAKEN: rule(409, 'Another bot has this username.', 'Choose another username.'),
+  BOT_NOT_APPROVED: rule(409, 'The bot is not approved.', 'Wait for the review of the platform, or apply again after a rejection.'),
+  BOT_STATE_CONFLICT: rule(409, 'The state of the bot does not allow this.', 'Read its review_status and status; only pending bots are decided.'),
+  BOT_ALREADY_LINKED: rule(409, 'The bot is linked to another application.', 'Unlink it from the application in details.application_id first.'),
+  WEBHOOK_ACTIVE: rule(409, 'Updates go to a webhook.', 'Delete the webhook to poll; until then nothing is confirmed.'),
+  POLLING_ACTIVE: rule(409, 'Updates are being polled.', 'End the open getUpdates call, then set the webhook.'),
+  POLL_TERMINATED: rule(409, 'A newer getUpdates call took over.', 'Run one poller for each bot.'),
+  DELIVERY_NOT_RETRYABLE: rule(409, 'The delivery cannot be retried.', 'Only failed and dead_letter deliveries are, and delivered ones with force, while a webhook is set.'),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),
 
   PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB.'),

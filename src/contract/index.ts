@@ -1,13 +1,22 @@
 import * as apps from './apps.js'
+import * as bots from './bots.js'
 import type { Endpoint } from './endpoint.js'
 import * as platform from './platform.js'
 import * as templates from './templates.js'
 import * as tokens from './tokens.js'
 import * as vouchers from './vouchers.js'
+import * as webhook from './webhook.js'
 
 /** Every endpoint that the server answers, by group and name: the name of its handler and of its command. */
 export const contract = {
-  apps: { list: apps.list, create: apps.create, get: apps.get, update: apps.update },
+  apps: {
+    list: apps.list,
+    create: apps.create,
+    get: apps.get,
+    update: apps.update,
+    linkBot: apps.linkBot,
+    unlinkBot: apps.unlinkBot,
+  },
   tokens: { list: tokens.list, create: tokens.create, revoke: tokens.revoke },
   templates: { list: templates.list, create: templates.create, submit: templates.submit },
   vouchers: {
@@ -17,6 +26,28 @@ export const contract = {
     redemption: vouchers.getRedemption,
     reverse: vouchers.reverse,
   },
+  bots: {
+    apply: bots.apply,
+    list: bots.list,
+    get: bots.get,
+    update: bots.update,
+    regenerateToken: bots.regenerateToken,
+    metrics: bots.metrics,
+    templates: bots.templates,
+    createTemplate: bots.createTemplate,
+    submitTemplate: bots.submitTemplate,
+    issue: bots.issue,
+    send: bots.send,
+    updates: bots.updates,
+  },
+  webhook: {
+    set: webhook.set,
+    setByBot: webhook.setByBot,
+    delete: webhook.remove,
+    info: webhook.info,
+    deliveries: webhook.deliveries,
+    retry: webhook.retry,
+  },
   platform: {
     issueAccountToken: platform.issueAccountToken,
     reviews: platform.reviews,
@@ -25,6 +56,17 @@ export const contract = {
     suspendApp: platform.suspendApp,
     reinstateApp: platform.reinstateApp,
     setAppFeatures: platform.setAppFeatures,
+    approveBot: platform.approveBot,
+    rejectBot: platform.rejectBot,
+    disableBot: platform.disableBot,
+    enableBot: platform.enableBot,
+    addUpdate: platform.addUpdate,
+    createChat: platform.createChat,
+    chats: platform.chats,
+    messages: platform.messages,
+    sendAsUser: platform.sendAsUser,
+    blockChat: platform.blockChat,
+    unblockChat: platform.unblockChat,
     getClock: platform.getClock,
     setClock: platform.setClock,
     advanceClock: platform.advanceClock,

@@ -23,6 +23,7 @@ const securitySchemes: Readonly<Record<CredentialKind, JsonObject>> = {
     scheme: 'bearer',
     description: 'An application token (`sop_`), for calls of trusted servers.',
   },
+  bot: { type: 'http', scheme: 'bearer', description: 'A bot token (`sbot_`), for calls of a bot.' },
   jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An account JWT, for the console.' },
   operator: { type: 'http', scheme: 'bearer', description: "The operator's key (`opk_`), for the platform side." },
 }
@@ -32,6 +33,8 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   tokens: 'Tokens of an application',
   templates: 'What vouchers are issued from',
   vouchers: 'Issue, verify, redeem and reverse',
+  bots: 'Bots: their console, their messages and updates',
+  webhook: 'Where the updates of a bot are delivered',
   platform: "The operator's side of a local server",
   health: 'Is the server alive and ready',
 }

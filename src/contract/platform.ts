@@ -1,9 +1,12 @@
 import * as Type from 'typebox'
 import type { Static } from 'typebox'
 import { application } from './apps.js'
+import { bot } from './bots.js'
+import { chat, chatTypes, message, transcriptMessage } from './chats.js'
 import { endpoint } from './endpoint.js'
-import { input, instant, instantInput, nullable, oneOf, text } from './fields.js'
+import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { template } from './templates.js'
+import { update } from './updates.js'
 
 /** The operator's side (decisions.md 7): outside the specification, absent unless switched on. */
 
@@ -120,6 +123,148 @@ export const setAppFeatures = endpoint({
   status: 200,
   output: application,
   failures: ['APPLICATION_NOT_FOUND'],
+})
+
+const botId = Type.Object({ botId: Type.String() })
+
+/** Decisions and switches over a bot. */
+const overBot = { method: 'POST', caller: 'operator', params: botId, status: 200, output: bot } as const
+
+export const approveBot = endpoint({
+  ...overBot,
+  id: 'platform.approveBot',
+  summary: 'Approve a bot: it becomes active',
+  path: '/_platform/v1/bots/:botId/approve',
+  body: input({}),
+  bodyOptional: true,
+  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+})
+
+export const rejectBot = endpoint({
+  ...overBot,
+  id: 'platform.rejectBot',
+  summary: 'Reject a bot; its owner may apply again',
+  path: '/_platform/v1/bots/:botId/reject',
+  body: input({ note: text(1, 200) }),
+  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+})
+
+export const disableBot = endpoint({
+  ...overBot,
+  id: 'platform.disableBot',
+  summary: 'Disable an approved bot',
+  path: '/_platform/v1/bots/:botId/disable',
+  body: input({}),
+  bodyOptional: true,
+  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+})
+
+export const enableBot = endpoint({
+  ...overBot,
+  id: 'platform.enableBot',
+  summary: 'Enable a disabled bot',
+  path: '/_platform/v1/bots/:botId/enable',
+  body: input({}),
+  bodyOptional: true,
+  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+})
+
+export const platformUpdateTypes = ['friend_request', 'inline_query', 'ping'] as const
+
+export const addUpdate = endpoint({
+  id: 'platform.addUpdate',
+  summary: 'Make a friend_request, inline_query or ping update for a bot',
+  method: 'POST',
+  path: '/_platform/v1/bots/:botId/updates',
+  caller: 'operator',
+  params: botId,
+  body: input({
+    type: oneOf(platformUpdateTypes),
+    payload: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
+  }),
+  status: 200,
+  output: update,
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
+})
+
+const chatId = Type.Object({ chatId: Type.String() })
+
+export const createChat = endpoint({
+  id: 'platform.createChat',
+  summary: 'Start a chat with a bot as a user; a known pair answers its chat',
+  method: 'POST',
+  path: '/_platform/v1/chats',
+  caller: 'operator',
+  body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
+  status: 200,
+  output: chat,
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+})
+
+export const chats = endpoint({
+  id: 'platform.chats',
+  summary: 'List chats',
+  method: 'GET',
+  path: '/_platform/v1/chats',
+  caller: 'operator',
+  query: input({ ...pageQuery, bot_id: Type.Optional(Type.String()), user_id: Type.Optional(machineId(128)) }),
+  status: 200,
+  output: page(chat),
+  failures: [],
+})
+
+export const messages = endpoint({
+  id: 'platform.messages',
+  summary: 'Read a chat as its user, oldest message first',
+  method: 'GET',
+  path: '/_platform/v1/chats/:chatId/messages',
+  caller: 'operator',
+  params: chatId,
+  query: input(pageQuery),
+  status: 200,
+  output: page(transcriptMessage),
+  failures: ['CHAT_NOT_FOUND'],
+})
+
+export const sendAsUser = endpoint({
+  id: 'platform.sendAsUser',
+  summary: 'Send a message to the bot as the user of a chat',
+  method: 'POST',
+  path: '/_platform/v1/chats/:chatId/messages',
+  caller: 'operator',
+  params: chatId,
+  body: input({ text: text(1, 4096) }),
+  status: 200,
+  output: message,
+  failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
+})
+
+export const blockChat = endpoint({
+  id: 'platform.blockChat',
+  summary: 'Block the bot as the user of a chat',
+  method: 'POST',
+  path: '/_platform/v1/chats/:chatId/block',
+  caller: 'operator',
+  params: chatId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: chat,
+  failures: ['CHAT_NOT_FOUND'],
+})
+
+export const unblockChat = endpoint({
+  id: 'platform.unblockChat',
+  summary: 'Lift the block as the user of a chat',
+  method: 'POST',
+  path: '/_platform/v1/chats/:chatId/unblock',
+  caller: 'operator',
+  params: chatId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: chat,
+  failures: ['CHAT_NOT_FOUND'],
 })
 
 const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })

@@ -3,22 +3,27 @@ import type { FastifyRequest } from 'fastify'
 import type { CredentialKind, Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { refuseRuntimeCall } from '../domain/application.js'
+import { refuseBotCall } from '../domain/bot-caller.js'
 import { hashToken, isWellFormedToken, tokenKind } from '../domain/tokens.js'
+import * as botTokens from '../store/bot-tokens.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
 import { headerValues } from './headers.js'
 
-/** Who calls: an application by its token, an account by its JWT, or the operator. */
+/** Who calls: an application or a bot by its token, an account by its JWT, or the operator. */
 export interface Caller {
   readonly kind: CredentialKind
   /** Empty for the operator. */
   readonly accountId: string
-  /** Empty but for an application token. */
+  /** Of an application token, or of the application that a bot is linked to; else empty. */
   readonly applicationId: string
+  /** Empty but for an application token. */
   readonly tokenId: string
+  /** Empty but for a bot. */
+  readonly botId: string
 }
 
-const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '' }
+const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '', botId: '' }
 
 const BEARER = /^Bearer +([!-~]+) *$/i
 
@@ -31,7 +36,7 @@ function bearerOf(request: FastifyRequest): string | Refusal<'TOKEN_MISSING' | '
 }
 
 /** By its form alone; a JWT has two dots. */
-function kindOf(value: string): CredentialKind | 'bot' | null {
+function kindOf(value: string): CredentialKind | null {
   switch (tokenKind(value)) {
     case 'sop_':
       return 'token'
@@ -54,9 +59,11 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
   switch (endpoint.caller) {
     case 'token':
       return byToken(deps, endpoint, value)
+    case 'bot':
+      return byBotToken(deps, endpoint, value)
     case 'jwt': {
       const verified = await deps.accounts.verify(value, deps.clock.now())
-      return verified.ok ? { kind, accountId: verified.accountId, applicationId: '', tokenId: '' } : verified
+      return verified.ok ? { ...OPERATOR, kind, accountId: verified.accountId } : verified
     }
     case 'operator': {
       const known =
@@ -74,5 +81,15 @@ async function byToken(deps: Deps, endpoint: Endpoint, value: string): Promise<C
   const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now())
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, token_id: tokenId } = row as NonNullable<typeof row>
-  return { kind: 'token', accountId, applicationId, tokenId }
+  return { kind: 'token', accountId, applicationId, tokenId, botId: '' }
+}
+
+async function byBotToken(deps: Deps, endpoint: Endpoint, value: string): Promise<Caller | Refusal> {
+  if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
+  const hash = hashToken(value)
+  const row = await deps.store.read(() => botTokens.callerByHash(hash))
+  const refusal = refuseBotCall(row, endpoint)
+  if (refusal !== null) return refusal
+  const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
+  return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: '', botId }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
 import { fingerprint } from '../domain/canonical.js'
@@ -59,16 +60,19 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
       const queryInput = readQuery(request.query as Record<string, unknown>, query)
       const absent = endpoint.bodyOptional ? {} : undefined
       const body = endpoint.body === undefined || request.body !== undefined ? request.body : absent
-      const issues = form.validate(params, queryInput, body) ?? (check === undefined ? null : check(body))
+      const issues =
+        form.validate(params, queryInput, body) ??
+        saidTwice(queryInput, body) ??
+        (check === undefined ? null : check(body))
       if (issues !== null && issues.length > 0)
         return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
 
-      const claim = endpoint.idempotent ? readClaim(request, endpoint, body) : undefined
+      const claim = readClaim(request, endpoint, body)
       if (claim !== undefined && 'ok' in claim) return sendFailure(request, reply, claim)
 
       const caller = request.caller as Caller
       const input = { ...params, ...queryInput, ...(body as object | undefined) }
-      const call = { caller, claim } as Call<Endpoint>
+      const call = { caller, claim, isHead: request.method === 'HEAD', gone: () => goneSignal(reply) } as Call<Endpoint>
       const run = () => withFault(deps, endpoint, reply, () => handle(input, call))
       const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
       return send(request, reply, endpoint, result, form)
@@ -93,9 +97,9 @@ async function admit(
   if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
   request.applicationId = caller.applicationId === '' ? null : caller.applicationId
   if (endpoint.limit === undefined) return null
-  const verdict = await deps.limits.take(endpoint.limit, caller.applicationId || caller.accountId)
+  const verdict = await deps.limits.take(endpoint.limit, caller.botId || caller.applicationId || caller.accountId)
   if (verdict === null) return null
-  if (caller.kind === 'token') {
+  if (caller.kind === 'token' || caller.kind === 'bot') {
     const { policy, remaining, resetSeconds } = verdict
     reply.header('ratelimit-policy', `"${endpoint.limit}";q=${policy.calls};w=${policy.seconds}`)
     reply.header('ratelimit', `"${endpoint.limit}";r=${remaining};t=${resetSeconds}`)
@@ -107,24 +111,43 @@ function limited(retryAfterSeconds: number): Refusal<'RATE_LIMITED'> {
   return { ...refuse('RATE_LIMITED'), retryAfterSeconds }
 }
 
-/** Query values are text: whole numbers are read where the contract wants them, nothing else is converted. */
+/** Query values are text: whole numbers, true and false are read where the contract wants them, nothing else is. */
 function readQuery(query: Record<string, unknown>, schema: TObject): Record<string, unknown> {
   const members = membersOf(schema)
   const read = Object.entries(query).map(([name, value]) => {
-    const numeric = (members[name] as { type?: string } | undefined)?.type === 'integer'
-    return [name, numeric && typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value]
+    const { type } = (members[name] ?? {}) as { type?: string }
+    if (type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)) return [name, Number(value)]
+    if (type === 'boolean' && (value === 'true' || value === 'false')) return [name, value === 'true']
+    return [name, value]
   })
   // Not by assignment, which would lose a member named __proto__ before it is refused.
   return Object.fromEntries(read)
+}
+
+/** A member that the query and the body both name must have one value. */
+function saidTwice(query: Record<string, unknown>, body: unknown): ValidationIssue[] | null {
+  const inBody = (body ?? {}) as Record<string, unknown>
+  const name = Object.keys(query).find((it) => Object.hasOwn(inBody, it) && inBody[it] !== query[it])
+  if (name === undefined) return null
+  return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
+}
+
+/** Aborted when the connection ends before the answer. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  if (raw.destroyed) controller.abort()
+  else raw.once('close', () => controller.abort())
+  return controller.signal
 }
 
 function readClaim(
   request: FastifyRequest,
   endpoint: Endpoint,
   body: unknown,
-): IdempotencyClaim | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
+): IdempotencyClaim | undefined | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
+  if (endpoint.idempotent === undefined) return undefined
   const values = headerValues(request.raw, 'idempotency-key')
-  if (values.length === 0) return refuse('IDEMPOTENCY_KEY_REQUIRED')
+  if (values.length === 0) return endpoint.idempotent === true ? refuse('IDEMPOTENCY_KEY_REQUIRED') : undefined
   const key = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
   if (key === null) return refuse('IDEMPOTENCY_KEY_INVALID')
   const path = request.url.split('?', 1)[0] as string

@@ -1,22 +1,27 @@
 /** Milliseconds since the epoch, as the rules see them. */
 export interface Clock {
   now(): number
+  /** Calls `listener` when the time has been moved, so that what falls due runs at once. Answers how to stop. */
+  onMove(listener: () => void): () => void
 }
 
-export const systemClock: Clock = { now: () => Date.now() }
+const neverMoved = () => () => {}
+
+export const systemClock: Clock = { now: () => Date.now(), onMove: neverMoved }
 
 /** From the true time on, whatever the machine's clock is set to later. */
 function steadyClock(): Clock {
   const start = Date.now() - performance.now()
-  return { now: () => Math.floor(start + performance.now()) }
+  return { now: () => Math.floor(start + performance.now()), onMove: neverMoved }
 }
 
 /** A running clock that can be moved forward (decisions.md 7, clock). */
 export class TestClock implements Clock {
   #offset = 0
-  readonly #base: Clock
+  readonly #base: Pick<Clock, 'now'>
+  readonly #listeners = new Set<() => void>()
 
-  constructor(base: Clock = steadyClock()) {
+  constructor(base: Pick<Clock, 'now'> = steadyClock()) {
     this.#base = base
   }
 
@@ -28,5 +33,11 @@ export class TestClock implements Clock {
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('a test clock only moves forward')
     this.#offset += Math.round(ms)
+    for (const listener of this.#listeners) listener()
+  }
+
+  onMove(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 }

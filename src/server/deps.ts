@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns'
 import type { IdPrefix, RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import type { Store } from '../store/store.js'
@@ -5,8 +6,19 @@ import type { AccountKeys } from './accounts.js'
 import type { Clock } from './clock.js'
 import type { Faults } from './faults.js'
 import type { Limits } from './limits.js'
+import type { Polls } from './polls.js'
 import type { RequestLog } from './request-log.js'
 import type { TokenUses } from './token-uses.js'
+
+/** Where updates may be delivered to, beside the rules that hold everywhere. */
+export interface WebhookPolicy {
+  /** Ports of this machine that webhooks may name, for local work. */
+  readonly loopbackPorts: ReadonlySet<number>
+  /** The addresses that deliveries come from, as getWebhookInfo reports them. */
+  readonly egressIps: readonly string[]
+  /** All addresses of a host; rejects when there is none. */
+  lookup(host: string): Promise<readonly LookupAddress[]>
+}
 
 /** Everything that handlers use; nothing else reaches them. */
 export interface Deps {
@@ -22,6 +34,8 @@ export interface Deps {
   readonly faults: Faults
   readonly requestLog: RequestLog
   readonly tokenUses: TokenUses
+  readonly polls: Polls
+  readonly webhooks: WebhookPolicy
   readonly autoApprove: boolean
   /** Another one at every start: tells a server from one that took over its address. */
   readonly instanceId: string

@@ -16,7 +16,7 @@ export interface Success<Data> {
 
 type CodesOf<E extends Endpoint> =
   | ErrorOf<E>
-  | (E extends { idempotent: true } ? 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS' : never)
+  | (E extends { idempotent: true | 'optional' } ? 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS' : never)
   | 'VALIDATION_FAILED'
 
 export type Reply<E extends Endpoint> =
@@ -26,7 +26,15 @@ export type Reply<E extends Endpoint> =
 /** What a handler knows of the call beside its input. */
 export interface Call<E extends Endpoint> {
   readonly caller: Caller
-  readonly claim: E extends { idempotent: true } ? IdempotencyClaim : undefined
+  readonly claim: E extends { idempotent: true }
+    ? IdempotencyClaim
+    : E extends { idempotent: 'optional' }
+      ? IdempotencyClaim | undefined
+      : undefined
+  /** True when the body of the answer is not wanted: nothing may be shown once then. */
+  readonly isHead: boolean
+  /** Aborted when the caller leaves before the answer; for calls that wait. */
+  gone(): AbortSignal
 }
 
 export type Handler<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>

@@ -13,6 +13,8 @@ export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
   reverse: { calls: 1200, seconds: MINUTE },
   reads: { calls: 6000, seconds: MINUTE },
   template_writes: { calls: 120, seconds: MINUTE },
+  bot_issue: { calls: 600, seconds: MINUTE },
+  bot_calls: { calls: 1800, seconds: MINUTE },
   console: { calls: 600, seconds: MINUTE },
   credential_failures: { calls: 600, seconds: MINUTE },
   auth_failures: { calls: 600, seconds: MINUTE },
@@ -30,9 +32,11 @@ export interface LimitVerdict {
 export interface Limits {
   /** Counts one call of `subject`; null when limits are off. */
   take(name: RateLimitName, subject: string): Promise<LimitVerdict | null>
+  /** The window of `subject` as it stands, counting nothing; null when limits are off. */
+  look(name: RateLimitName, subject: string): Promise<LimitVerdict | null>
 }
 
-const noLimits: Limits = { take: async () => null }
+const noLimits: Limits = { take: async () => null, look: async () => null }
 
 interface Window {
   calls: number
@@ -56,6 +60,12 @@ export function createLimits(
     for (const [key, { endsAt }] of windows) if (endsAt <= at) windows.delete(key)
     sweepAt = at + SWEEP_INTERVAL_MS
   }
+  const verdictOf = (policy: RateLimit, window: Window, at: number): LimitVerdict => ({
+    allowed: window.calls <= policy.calls,
+    remaining: Math.max(0, policy.calls - window.calls),
+    resetSeconds: Math.min(policy.seconds, Math.max(1, Math.ceil((window.endsAt - at) / 1000))),
+    policy,
+  })
   return {
     async take(name, subject) {
       const policy = policies[name]
@@ -68,12 +78,15 @@ export function createLimits(
         windows.set(key, window)
       }
       window.calls += 1
-      return {
-        allowed: window.calls <= policy.calls,
-        remaining: Math.max(0, policy.calls - window.calls),
-        resetSeconds: Math.min(policy.seconds, Math.max(1, Math.ceil((window.endsAt - at) / 1000))),
-        policy,
-      }
+      return verdictOf(policy, window, at)
+    },
+
+    async look(name, subject) {
+      const policy = policies[name]
+      const at = now()
+      const window = windows.get(`${name} ${subject}`)
+      const open = window !== undefined && window.endsAt > at
+      return verdictOf(policy, open ? window : { calls: 0, endsAt: at + policy.seconds * 1000 }, at)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { createHmac, randomFillSync } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
 import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -30,6 +31,7 @@ import {
 import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
+import { Polls } from './polls.js'
 import { RequestLog, requestLine } from './request-log.js'
 import { StderrLog } from './stderr-log.js'
 import { TokenUses } from './token-uses.js'
@@ -100,6 +102,12 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     faults: new Faults(),
     requestLog,
     tokenUses,
+    polls: new Polls(),
+    webhooks: {
+      loopbackPorts: new Set(options.webhookLoopbackPorts),
+      egressIps: options.egressIps ?? [],
+      lookup: (host) => lookup(host, { all: true }),
+    },
     autoApprove: options.autoApprove ?? false,
     instanceId: Buffer.from(random(16)).toString('hex'),
   }

@@ -28,6 +28,10 @@ export interface ServerOptions {
   readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>
   /** Account JWTs are verified against this key set instead of the server's own key. */
   readonly jwksUrl?: string
+  /** Ports of 127.0.0.1, [::1] and localhost that webhooks may name, http too; only when bound to loopback. */
+  readonly webhookLoopbackPorts?: readonly number[]
+  /** The addresses that deliveries come from, as getWebhookInfo reports them. Default: none. */
+  readonly egressIps?: readonly string[]
   readonly logLevel?: LogLevel
   /** Receives one JSON line a time; default stderr. */
   readonly logTo?: { write(line: string): void }

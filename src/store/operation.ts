@@ -16,11 +16,18 @@ export interface Statement {
   readonly keep?: true
 }
 
+/** Told to those who listen to the store, after the commit that holds the operation's work, and only then. */
+export interface Notice {
+  readonly kind: 'notify'
+  /** The id of what has changed. */
+  readonly subject: string
+}
+
 /**
  * A store operation: a generator that yields statements and receives their results. It cannot await anything
  * else, so the same operation runs synchronously inside SQLite and awaited on a server database.
  */
-export type Op<T> = Generator<Statement, T, unknown>
+export type Op<T> = Generator<Statement | Notice, T, unknown>
 
 /** The first row, or undefined. */
 export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: 'row' | 'skip'): Op<R | undefined> {
@@ -40,4 +47,9 @@ export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?:
 /** How many rows changed. */
 export function* run(sql: string, params: readonly Value[] = []): Op<number> {
   return (yield { kind: 'run', sql, params }) as number
+}
+
+/** Wakes who waits for something of `subject`, once this operation's work is committed. */
+export function* notify(subject: string): Op<void> {
+  yield { kind: 'notify', subject }
 }

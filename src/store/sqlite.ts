@@ -1,4 +1,4 @@
-import type { Op, Statement } from './operation.js'
+import type { Notice, Op, Statement } from './operation.js'
 import {
   type PreparedStatement,
   type SqliteDatabase,
@@ -19,7 +19,7 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
+type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
 
 /**
  * One connection, one writer. Writes queue up and share a commit (group commit), each behind a savepoint of its
@@ -38,6 +38,7 @@ export function openSqliteStore(path: string): Store {
   const savepoint = db.prepare('savepoint op')
   const release = db.prepare('release op')
 
+  const listeners = new Set<(subject: string) => void>()
   let reads: Pending[] = []
   let writes: Pending[] = []
   /**
@@ -53,10 +54,16 @@ export function openSqliteStore(path: string): Store {
   /** Runs one operation; its savepoint opens with its first change, so that refusals cost none. */
   function attempt(op: () => Op<unknown>): Outcome {
     let opened = false
+    const notices: Notice[] = []
     try {
       const steps = op()
       let step = steps.next()
       while (!step.done) {
+        if (step.value.kind === 'notify') {
+          notices.push(step.value)
+          step = steps.next()
+          continue
+        }
         if (step.value.kind === 'run') {
           if (!opened) savepoint.run()
           opened = true
@@ -65,7 +72,7 @@ export function openSqliteStore(path: string): Store {
         step = steps.next(execute(step.value))
       }
       if (opened) release.run()
-      return { value: step.value }
+      return { value: step.value, notices }
     } catch (error) {
       if (!isOfOperation(sqliteProblemOf(error))) throw error
       if (opened) db.exec('rollback to op; release op')
@@ -117,7 +124,10 @@ export function openSqliteStore(path: string): Store {
     for (const [index, { resolve, reject }] of batch.entries()) {
       const outcome = outcomes[index] as Outcome
       if ('error' in outcome) reject(outcome.error)
-      else resolve(outcome.value)
+      else {
+        resolve(outcome.value)
+        for (const { subject } of outcome.notices) for (const listener of listeners) listener(subject)
+      }
     }
   }
 
@@ -142,6 +152,7 @@ export function openSqliteStore(path: string): Store {
     let step = steps.next()
     while (!step.done) {
       const statement = step.value
+      if (statement.kind === 'notify') throw new Error('a read has nothing to tell')
       const kept = statement.keep && memo !== null
       step = steps.next(kept ? memo.row(statement, () => execute(statement)) : execute(statement))
     }
@@ -161,6 +172,11 @@ export function openSqliteStore(path: string): Store {
 
     write: (op) => enqueue(writes, op),
     read: (op) => enqueue(reads, op),
+
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
 
     async close(): Promise<void> {
       if (closed) return

@@ -11,6 +11,8 @@ export interface Store {
   write<T>(op: () => Op<T>): Promise<T>
   /** Runs a read-only operation on committed state. */
   read<T>(op: () => Op<T>): Promise<T>
+  /** Calls `listener` with the subject of each notice, after its commit. Answers how to stop. */
+  listen(listener: (subject: string) => void): () => void
   /** Finishes what is queued, then closes. */
   close(): Promise<void>
 }

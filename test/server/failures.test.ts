@@ -76,7 +76,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
     const input = { credential: unknownCredential() }
     return scene.sendTwice({ input, to: scene.limited('credential_failures', 1) })
   },
-  TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS } }) }),
+  TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS, onMove: () => () => {} } }) }),
 }
 
 /** The codes that take a story of their own, by endpoint. */
@@ -186,7 +186,13 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.clearFaults': { faults },
     'platform.requests': { requestLog },
   }
-  const broken: Store = { name: 'broken', write: async () => fail(), read: async () => fail(), close: async () => {} }
+  const broken: Store = {
+    name: 'broken',
+    write: async () => fail(),
+    read: async () => fail(),
+    listen: () => () => {},
+    close: async () => {},
+  }
   return parts[endpoint.id] ?? { store: broken }
 }
 

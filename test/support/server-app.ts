@@ -9,6 +9,7 @@ import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
 import { createLimits } from '../../src/server/limits.js'
 import { createMetrics } from '../../src/server/metrics.js'
+import { Polls } from '../../src/server/polls.js'
 import { RequestLog } from '../../src/server/request-log.js'
 import { TokenUses } from '../../src/server/token-uses.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
@@ -64,6 +65,12 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     faults: new Faults(),
     requestLog: new RequestLog(),
     tokenUses: new TokenUses(store),
+    polls: new Polls(),
+    webhooks: {
+      loopbackPorts: new Set<number>(),
+      egressIps: [],
+      lookup: async () => [{ address: '93.184.215.14', family: 4 }],
+    },
     autoApprove: false,
     instanceId: 'instance',
   }

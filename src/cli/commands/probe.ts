@@ -9,7 +9,7 @@ interface Target {
 }
 
 /** Codes that a server answers to a credential that it knows. */
-const known = ['INSUFFICIENT_SCOPE', 'APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE']
+const known = ['INSUFFICIENT_SCOPE', 'APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED']
 
 /** Asks the server whether it accepts a credential, by reading something that needs one of its kind. */
 export async function probe(
@@ -31,6 +31,8 @@ async function read(
       return call((await import('../../contract/apps.js')).list, { limit: 1 }, { target })
     case 'token':
       return call((await import('../../contract/templates.js')).list, { limit: 1 }, { target })
+    case 'bot':
+      return call((await import('../../contract/webhook.js')).info, {}, { target })
     case 'operator':
       return call((await import('../../contract/platform.js')).reviews, {}, { target })
   }

@@ -20,6 +20,8 @@ const limitNames: Readonly<Record<RateLimitName, true>> = {
   reverse: true,
   reads: true,
   template_writes: true,
+  bot_issue: true,
+  bot_calls: true,
   console: true,
   credential_failures: true,
   auth_failures: true,

@@ -1,5 +1,6 @@
 import * as apps from '../../store/apps.js'
 import { type MakeHandlers, answer } from '../handler.js'
+import { notYet } from './not-yet.js'
 
 export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
   list: async (input, { caller }) => answer(await store.read(() => apps.list(caller.accountId, input))),
@@ -10,4 +11,6 @@ export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
   get: async ({ appId }, { caller }) => answer(await store.read(() => apps.get(caller.accountId, appId))),
   update: async ({ appId, ...settings }, { caller }) =>
     answer(await store.write(() => apps.update(caller.accountId, appId, settings, clock.now()))),
+  linkBot: notYet,
+  unlinkBot: notYet,
 })

@@ -1,10 +1,13 @@
 import type { Deps } from '../deps.js'
 import type { Checks, Handlers } from '../handler.js'
 import { appHandlers } from './apps.js'
+import { botRuntimeHandlers } from './bot-runtime.js'
+import { botConsoleHandlers } from './bots.js'
 import { platformHandlers } from './platform.js'
 import { templateChecks, templateHandlers } from './templates.js'
 import { tokenChecks, tokenHandlers } from './tokens.js'
 import { voucherChecks, voucherHandlers } from './vouchers.js'
+import { webhookHandlers } from './webhook.js'
 
 /** One handler for each endpoint of the contract, under the same names: the compiler misses none. */
 export function makeHandlers(deps: Deps): Handlers {
@@ -13,6 +16,8 @@ export function makeHandlers(deps: Deps): Handlers {
     tokens: tokenHandlers(deps),
     templates: templateHandlers(deps),
     vouchers: voucherHandlers(deps),
+    bots: { ...botConsoleHandlers(deps), ...botRuntimeHandlers(deps) },
+    webhook: webhookHandlers(deps),
     platform: platformHandlers(deps),
   }
 }

@@ -6,6 +6,8 @@ import * as templates from '../../store/templates.js'
 import { TestClock } from '../clock.js'
 import { closest } from '../closest.js'
 import { type MakeHandlers, answer, invalid } from '../handler.js'
+import { platformBotHandlers } from './platform-bots.js'
+import { platformChatHandlers } from './platform-chats.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 
@@ -44,6 +46,9 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       answer(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
     setAppFeatures: async ({ appId, features }) =>
       answer(await store.write(() => apps.govern(appId, { features }, clock.now()))),
+
+    ...platformBotHandlers(deps),
+    ...platformChatHandlers(deps),
 
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
     setClock: async ({ now }) => {

@@ -1,4 +1,5 @@
 import { initial } from './0001-initial.js'
+import { bots } from './0002-bots.js'
 
 /** In their order; the schema version is how many have run. Forward only: a released one never changes. */
-export const migrations: readonly string[] = [initial]
+export const migrations: readonly string[] = [initial, bots]

@@ -1,0 +1,344 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { message } from './chats.js'
+import { botScopes, endpoint } from './endpoint.js'
+import { input, instant, machineId, metadataInput, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { list as templateList, template, templateInput } from './templates.js'
+import { allowedUpdates, update as updateRecord } from './updates.js'
+import { issuedVoucher } from './vouchers.js'
+import { webhookSettings } from './webhook.js'
+
+const botId = Type.Object({ botId: Type.String() })
+
+/** https, at most 2048 characters. */
+export function httpsUrl() {
+  return Type.String({
+    maxLength: 2048,
+    pattern: '^https://[!-~]+$',
+    'x-expected': 'an https URL of at most 2048 characters',
+  })
+}
+
+/** Bot record (interface.md, Bot; decisions.md 8). */
+const record = {
+  id: Type.String(),
+  name: Type.String(),
+  username: Type.String(),
+  review_status: oneOf(['pending', 'approved', 'rejected']),
+  review_note: nullable(Type.String()),
+  status: oneOf(['inactive', 'active', 'disabled']),
+  scopes: Type.Array(oneOf(botScopes)),
+  has_token: Type.Boolean(),
+  token_prefix: nullable(Type.String()),
+  delivery_mode: oneOf(['webhook', 'polling']),
+  application_id: nullable(Type.String()),
+  created_at: instant,
+  updated_at: instant,
+}
+export const bot = Type.Object(record)
+export type Bot = Static<typeof bot>
+
+const link = Type.Object({ title: Type.String(), url: Type.String() })
+const contact = Type.Object({
+  email: Type.Optional(Type.String()),
+  phone: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String()),
+})
+const menuEntry = Type.Object({ command: Type.String(), description: Type.String() })
+const friendRequestModes = ['auto_accept', 'manual', 'disabled'] as const
+
+export const botProfile = Type.Object({
+  avatar: nullable(Type.String()),
+  description: nullable(Type.String()),
+  short_description: nullable(Type.String()),
+  about: nullable(Type.String()),
+  cover_url: nullable(Type.String()),
+  links: Type.Array(link),
+  contact,
+  supports_inline_queries: Type.Boolean(),
+  friend_request_mode: oneOf(friendRequestModes),
+  group_privacy: Type.Boolean(),
+})
+export type BotProfile = Static<typeof botProfile>
+
+export const botDetail = Type.Object({
+  ...record,
+  profile: botProfile,
+  webhook: nullable(webhookSettings),
+  command_menus: Type.Array(menuEntry),
+  one_time_token: Type.Optional(Type.String({ description: 'shown once' })),
+})
+export type BotDetail = Static<typeof botDetail>
+
+export const apply = endpoint({
+  id: 'bots.apply',
+  summary: 'Apply for a bot; its token follows the approval',
+  method: 'POST',
+  path: '/api/v1/bots/applications',
+  caller: 'jwt',
+  limit: 'console',
+  body: input({
+    name: text(1, 100),
+    username: Type.String({
+      pattern: '^[a-z][a-z0-9_]{2,63}$',
+      'x-expected': '3 to 64 of a-z 0-9 _, starting with a letter',
+    }),
+    description: Type.Optional(text(0, 512)),
+    avatar: Type.Optional(httpsUrl()),
+    scopes: Type.Optional(Type.Array(oneOf(botScopes), { maxItems: botScopes.length })),
+  }),
+  status: 201,
+  output: bot,
+  failures: ['BOT_LIMIT_REACHED', 'USERNAME_TAKEN'],
+})
+
+export const list = endpoint({
+  id: 'bots.list',
+  summary: 'List the bots of the account',
+  method: 'GET',
+  path: '/api/v1/bots/my',
+  caller: 'jwt',
+  limit: 'console',
+  query: input(pageQuery),
+  status: 200,
+  output: page(bot),
+  failures: [],
+})
+
+export const get = endpoint({
+  id: 'bots.get',
+  summary: 'Read a bot; the first read after the approval shows its token once',
+  method: 'GET',
+  path: '/api/v1/bots/my/:botId',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  query: input({}),
+  status: 200,
+  output: botDetail,
+  failures: ['BOT_NOT_FOUND'],
+})
+
+export const update = endpoint({
+  id: 'bots.update',
+  summary: 'Change the profile of an approved bot',
+  method: 'PATCH',
+  path: '/api/v1/bots/my/:botId',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  body: input({
+    name: Type.Optional(text(1, 100)),
+    avatar: Type.Optional(nullable(httpsUrl())),
+    description: Type.Optional(nullable(text(0, 512))),
+    short_description: Type.Optional(nullable(text(0, 120))),
+    about: Type.Optional(nullable(text(0, 1000))),
+    cover_url: Type.Optional(nullable(httpsUrl())),
+    links: Type.Optional(Type.Array(input({ title: text(1, 100), url: httpsUrl() }), { maxItems: 10 })),
+    contact: Type.Optional(
+      input({
+        email: Type.Optional(text(1, 254)),
+        phone: Type.Optional(text(1, 32)),
+        url: Type.Optional(httpsUrl()),
+      }),
+    ),
+    supports_inline_queries: Type.Optional(Type.Boolean()),
+    friend_request_mode: Type.Optional(oneOf(friendRequestModes)),
+    group_privacy: Type.Optional(Type.Boolean()),
+    command_menus: Type.Optional(
+      Type.Array(
+        input({
+          command: Type.String({
+            pattern: '^/?[a-z0-9_]{1,32}$',
+            'x-expected': '1 to 32 of a-z 0-9 _, with or without a slash before',
+          }),
+          description: text(1, 256),
+        }),
+        { maxItems: 100 },
+      ),
+    ),
+  }),
+  status: 200,
+  output: botDetail,
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+})
+
+export const regenerateToken = endpoint({
+  id: 'bots.regenerateToken',
+  summary: 'Make a new bot token; the old one stops working at once',
+  method: 'POST',
+  path: '/api/v1/bots/my/:botId/regenerate-token',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(), token_prefix: Type.String() }),
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+})
+
+const counts = Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'integer' } })
+
+/** What happened in the last 24 hours; `quota` is the window of the rate limit that is open now. */
+export const botMetrics = Type.Object({
+  calls: Type.Object({ total: Type.Integer(), by_method: counts }),
+  errors: Type.Object({ total: Type.Integer(), by_status: counts, by_code: counts }),
+  quota: Type.Object({
+    limit: nullable(Type.Integer({ description: 'null when rate limits are off' })),
+    used: Type.Integer(),
+    remaining: nullable(Type.Integer()),
+    reset_at: nullable(instant),
+  }),
+  updates: Type.Integer(),
+  webhook: Type.Object({
+    attempts: Type.Integer(),
+    delivered: Type.Integer(),
+    failed: Type.Integer(),
+    dead_letter: Type.Integer(),
+    success_rate: nullable(Type.Number({ description: '0 to 1, null without attempts' })),
+    p50_ms: nullable(Type.Number()),
+    p95_ms: nullable(Type.Number()),
+  }),
+})
+export type BotMetrics = Static<typeof botMetrics>
+
+export const metrics = endpoint({
+  id: 'bots.metrics',
+  summary: 'Read what a bot did in the last 24 hours',
+  method: 'GET',
+  path: '/api/v1/bots/my/:botId/metrics',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  query: input({}),
+  status: 200,
+  output: botMetrics,
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+})
+
+/** Why a bot cannot use the bot-side template calls. */
+const templateDoor = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
+
+export const templates = endpoint({
+  id: 'bots.templates',
+  summary: 'List the templates of the linked application, or those of the bot',
+  method: 'GET',
+  path: '/api/v1/bots/my/:botId/vouchers/templates',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  query: templateList.query,
+  status: 200,
+  output: page(template),
+  failures: templateDoor,
+})
+
+export const createTemplate = endpoint({
+  id: 'bots.createTemplate',
+  summary: 'Create a template as a draft of the linked application, or of the bot',
+  method: 'POST',
+  path: '/api/v1/bots/my/:botId/vouchers/templates',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  body: templateInput,
+  status: 201,
+  output: template,
+  failures: [...templateDoor, 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+})
+
+export const submitTemplate = endpoint({
+  id: 'bots.submitTemplate',
+  summary: 'Submit a draft or rejected template for review',
+  method: 'POST',
+  path: '/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit',
+  caller: 'jwt',
+  limit: 'console',
+  params: Type.Object({ botId: Type.String(), templateId: Type.String() }),
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: template,
+  failures: [...templateDoor, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
+})
+
+/** A voucher that a bot put into a chat; null for one that was issued directly before. */
+export const deliveredVoucher = Type.Object({
+  ...issuedVoucher.properties,
+  delivery: nullable(Type.Object({ chat_id: Type.String(), message_id: Type.Integer() })),
+})
+export type DeliveredVoucher = Static<typeof deliveredVoucher>
+
+export const issue = endpoint({
+  id: 'bots.issue',
+  summary: 'Issue a voucher of the linked application into a private chat',
+  method: 'POST',
+  path: '/api/v1/bots/vouchers/issue',
+  caller: 'bot',
+  scope: 'vouchers:issue',
+  linked: true,
+  limit: 'bot_issue',
+  idempotent: 'optional',
+  body: input({
+    chat_id: Type.String(),
+    template_id: Type.String(),
+    external_issue_id: machineId(128),
+    metadata: Type.Optional(metadataInput),
+  }),
+  status: 201,
+  statuses: [200],
+  output: deliveredVoucher,
+  failures: [
+    'CHAT_NOT_FOUND',
+    'CHAT_NOT_PRIVATE',
+    'BOT_BLOCKED',
+    'TEMPLATE_NOT_FOUND',
+    'TEMPLATE_NOT_ACTIVE',
+    'TEMPLATE_VALIDITY_ENDED',
+    'TEMPLATE_QUOTA_EXHAUSTED',
+    'EXTERNAL_ISSUE_ID_CONFLICT',
+  ],
+})
+
+export const send = endpoint({
+  id: 'bots.send',
+  summary: 'Send a message to a chat',
+  method: 'POST',
+  path: '/api/v1/bots/sendMessage',
+  caller: 'bot',
+  scope: 'messages:send',
+  limit: 'bot_calls',
+  body: input({ chat_id: Type.String(), text: text(1, 4096) }),
+  status: 200,
+  output: message,
+  failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
+})
+
+export const updates = endpoint({
+  id: 'bots.updates',
+  summary: 'Read the updates of a bot; offset confirms those before it',
+  method: 'POST',
+  path: '/api/v1/bots/getUpdates',
+  caller: 'bot',
+  scope: 'messages:receive',
+  limit: 'bot_calls',
+  body: input({
+    offset: Type.Optional(
+      Type.Integer({
+        minimum: -1_000_000_000_000,
+        maximum: 1_000_000_000_000,
+        description: 'the first update wanted; negative: the last so many',
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 100' })),
+    timeout: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 50, description: 'seconds to wait for a first update, default 0' }),
+    ),
+    allowed_updates: Type.Optional(allowedUpdates),
+  }),
+  bodyOptional: true,
+  status: 200,
+  output: Type.Object({ items: Type.Array(updateRecord) }),
+  failures: ['WEBHOOK_ACTIVE', 'OFFSET_IN_FUTURE', 'POLL_TERMINATED'],
+})

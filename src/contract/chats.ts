@@ -1,0 +1,41 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { instant, nullable, oneOf } from './fields.js'
+import { credentialTypes } from './vouchers.js'
+
+export const chatTypes = ['private', 'group'] as const
+
+/** A chat as its user's side sees it (decisions.md 7). */
+export const chat = Type.Object({
+  id: Type.String(),
+  type: oneOf(chatTypes),
+  bot_id: Type.String(),
+  user_id: Type.String(),
+  blocked: Type.Boolean(),
+  created_at: instant,
+})
+export type Chat = Static<typeof chat>
+
+/** Members of a message; `date` counts Unix seconds (decisions.md 8, sendMessage). */
+const messageFields = {
+  message_id: Type.Integer(),
+  date: Type.Integer(),
+  chat: Type.Object({ id: Type.String(), type: oneOf(chatTypes) }),
+  from: Type.Object({ id: Type.String(), is_bot: Type.Boolean() }),
+  text: Type.String(),
+}
+export const message = Type.Object(messageFields)
+export type Message = Static<typeof message>
+
+/** A message of the transcript; a delivered voucher shows its credentials to its user, derived on reading. */
+export const transcriptMessage = Type.Object({
+  ...messageFields,
+  voucher: nullable(
+    Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String() })),
+    }),
+  ),
+})
+export type TranscriptMessage = Static<typeof transcriptMessage>

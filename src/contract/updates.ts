@@ -1,0 +1,33 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { oneOf } from './fields.js'
+
+/** What a bot can be told (decisions.md 8, types): the first five by default, the others when it names them. */
+export const updateTypes = [
+  'message',
+  'my_chat_member',
+  'friend_request',
+  'inline_query',
+  'ping',
+  'voucher_issued',
+  'voucher_redeemed',
+  'voucher_reversed',
+] as const
+export type UpdateType = (typeof updateTypes)[number]
+
+export const defaultUpdateTypes: readonly UpdateType[] = updateTypes.slice(0, 5)
+
+/** Absent keeps what was set, an empty list means the default types. */
+export const allowedUpdates = Type.Array(oneOf(updateTypes), { maxItems: 100 })
+
+/** `{ update_id, type, created_at, "<type>": {…} }`: written once, and the same bytes by webhook and by getUpdates. */
+export const update = Type.Unsafe<{
+  update_id: number
+  type: UpdateType
+  created_at: string
+  [payload: string]: unknown
+}>({
+  type: 'object',
+  additionalProperties: true,
+})
+export type Update = Static<typeof update>

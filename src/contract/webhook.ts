@@ -1,0 +1,191 @@
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import { endpoint } from './endpoint.js'
+import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
+import { allowedUpdates, updateTypes } from './updates.js'
+
+const botId = Type.Object({ botId: Type.String() })
+
+const settings = {
+  url: Type.String({ description: 'https://host/…: the path is a secret' }),
+  has_secret_token: Type.Boolean(),
+  allowed_updates: Type.Array(oneOf(updateTypes)),
+  allowed_ips: Type.Array(Type.String()),
+  max_connections: Type.Integer(),
+}
+
+/** A webhook as the console shows it. */
+export const webhookSettings = Type.Object(settings)
+export type WebhookSettings = Static<typeof webhookSettings>
+
+export const webhookWarnings = ['host_unresolved'] as const
+
+/** What setting and deleting a webhook answer (decisions.md 8, delete webhook). */
+export const deliveryMode = Type.Object({
+  delivery_mode: oneOf(['webhook', 'polling']),
+  ...settings,
+  url: nullable(settings.url),
+  pending_update_count: Type.Integer(),
+  dropped_updates: Type.Integer(),
+  warnings: Type.Array(oneOf(webhookWarnings)),
+  one_time_secret_token: Type.Optional(Type.String({ description: 'shown once, when the call brought none' })),
+})
+export type DeliveryMode = Static<typeof deliveryMode>
+
+const setInput = input({
+  url: Type.String({ minLength: 1, description: 'https, a public host, port 443, 8443 or from 1024' }),
+  secret_token: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,256}$', 'x-expected': '1 to 256 of A-Z a-z 0-9 _ -' }),
+  ),
+  secret_grace_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 86_400, description: 'how long the old secret signs too' }),
+  ),
+  allowed_updates: Type.Optional(allowedUpdates),
+  allowed_ips: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
+  max_connections: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 40' })),
+  drop_pending_updates: Type.Optional(Type.Boolean()),
+})
+export type WebhookInput = Static<typeof setInput>
+
+export const set = endpoint({
+  id: 'webhook.set',
+  summary: 'Deliver the updates of a bot to a URL',
+  method: 'POST',
+  path: '/api/v1/bots/my/:botId/webhook',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  body: setInput,
+  status: 200,
+  output: deliveryMode,
+  failures: ['WEBHOOK_URL_REFUSED', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE'],
+})
+
+export const setByBot = endpoint({
+  id: 'webhook.setByBot',
+  summary: 'Deliver the updates of the calling bot to a URL',
+  method: 'POST',
+  path: '/api/v1/bots/setWebhook',
+  caller: 'bot',
+  scope: 'messages:receive',
+  limit: 'bot_calls',
+  body: setInput,
+  status: 200,
+  output: deliveryMode,
+  failures: ['WEBHOOK_URL_REFUSED', 'POLLING_ACTIVE'],
+})
+
+const drop = { drop_pending_updates: Type.Optional(Type.Boolean()) }
+
+export const remove = endpoint({
+  id: 'webhook.delete',
+  summary: 'End the deliveries of a bot; its updates are polled from now on',
+  method: 'DELETE',
+  path: '/api/v1/bots/my/:botId/webhook',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  query: input(drop),
+  body: input(drop),
+  bodyOptional: true,
+  status: 200,
+  output: deliveryMode,
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+})
+
+/** What a bot is told of its webhook; the URL whole, since whoever holds the bot's token set it. */
+export const webhookInfo = Type.Object({
+  url: nullable(Type.String()),
+  delivery_mode: oneOf(['webhook', 'polling']),
+  has_secret_token: Type.Boolean(),
+  pending_update_count: Type.Integer(),
+  failed_count: Type.Integer(),
+  dead_letter_count: Type.Integer(),
+  ip_address: nullable(Type.String()),
+  last_error_date: nullable(Type.Integer()),
+  last_error_message: nullable(Type.String()),
+  last_success_date: nullable(Type.Integer()),
+  max_connections: Type.Integer(),
+  allowed_updates: Type.Array(oneOf(updateTypes)),
+  allowed_ips: Type.Array(Type.String()),
+  platform_egress_ips: Type.Array(Type.String()),
+})
+export type WebhookInfo = Static<typeof webhookInfo>
+
+export const info = endpoint({
+  id: 'webhook.info',
+  summary: 'Read how the updates of the calling bot are delivered',
+  method: 'GET',
+  path: '/api/v1/bots/getWebhookInfo',
+  caller: 'bot',
+  scope: 'messages:receive',
+  limit: 'bot_calls',
+  query: input({}),
+  status: 200,
+  output: webhookInfo,
+  failures: [],
+})
+
+export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed', 'dead_letter', 'cancelled'] as const
+
+const attemptError = Type.Object({ code: Type.String(), message: Type.String() })
+
+export const deliveryAttempt = Type.Object({
+  number: Type.Integer(),
+  manual: Type.Boolean(),
+  started_at: instant,
+  duration_ms: Type.Integer(),
+  status_code: nullable(Type.Integer()),
+  error: nullable(attemptError),
+})
+export type DeliveryAttempt = Static<typeof deliveryAttempt>
+
+/** One update on its way to a webhook (decisions.md 9, record). */
+export const delivery = Type.Object({
+  id: Type.String(),
+  bot_id: Type.String(),
+  update_id: Type.Integer(),
+  update_type: oneOf(updateTypes),
+  status: oneOf(deliveryStatuses),
+  cancel_reason: nullable(oneOf(['dropped', 'webhook_deleted', 'expired'])),
+  attempt_count: Type.Integer(),
+  manual_attempt_count: Type.Integer(),
+  created_at: instant,
+  last_attempt_at: nullable(instant),
+  next_attempt_at: nullable(instant),
+  delivered_at: nullable(instant),
+  last_status_code: nullable(Type.Integer()),
+  last_error: nullable(attemptError),
+  last_duration_ms: nullable(Type.Integer()),
+  attempts: Type.Array(deliveryAttempt),
+})
+export type Delivery = Static<typeof delivery>
+
+export const deliveries = endpoint({
+  id: 'webhook.deliveries',
+  summary: 'List the deliveries of a bot',
+  method: 'GET',
+  path: '/api/v1/bots/my/:botId/deliveries',
+  caller: 'jwt',
+  limit: 'console',
+  params: botId,
+  query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)) }),
+  status: 200,
+  output: page(delivery),
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
+})
+
+export const retry = endpoint({
+  id: 'webhook.retry',
+  summary: 'Deliver a failed update once more, now; by its delivery id or its update_id',
+  method: 'POST',
+  path: '/api/v1/bots/my/:botId/deliveries/:deliveryId/retry',
+  caller: 'jwt',
+  limit: 'console',
+  params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
+  body: input({ force: Type.Optional(Type.Boolean({ description: 'also when it was delivered' })) }),
+  bodyOptional: true,
+  status: 200,
+  output: delivery,
+  failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'DELIVERY_NOT_FOUND', 'DELIVERY_NOT_RETRYABLE'],
+})

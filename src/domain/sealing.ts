@@ -1,0 +1,37 @@
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import type { RandomBytes } from './ids.js'
+import { type Keyring, keyOf } from './keyring.js'
+
+/**
+ * What the database must give back in clear, since it signs or connects with it, is sealed with AES-256-GCM under a
+ * key derived from the data folder's: `<key id>.<iv>.<ciphertext and tag>`, unpadded base64url (architecture.md,
+ * "Everything with a secret is derived or hashed").
+ */
+const ALGORITHM = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** @param owner what the secret belongs to: a row moved to another owner does not open */
+export function seal(ring: Keyring, owner: string, secret: string, random: RandomBytes): string {
+  const { id } = ring.current
+  const iv = random(IV_BYTES)
+  const cipher = createCipheriv(ALGORITHM, sealingKey(ring, id), iv, { authTagLength: TAG_BYTES })
+  cipher.setAAD(Buffer.from(owner))
+  const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return [id, Buffer.from(iv).toString('base64url'), sealed.toString('base64url')].join('.')
+}
+
+/** @throws for a value that was not sealed for this owner with a key of the ring */
+export function unseal(ring: Keyring, owner: string, value: string): string {
+  const [id = '', iv = '', sealed = ''] = value.split('.')
+  const bytes = Buffer.from(sealed, 'base64url')
+  const key = sealingKey(ring, id)
+  const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64url'), { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(owner))
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+  return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
+}
+
+function sealingKey(ring: Keyring, id: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', keyOf(ring, id).derive, '', 'voucherctl sealing v1', 32))
+}

@@ -1,0 +1,77 @@
+import type { UpdateType } from '../contract/updates.js'
+import { type UpdatePayload, isWanted, updateBody } from '../domain/update.js'
+import { type Op, all, notify, one, run } from './operation.js'
+
+export interface NewUpdate {
+  readonly botId: string
+  readonly type: UpdateType
+  /** Updates of one chat are delivered one after the other. */
+  readonly chatId: string | null
+  readonly payload: UpdatePayload
+  readonly now: number
+  /** Of the delivery, where the bot has a webhook. */
+  readonly newDeliveryId: () => string
+}
+
+interface Queue {
+  last_update_id: number
+  allowed_updates: string | null
+  has_webhook: number
+}
+
+/**
+ * Writes an update in the transaction that causes it, under the bot's next id, and its delivery where a webhook is
+ * set. Answers the update's id, or null when the bot does not want the type: nothing is written then.
+ */
+export function* addUpdate(update: NewUpdate): Op<number | null> {
+  const { botId, type, chatId, payload, now } = update
+  const queue = (yield* one<Queue>(
+    `select last_update_id, allowed_updates,
+       (select count(*) from webhooks where bot_id = $1) as has_webhook
+     from update_queues where bot_id = $1`,
+    [botId],
+    'row',
+  )) as Queue
+  if (!isWanted(type, queue.allowed_updates)) return null
+  const updateId = Number(queue.last_update_id) + 1
+  yield* run('update update_queues set last_update_id = $2 where bot_id = $1', [botId, updateId])
+  yield* run(
+    `insert into updates (bot_id, update_id, type, chat_id, body, created_at, pending)
+     values ($1, $2, $3, $4, $5, $6, 1)`,
+    [botId, updateId, type, chatId, updateBody(updateId, type, payload, now), now],
+  )
+  if (Number(queue.has_webhook) > 0) {
+    yield* addDelivery({ id: update.newDeliveryId(), botId, updateId, type, chatId, now })
+  }
+  yield* notify(botId)
+  return updateId
+}
+
+/** A delivery that waits for its first attempt. */
+export function* addDelivery(it: {
+  readonly id: string
+  readonly botId: string
+  readonly updateId: number
+  readonly type: string
+  readonly chatId: string | null
+  readonly now: number
+}): Op<void> {
+  yield* run(
+    `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count, manual_attempt_count,
+       created_at, next_attempt_at, ready)
+     values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)`,
+    [it.id, it.botId, it.updateId, it.type, it.chatId ?? `update ${it.updateId}`, it.now],
+  )
+}
+
+/** Tells every bot that is linked to an application and named the type. */
+export function* tellLinkedBots(
+  applicationId: string,
+  type: UpdateType,
+  payload: UpdatePayload,
+  now: number,
+  newDeliveryId: () => string,
+): Op<void> {
+  const bots = yield* all<{ id: string }>('select id from bots where application_id = $1 order by id', [applicationId])
+  for (const { id } of bots) yield* addUpdate({ botId: id, type, chatId: null, payload, now, newDeliveryId })
+}
