@@ -1,0 +1,265 @@
+// Which URLs deliveries may go to, against server-side request forgery: the whole rule in one file, so that it can be
+// audited. It connects to nothing and imports node built-ins only. Source: decisions.md 9, at set, url, allowed_ips,
+// SSRF, local work.
+//
+// A delivery passes three gates, and each may only refuse: checkUrl (text, form, literal or name), resolve (every
+// address of a name), and refuseAddress of the checked URL once more with the peer address of the open socket.
+import { Resolver } from 'node:dns/promises'
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+/** Why a URL is refused, in the order of the checks. The list is closed. */
+export type UrlRefusalReason =
+  | 'too_long'
+  | 'control_character'
+  | 'backslash'
+  | 'malformed'
+  | 'userinfo'
+  | 'fragment'
+  | 'scheme'
+  | 'port'
+  | 'local_name'
+  | 'forbidden_address'
+  | 'allowed_ip_invalid'
+  | 'allowed_ips_excludes_host'
+
+/** Why an address is refused: it is not a public one, or it is, but not one that the bot allows. */
+export type AddressRefusalReason = 'forbidden_address' | 'allowed_ips_excludes_host'
+
+export interface UrlPolicy {
+  /** Public addresses and CIDRs. None at all: no narrowing. */
+  readonly allowedIps?: readonly string[] | undefined
+  /** Ports of 127.0.0.1, [::1] and localhost that are let through, with http too: for work on one machine. */
+  readonly loopbackPorts?: ReadonlySet<number> | undefined
+}
+
+export interface CheckedUrl {
+  readonly ok: true
+  readonly url: URL
+  /** The name without a final dot, or the literal without brackets. */
+  readonly host: string
+  readonly port: number
+  /** The addresses of a literal, and those of localhost where it is let through. Null: the name has to be looked up. */
+  readonly addresses: readonly string[] | null
+  /** Why this URL may not be delivered to this address, or null. For looked-up addresses and for the peer of a socket. */
+  readonly refuseAddress: (address: string) => AddressRefusalReason | null
+}
+
+type Refused<Reason> = { readonly ok: false; readonly reason: Reason }
+
+/** All IPv4 and IPv6 addresses of a name, as text. Rejects, or answers none, when there are none to be had. */
+export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>
+
+type Block = readonly [network: string, prefix: number]
+
+/** The IANA special-purpose registry, and multicast. */
+const forbiddenIpv4: readonly Block[] = [
+  ['0.0.0.0', 8], // this network
+  ['10.0.0.0', 8], // private use
+  ['100.64.0.0', 10], // shared by carriers
+  ['127.0.0.0', 8], // loopback
+  ['169.254.0.0', 16], // link local, where clouds keep their metadata
+  ['172.16.0.0', 12], // private use
+  ['192.0.0.0', 24], // protocol assignments
+  ['192.0.2.0', 24], // documentation
+  ['192.31.196.0', 24], // AS112
+  ['192.52.193.0', 24], // AMT
+  ['192.88.99.0', 24], // 6to4 relays
+  ['192.168.0.0', 16], // private use
+  ['192.175.48.0', 24], // AS112
+  ['198.18.0.0', 15], // benchmarks
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, and broadcast
+]
+
+/** Everything outside is refused: mapped and compatible IPv4, NAT64, unique local, link local, multicast. */
+const globalIpv6: Block = ['2000::', 3]
+
+const forbiddenIpv6: readonly Block[] = [
+  ['2001::', 23], // protocol assignments, Teredo among them
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4, which holds an IPv4 address
+  ['3fff::', 20], // documentation
+  ['2620:4f:8000::', 48], // AS112
+]
+
+const ipv4Refused = blockListOf(forbiddenIpv4, 'ipv4')
+const ipv6Refused = blockListOf(forbiddenIpv6, 'ipv6')
+const ipv6Global = blockListOf([globalIpv6], 'ipv6')
+
+/** False for whatever is no address in its usual form, and for an address with a zone. */
+export function isPublicAddress(address: string): boolean {
+  // BlockList would ignore the zone.
+  if (address.includes('%')) return false
+  switch (isIP(address)) {
+    case 4:
+      return !ipv4Refused.check(address, 'ipv4')
+    case 6:
+      return ipv6Global.check(address, 'ipv6') && !ipv6Refused.check(address, 'ipv6')
+    default:
+      return false
+  }
+}
+
+/** An entry of allowed_ips: a public address, or a CIDR of public addresses only. */
+export function checkAllowedIp(entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/')
+  if (rest.length > 0 || !isPublicAddress(address)) return false
+  if (prefix === undefined) return true
+  const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+  const bits = family === 'ipv4' ? 32 : 128
+  if (!/^(0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > bits) return false
+  if (family === 'ipv6' && Number(prefix) < globalIpv6[1]) return false
+  // Two blocks have addresses in common only if one holds the other. No forbidden one holds this one, since none holds
+  // its address.
+  const range = blockListOf([[address, Number(prefix)]], family)
+  const forbidden = family === 'ipv4' ? forbiddenIpv4 : forbiddenIpv6
+  return !forbidden.some(([network]) => range.check(network, family))
+}
+
+/** The longest URL, in characters. */
+export const maxUrlLength = 2048
+
+/**
+ * Everything that needs no look-up. The text is judged before it is parsed, because a parser drops tabs and line ends
+ * and takes a backslash for a slash; the host only afterwards, because the parser brings every way of writing an
+ * address (octal, hexadecimal, one number, full-width digits, percent escapes) into its usual form.
+ */
+export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Refused<UrlRefusalReason> {
+  if (text.length > maxUrlLength) return refuse('too_long')
+  // Invisible ones and every kind of space are among them: none belongs into a URL unescaped.
+  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return refuse('control_character')
+  if (text.includes('\\')) return refuse('backslash')
+  // The parser repairs `https:host`, `https:/host` and `https:///host`; nobody means them.
+  const form = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)/i.exec(text)
+  if (form === null) return refuse('malformed')
+  if (form[2]?.includes('@')) return refuse('userinfo')
+  if (text.includes('#')) return refuse('fragment')
+  const scheme = form[1]?.toLowerCase()
+  if (scheme !== 'https' && scheme !== 'http') return refuse('scheme')
+  if (!URL.canParse(text)) return refuse('malformed')
+
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') return refuse('userinfo')
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const host = url.hostname.replace(/^\[|\]$|\.$/g, '')
+  const narrows = policy.allowedIps !== undefined && policy.allowedIps.length > 0
+
+  const loopback = policy.loopbackPorts?.has(port) ? loopbackAddresses.get(url.hostname) : undefined
+  if (loopback !== undefined) {
+    if (narrows) return refuse('allowed_ips_excludes_host')
+    const refuseAddress = (address: string) => (loopback.includes(address) ? null : 'forbidden_address')
+    return { ok: true, url, host, port, addresses: loopback, refuseAddress }
+  }
+
+  if (url.protocol !== 'https:') return refuse('scheme')
+  if (port !== 443 && port !== 8443 && port < 1024) return refuse('port')
+  const literal = isIP(host) !== 0
+  if (!literal) {
+    if (!isHostName(host)) return refuse('malformed')
+    if (isLocalName(host)) return refuse('local_name')
+  } else if (!isPublicAddress(host)) return refuse('forbidden_address')
+
+  if (policy.allowedIps?.some((entry) => !checkAllowedIp(entry))) return refuse('allowed_ip_invalid')
+  const allowed = narrows ? rangesOf(policy.allowedIps ?? []) : undefined
+  const refuseAddress = (address: string) => {
+    if (!isPublicAddress(address)) return 'forbidden_address'
+    return allowed === undefined || allowed.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+      ? null
+      : 'allowed_ips_excludes_host'
+  }
+  const refused = literal ? refuseAddress(host) : null
+  if (refused !== null) return refuse(refused)
+  return { ok: true, url, host, port, addresses: literal ? [host] : null, refuseAddress }
+}
+
+/**
+ * All addresses of the host, each of which passed: one bad address among good ones refuses them all. It says nothing
+ * of the next moment, therefore connect to one of these, never to the name. Connects to nothing.
+ */
+export async function resolve(
+  checked: CheckedUrl,
+  lookup: Lookup,
+  signal: AbortSignal,
+): Promise<
+  { readonly ok: true; readonly addresses: readonly string[] } | Refused<AddressRefusalReason | 'unresolved'>
+> {
+  let addresses = checked.addresses
+  try {
+    addresses ??= await lookup(checked.host, signal)
+  } catch {
+    return refuse('unresolved')
+  }
+  if (addresses.length === 0) return refuse('unresolved')
+  for (const address of addresses) {
+    const reason = checked.refuseAddress(address)
+    if (reason !== null) return refuse(reason)
+  }
+  return { ok: true, addresses }
+}
+
+/**
+ * Asks the name servers of the system for A and AAAA, and nothing else: no hosts file, no search domains, and no
+ * getaddrinfo, of which four that hang stop every other look-up of the process. A family that could not be asked is a
+ * look-up that failed: what was not seen has not passed.
+ */
+export function createLookup({ servers }: { readonly servers?: readonly string[] } = {}): Lookup {
+  return async (host, signal) => {
+    // One for each look-up, so that it can be cancelled alone and a changed configuration is noticed.
+    const resolver = new Resolver({ timeout: 2_000, tries: 3 })
+    if (servers !== undefined) resolver.setServers(servers)
+    const cancel = () => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const families = await Promise.all([
+        resolver.resolve4(host).catch(noneOrThrow),
+        resolver.resolve6(host).catch(noneOrThrow),
+      ])
+      return families.flat()
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+}
+
+function noneOrThrow(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENODATA' || error.code === 'ENOTFOUND') return []
+  throw error
+}
+
+/** The hosts of `--dev-webhook-loopback`, as the parser writes them. */
+const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
+  ['127.0.0.1', ['127.0.0.1']],
+  ['[::1]', ['::1']],
+  ['localhost', ['127.0.0.1', '::1']],
+])
+
+function isHostName(host: string): boolean {
+  return host.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(host)
+}
+
+function isLocalName(host: string): boolean {
+  return !host.includes('.') || /\.(localhost|local|internal)$/.test(host)
+}
+
+function rangesOf(entries: readonly string[]): BlockList {
+  const ranges = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    if (prefix === undefined) ranges.addAddress(address, family)
+    else ranges.addSubnet(address, Number(prefix), family)
+  }
+  return ranges
+}
+
+function blockListOf(blocks: readonly Block[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList()
+  for (const [network, prefix] of blocks) list.addSubnet(network, prefix, family)
+  return list
+}
+
+function refuse<Reason>(reason: Reason): Refused<Reason> {
+  return { ok: false, reason }
+}
