@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
 import type { Host } from './host.js'
+import { closing, othersMay, othersMayWrite } from './permissions.js'
 
 /** A secret, and the origin that it was stored for: it is sent nowhere else. */
 export interface StoredCredential {
@@ -40,7 +41,8 @@ export function configDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): stri
 
 export const configFile = (host: Pick<Host, 'env' | 'homeDir'>) => join(configDir(host), 'config.json')
 
-export type ConfigResult = { readonly ok: true; readonly config: Config } | Failure
+/** With a warning where its secrets are not safe. */
+export type ConfigResult = { readonly ok: true; readonly config: Config; readonly warning?: string } | Failure
 
 /** Read with fs: the library that writes costs more than a whole call. */
 export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
@@ -56,7 +58,19 @@ export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
   if (stored === undefined || !isProfiles(stored.profiles)) {
     return fail('CONFIG_INVALID', `${path} is not a profile file.`, 'Repair it or move it away, then log in again.')
   }
-  return { ok: true, config: { current: stored.current ?? DEFAULT_PROFILE, profiles: stored.profiles } }
+  const config = { current: stored.current ?? DEFAULT_PROFILE, profiles: stored.profiles }
+  const warning = warningOf(path)
+  return { ok: true, config, ...(warning === undefined ? {} : { warning }) }
+}
+
+/** A folder that others may only read harms nobody: the file in it is closed. Who may write there could replace it. */
+function warningOf(path: string): string | undefined {
+  if (othersMay(path) !== 0)
+    return `Other users of this machine have access to ${path}. Close it: ${closing(path, '600')}`
+  const dir = dirname(path)
+  return othersMayWrite(dir)
+    ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
+    : undefined
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Answer, Plan } from './leaf.js'
 import type { Output } from './output.js'
 import type { Questions } from './prompt.js'
 import { ask } from './prompt.js'
+import { isSameProcess } from './local-server.js'
 import { profileNotFound } from './profile-not-found.js'
 import { credentialNames } from './secrets.js'
 import type { Settings } from './settings.js'
@@ -80,6 +81,8 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
         planned.push(step)
         return { ok: false, plan: planned }
       }
+      const impostor = await refuseImpostor(settings, base.value)
+      if (impostor !== undefined) return impostor
       bannerOf(context, base.value)
       const call = await openCall(context, base.value, callSettings)
       const work = call(endpoint, input, callOptions)
@@ -126,6 +129,22 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
     },
   }
   return context
+}
+
+/**
+ * The address of a local server that nobody named comes from a file that may outlive its server: before a credential
+ * goes there, the process that wrote it must still run. Where the system cannot tell, the server is asked who it is,
+ * which is a call more.
+ */
+async function refuseImpostor({ localServer: server }: Settings, baseUrl: string): Promise<Failure | undefined> {
+  if (server === undefined || server.base_url !== baseUrl || isSameProcess(server) === true) return undefined
+  const { identify } = await import('./server-identity.js')
+  if ((await identify(server)) === 'same') return undefined
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `What answers on ${baseUrl} is not the server of ${server.data_dir}, or no server answers.`,
+    'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
+  )
 }
 
 /** Said to a person only: a script has chosen its profile knowingly. */

@@ -13,31 +13,31 @@ import type { Entry } from './program.js'
 import { resolveSettings } from './settings.js'
 import { untilAborted } from './until-aborted.js'
 
-/** Parses the arguments, runs the command that they name, and answers its exit code. */
+/** Runs the command that the arguments name, and answers its exit code. `failed` shows what fails before its settings are known. */
 export async function execute(
   argv: readonly string[],
   entry: Entry | undefined,
   host: Host,
-  early: Output,
+  failed: Output,
 ): Promise<number> {
   const parsed = parseArguments(argv, await entry?.load())
-  if (!parsed.ok) return report(parsed, early)
+  if (!parsed.ok) return report(parsed, failed)
   const { leaf, path, given, positional } = parsed
   const read = readFlags(globalFlags, given)
-  if (!read.ok) return report(read, early)
+  if (!read.ok) return report(read, failed)
   const globals = read.values as Globals
   const command = path.join(' ')
   if (globals.json && globals.output !== undefined && globals.output !== 'json') {
-    return report(usage('--json and --output name different formats.'), early)
+    return report(usage('--json and --output name different formats.'), failed)
   }
   if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
     return report(
       usage(`--idempotency-key has no meaning for ${command}.`, 'It belongs to vouchers issue, redeem and reverse.'),
-      early,
+      failed,
     )
   }
   const resolved = resolveSettings(host, globals)
-  if (!resolved.ok) return report(resolved, early)
+  if (!resolved.ok) return report(resolved, failed)
   const output = new Output(host, {
     format: resolved.settings.format.value,
     fields: globals.fields,
@@ -51,7 +51,11 @@ export async function execute(
   const complete = await askMissing(leaf, own.values, positional, context)
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)
-  return finish(outcome, leaf, output)
+  const exit = await finish(outcome, leaf, output)
+  // Not beside a failure, whose error object stands alone on stderr.
+  const { configWarning } = resolved.settings
+  if (outcome.ok && configWarning !== undefined) output.notice(`warning: ${configWarning}`)
+  return exit
 }
 
 async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Promise<number> {

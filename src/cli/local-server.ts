@@ -13,6 +13,8 @@ export interface LocalServer {
   readonly operator_key_file: string | null
   readonly store: string
   readonly started_at: string
+  /** The boot, and the clock ticks to the start of the process (Linux). */
+  readonly process_start?: string | null
 }
 
 /** The data folder when none is named (decisions.md 7). */
@@ -22,12 +24,25 @@ export function defaultDataDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>):
 
 /**
  * The server that says it runs in a data folder; undefined when none does, also where one died without tidying up.
- * Its process id may belong to another process by now: see server-identity.ts before it is trusted.
+ * Where its process cannot be told from a later one of the same number, see server-identity.ts before it is trusted.
  */
 export function findLocalServer(dataDir: string): LocalServer | undefined {
   const server = parseObject(readText(join(dataDir, 'server.json')) ?? '') as LocalServer | undefined
   if (server === undefined || typeof server.pid !== 'number' || typeof server.base_url !== 'string') return undefined
-  return isAlive(server.pid) ? server : undefined
+  return isAlive(server.pid) && isSameProcess(server) !== false ? server : undefined
+}
+
+/**
+ * Whether the process of a server.json is the one that wrote it, without a call: a number is given to others once its
+ * process died, its start is not. The same process still has its port, save for the seconds in which it ends. Undefined
+ * where the system does not say.
+ */
+export function isSameProcess({ pid, process_start }: LocalServer): boolean | undefined {
+  if (typeof process_start !== 'string') return undefined
+  const stat = readText(`/proc/${pid}/stat`)
+  const boot = readText('/proc/sys/kernel/random/boot_id')?.trim()
+  if (stat === undefined || boot === undefined) return undefined
+  return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}` === process_start
 }
 
 export function readOperatorKey(server: Pick<LocalServer, 'operator_key_file'>): string | undefined {

@@ -7,6 +7,7 @@ import { durationMs } from './flags.js'
 import type { Format, Globals } from './globals.js'
 import { formats } from './globals.js'
 import type { Host } from './host.js'
+import type { LocalServer } from './local-server.js'
 import { defaultDataDir, findLocalServer } from './local-server.js'
 import type { ProjectFile } from './project-file.js'
 import { readProjectFile } from './project-file.js'
@@ -19,12 +20,16 @@ export interface Sourced<T> {
 
 export interface Settings {
   readonly config: Config
+  /** Why the secrets of the profile file are not safe. */
+  readonly configWarning: string | undefined
   readonly profileName: Sourced<string>
   /** A profile was named that does not exist; only what makes one goes on. */
   readonly profileMissing: boolean
   /** Empty when the profile does not exist yet. */
   readonly profile: Profile
   readonly baseUrl: Sourced<string | undefined>
+  /** The local server, where it is the base URL by default. */
+  readonly localServer: LocalServer | undefined
   readonly format: Sourced<Format>
   readonly timeoutMs: Sourced<number>
   readonly retries: Sourced<number>
@@ -45,23 +50,19 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const { project } = found
   const { env } = host
 
-  const profileName = first(
-    [globals.profile, 'flag --profile'],
-    [env.VOUCHERCTL_PROFILE || undefined, 'environment VOUCHERCTL_PROFILE'],
-    [project?.members.profile as string | undefined, fileOf(project)],
-    [config.current, 'the current profile'],
-  ) as Sourced<string>
+  const profileName = profileNameOf(host, globals.profile, project, config)
   const known = Object.hasOwn(config.profiles, profileName.value)
   const profile = (known ? config.profiles[profileName.value] : undefined) ?? {}
   const fromProfile = `profile ${profileName.value}`
 
-  const baseUrl =
-    first(
-      [globals['base-url'], 'flag --base-url'],
-      [env.VOUCHERCTL_BASE_URL || undefined, 'environment VOUCHERCTL_BASE_URL'],
-      [project?.members.base_url as string | undefined, fileOf(project)],
-      [profile.base_url, fromProfile],
-    ) ?? localBaseUrl(host)
+  const chosen = first(
+    [globals['base-url'], 'flag --base-url'],
+    [env.VOUCHERCTL_BASE_URL || undefined, 'environment VOUCHERCTL_BASE_URL'],
+    [project?.members.base_url as string | undefined, fileOf(project)],
+    [profile.base_url, fromProfile],
+  )
+  const localServer = chosen === undefined ? findLocalServer(defaultDataDir(host)) : undefined
+  const baseUrl = chosen ?? localBaseUrl(localServer)
   const format = first<unknown>(
     [globals.json ? 'json' : globals.output, globals.json ? 'flag --json' : 'flag --output'],
     [env.VOUCHERCTL_OUTPUT || undefined, 'environment VOUCHERCTL_OUTPUT'],
@@ -91,15 +92,42 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   if (problem !== undefined) return problem
   const settings = {
     config,
+    configWarning: stored.warning,
     profileName,
     profileMissing: !known && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
     profile,
     baseUrl,
+    localServer,
     format,
     timeoutMs: { ...timeout, value: timeoutMs },
     retries,
   }
   return { ok: true, settings }
+}
+
+function profileNameOf(
+  { env }: Host,
+  named: string | undefined,
+  project: ProjectFile | undefined,
+  config: Config,
+): Sourced<string> {
+  return first(
+    [named, 'flag --profile'],
+    [env.VOUCHERCTL_PROFILE || undefined, 'environment VOUCHERCTL_PROFILE'],
+    [project?.members.profile as string | undefined, fileOf(project)],
+    [config.current, 'the current profile'],
+  ) as Sourced<string>
+}
+
+/** The output format of the project file or the profile, before it is known whether either is right. */
+export function storedFormat(host: Host, profile: string | undefined): unknown {
+  const stored = readConfig(host)
+  const found = readProjectFile(host.cwd)
+  const project = found.ok ? found.project : undefined
+  if (project?.members.output !== undefined) return project.members.output
+  if (!stored.ok) return undefined
+  const { value } = profileNameOf(host, profile, project, stored.config)
+  return Object.hasOwn(stored.config.profiles, value) ? stored.config.profiles[value]?.output : undefined
 }
 
 /** The first that is there. */
@@ -110,12 +138,10 @@ function first<T>(...candidates: readonly [value: T | undefined, source: string]
 
 const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`
 
-function localBaseUrl(host: Host): Sourced<string | undefined> {
-  const dir = defaultDataDir(host)
-  const server = findLocalServer(dir)
+function localBaseUrl(server: LocalServer | undefined): Sourced<string | undefined> {
   return server === undefined
     ? { value: undefined, source: 'nowhere: no local server runs' }
-    : { value: server.base_url, source: `the local server of ${dir}` }
+    : { value: server.base_url, source: `the local server of ${server.data_dir}` }
 }
 
 function problemOfBaseUrl({ value, source }: Sourced<string | undefined>): Failure | undefined {

@@ -130,7 +130,23 @@ export interface ServerFile {
 }
 
 export function writeServerFile(dataDir: string, file: ServerFile): void {
-  writePrivate(join(dataDir, 'server.json'), `${JSON.stringify(file, null, 2)}\n`, false)
+  const content = { ...file, process_start: processStart() }
+  writePrivate(join(dataDir, 'server.json'), `${JSON.stringify(content, null, 2)}\n`, false)
+}
+
+/**
+ * What tells this process from a later one of the same number: the boot, and the clock ticks from there to the start of
+ * the process (field 22 of /proc/PID/stat). Null where there is no such file. Read by src/cli/local-server.ts.
+ */
+function processStart(): string | null {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8')
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    // The name of the program, in parentheses, may hold spaces and parentheses.
+    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+  } catch {
+    return null
+  }
 }
 
 export function removeServerFile(dataDir: string): void {

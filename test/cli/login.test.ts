@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
@@ -24,7 +24,7 @@ async function localStub(answer: Parameters<typeof stub>[0], instanceId = INSTAN
 }
 
 /** A data folder in which a server says that it runs: this process, at this address. */
-function runningServer(dir: string, baseUrl: string): void {
+function runningServer(dir: string, baseUrl: string, more: Record<string, unknown> = {}): void {
   mkdirSync(dir, { recursive: true })
   const keyFile = join(dir, 'operator.key')
   writeFileSync(keyFile, `${operatorKey}\n`)
@@ -36,6 +36,7 @@ function runningServer(dir: string, baseUrl: string): void {
     operator_key_file: keyFile,
     store: 'sqlite',
     started_at: '2026-11-21T10:00:00.000Z',
+    ...more,
   }
   writeFileSync(join(dir, 'server.json'), JSON.stringify(server))
 }
@@ -123,6 +124,48 @@ test('a server that took over the address of one that died is neither trusted no
   expect((await cli('platform reviews', { home })).exit).toBe(3)
   expect(usurper.received).toEqual([])
 })
+
+test('no credential goes to a server that took over the address of the local one, whatever command sends it', async () => {
+  const home = temporaryDir()
+  const usurper = await localStub(() => success(pageOf()), 'another')
+  runningServer(defaultFolder(home), usurper.baseUrl)
+  for (const command of ['apps list', 'whoami', 'templates list', 'login --with-token -']) {
+    const ran = await cli(`${command} --json`, { home, env: secrets, stdin: sop })
+    expect([command, ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([command, 9, 'LOCAL_SERVER_NOT_RUNNING'])
+  }
+  const logs = await cli('server logs', { home })
+  expect([logs.exit, logs.stderr]).toEqual([9, expect.stringContaining('No server runs')])
+  expect(usurper.received).toEqual([])
+})
+
+test('the local server is asked who it is before it gets a credential, where its process does not tell', async () => {
+  const home = temporaryDir()
+  const local = await localStub(() => success(pageOf(app)))
+  runningServer(defaultFolder(home), local.baseUrl)
+  expect((await cli('apps list', { home, env: secrets })).exit).toBe(0)
+  expect(local.received).toHaveLength(1)
+})
+
+test.runIf(existsSync('/proc/self/stat'))(
+  'a process id that was given to another process is told by its start, without a call',
+  async () => {
+    const home = temporaryDir()
+    const { baseUrl, received } = await stub(() => success(pageOf(app)))
+    const list = () => cli('apps list --json', { home, env: secrets })
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    const ticks = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')[19]
+    runningServer(defaultFolder(home), baseUrl, { process_start: `${boot} ${ticks}` })
+    expect((await list()).exit).toBe(0)
+    expect(received.map(({ path }) => path)).toEqual(['/api/v1/open-platform/applications'])
+    for (const start of [`${boot} ${Number(ticks) - 1}`, `another-boot ${ticks}`]) {
+      runningServer(defaultFolder(home), baseUrl, { process_start: start })
+      expect(JSON.parse((await list()).stderr).error.code).toBe('BASE_URL_REQUIRED')
+    }
+    expect(received).toHaveLength(1)
+  },
+)
 
 test('server stop ends no process but the server of the folder', async () => {
   const home = temporaryDir()

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withoutSecrets } from '../../src/cli/commands/server-detach.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
@@ -71,6 +71,27 @@ test('VOUCHERCTL_OUTPUT chooses the format, also of failures', async () => {
   const env = { VOUCHERCTL_OUTPUT: 'json' }
   expect(JSON.parse((await cli('profiles list', { env })).stdout)).toEqual({ items: [] })
   expect(JSON.parse((await cli('apps list', { env })).stderr).error.code).toBe('BASE_URL_REQUIRED')
+})
+
+test('an output format of the project file or the profile shapes wrong usage too, not help', async () => {
+  const profiles = { shop: { output: 'json' }, plain: {} }
+  const home = withConfig({ current: 'plain', profiles })
+  const cwd = temporaryDir()
+  const wrong = async (args: string, given: Parameters<typeof cli>[1] = {}) => {
+    const ran = await cli(`apps lst ${args}`, { home, cwd, ...given })
+    expect([ran.exit, ran.stdout]).toEqual([2, ''])
+    return ran.stderr.startsWith('{') ? JSON.parse(ran.stderr).error.code : 'text'
+  }
+  expect(await wrong('')).toBe('text')
+  expect(await wrong('-p shop')).toBe('USAGE')
+  expect(await wrong('--profile=shop')).toBe('USAGE')
+  expect(await wrong('--page zero -pshop')).toBe('USAGE')
+  expect(await wrong('', { env: { VOUCHERCTL_PROFILE: 'shop' } })).toBe('USAGE')
+  expect(await wrong('-p shop -o table')).toBe('text')
+  writeFileSync(join(cwd, 'voucherctl.json'), '{"output":"json"}')
+  expect(await wrong('')).toBe('USAGE')
+  expect(await wrong('-p plain')).toBe('USAGE')
+  expect((await cli('apps --help', { home, cwd })).stdout).not.toMatch(/^[[{]/)
 })
 
 test('a project file holds for the folders beneath it', async () => {
@@ -347,4 +368,23 @@ test('a detached server gets the environment without credentials', () => {
 test('server start --key-file takes a path, and no standard input', async () => {
   const ran = await cli('server start --memory --port 0 --key-file -')
   expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
+})
+
+test('a profile file or folder that others could change is warned of after each success, with the command that closes it', async () => {
+  const home = withConfig({ current: 'a', profiles: { a: {} } })
+  const dir = dirname(config(home))
+  const stderr = async (args: string) => (await cli(args, { home })).stderr
+  chmodSync(dir, 0o755)
+  expect(await stderr('profiles list')).toBe('')
+  for (const bits of [0o604, 0o640, 0o620]) {
+    chmodSync(config(home), bits)
+    expect(await stderr('profiles list --json')).toBe(
+      `warning: Other users of this machine have access to ${config(home)}. Close it: chmod 600 ${config(home)}\n`,
+    )
+  }
+  expect(JSON.parse(await stderr('profiles use nope --json')).error.code).toBe('PROFILE_NOT_FOUND')
+  expect(await stderr('profiles list -q')).toBe('')
+  chmodSync(config(home), 0o600)
+  chmodSync(dir, 0o770)
+  expect(await stderr('profiles list')).toContain(`can write to ${dir}. Close it: chmod 700 ${dir}\n`)
 })

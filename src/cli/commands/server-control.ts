@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { codeOf } from '../config.js'
 import { fail } from '../failure.js'
 import type { Failure } from '../failure.js'
@@ -9,6 +10,9 @@ import { defaultDataDir, findLocalServer, isAlive } from '../local-server.js'
 import { identify, isReady } from '../server-identity.js'
 
 export const dataFlag = { data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl') }
+
+/** Absolute, since it is shown. */
+export const dataDirOf = (host: Host, named: string | undefined) => resolve(host.cwd, named ?? defaultDataDir(host))
 
 /** A server finishes what is in flight within 10 s. */
 const STOP_MS_MAX = 15_000
@@ -30,12 +34,12 @@ export const status = leaf({
     next: (it) => (it.running ? undefined : 'Start one: voucherctl server start --detach'),
   },
   run: async ({ host }, { flags }) => {
-    const dir = flags.data ?? defaultDataDir(host)
+    const dir = dataDirOf(host, flags.data)
     const server = findLocalServer(dir)
     const identity = server === undefined ? 'other' : await identify(server)
     if (server === undefined || identity === 'other')
       return { ok: true, data: { running: false, ready: false, data_dir: dir }, exit: 1 }
-    const { instance_id: _internal, ...shown } = server
+    const { instance_id: _instance, process_start: _start, ...shown } = server
     return { ok: true, data: { running: true, ready: identity === 'same' && (await isReady(server)), ...shown } }
   },
 })
@@ -53,7 +57,7 @@ export const stop = leaf({
   },
   run: async (context, { flags }) => {
     const { host } = context
-    const dir = flags.data ?? defaultDataDir(host)
+    const dir = dataDirOf(host, flags.data)
     const server = findLocalServer(dir)
     if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir } }
     const { pid } = server

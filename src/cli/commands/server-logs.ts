@@ -7,9 +7,10 @@ import { fail, fromCall } from '../failure.js'
 import { toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { defaultDataDir, findLocalServer, readOperatorKey } from '../local-server.js'
+import { findLocalServer, readOperatorKey } from '../local-server.js'
+import { identify } from '../server-identity.js'
 import { notRunning } from './not-running.js'
-import { dataFlag } from './server-control.js'
+import { dataDirOf, dataFlag } from './server-control.js'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -36,14 +37,16 @@ type Target = { readonly dir: string; readonly baseUrl: string; readonly credent
 /** The server that --base-url names, else the one of the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<Target | Failure> {
   const { globals, host } = context
-  const dir = data ?? defaultDataDir(host)
+  const dir = dataDirOf(host, data)
   const named = data === undefined ? globals['base-url'] : undefined
   if (named !== undefined) {
     const credential = await context.credential('operator', named)
     return credential.ok ? { dir, baseUrl: named, credential: credential.value } : credential
   }
   const server = findLocalServer(dir)
-  if (server === undefined) return { dir, baseUrl: '', credential: undefined }
+  const identity = server === undefined ? 'other' : await identify(server)
+  if (server === undefined || identity === 'other') return { dir, baseUrl: '', credential: undefined }
+  if (identity === 'silent') return fail('NETWORK_ERROR', `The server of ${dir} does not answer on ${server.base_url}.`)
   const credential = readOperatorKey(server)
   if (credential !== undefined) return { dir, baseUrl: server.base_url, credential }
   return fail(
