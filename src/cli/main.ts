@@ -5,7 +5,8 @@ import type { Host, Out } from './host.js'
 import { processStdout } from './output.js'
 import { run } from './run.js'
 
-const exitOfSignal = { SIGINT: 130, SIGTERM: 143 } as const
+/** SIGHUP is a terminal that was closed; what a command has made for itself is removed all the same. */
+const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 /** The command line of this process. The exit code is set, and the process ends when everything is written. */
 export async function main(version: () => string): Promise<void> {

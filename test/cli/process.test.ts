@@ -6,6 +6,7 @@ import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
 import { BuiltCli } from '../support/built-cli.js'
 import { redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, template } from '../support/cli-samples.js'
@@ -46,6 +47,44 @@ test('server start --json prints one line when it accepts connections, and ends 
   server.kill('SIGTERM')
   const [exit] = await once(server, 'exit')
   expect([exit, rest, existsSync(ready.data_dir)]).toEqual([143, '', false])
+}, 30_000)
+
+test('a terminal that is closed ends a server and quickstart with 129, and nothing of theirs stays', async () => {
+  const home = temporaryDir()
+  const temporary = mkdtempSync(join(home, 'tmp-'))
+  const hangUp = async (...args: string[]) => {
+    const child = built.start(args, home, { TMPDIR: temporary })
+    await firstLine(child)
+    child.kill('SIGHUP')
+    const [exit] = await once(child, 'exit')
+    return [exit, readdirSync(temporary)]
+  }
+  expect(await hangUp('server', 'start', '--memory', '--port', '0', '--json')).toEqual([129, []])
+  expect(await hangUp('quickstart')).toEqual([129, []])
+}, 30_000)
+
+test('a server in the background is named by whole paths, and is known by its process without a call', async () => {
+  const home = temporaryDir()
+  const run = (...args: string[]) => built.run([...args, '--data', 'here', '--json'], home)
+  const started = JSON.parse((await run('server', 'start', '--detach', '--port', '0')).stdout)
+  try {
+    const dir = join(home, 'here')
+    expect(started).toMatchObject({ data_dir: dir, log_file: join(dir, 'server.log') })
+    const server = findLocalServer(dir) ?? expect.unreachable()
+    expect(isSameProcess(server)).toBe(existsSync('/proc/self/stat') ? true : undefined)
+    expect(Object.keys(JSON.parse((await run('server', 'status')).stdout))).toEqual([
+      'running',
+      'ready',
+      'pid',
+      'data_dir',
+      'base_url',
+      'operator_key_file',
+      'store',
+      'started_at',
+    ])
+  } finally {
+    await run('server', 'stop')
+  }
 }, 30_000)
 
 test('server start ends with 130 on SIGINT', async () => {
@@ -167,6 +206,21 @@ test('server start --detach, status, logs, stop: found by its folder from start 
       .map((line) => JSON.parse(line)),
   ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
 }, 60_000)
+
+test('the OpenAPI document names what /healthz and /readyz of a server answer', async () => {
+  const home = temporaryDir()
+  const { paths } = JSON.parse((await built.run(['server', 'openapi', '--json'], home)).stdout)
+  const server = built.start(['server', 'start', '--memory', '--port', '0', '--json'], home)
+  const { base_url } = JSON.parse(await firstLine(server))
+  for (const path of ['/healthz', '/readyz']) {
+    const { properties } = paths[path].get.responses['200'].content['application/json'].schema
+    const { data } = (await (await fetch(base_url + path)).json()) as { data: Record<string, unknown> }
+    expect(properties.data.required.sort()).toEqual(Object.keys(data).sort())
+    expect(properties.data.properties.status.const).toBe(data.status)
+  }
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+}, 30_000)
 
 test('server openapi is an OpenAPI 3.1 document', async () => {
   const { stdout, exit } = await built.run(['server', 'openapi', '--json'], temporaryDir())

@@ -40,7 +40,7 @@ export class BuiltCli {
 
   run(args: readonly string[], home: string, env?: Record<string, string>): Promise<Finished> {
     return new Promise((resolve) => {
-      const options = { cwd: home, env: this.environment(home, env) }
+      const options = { cwd: home, env: this.environment(home, env), maxBuffer: 16 * 1024 * 1024 }
       const child = execFile(process.execPath, [this.bin, ...args], options, (_error, stdout, stderr) => {
         resolve({ exit: child.exitCode, signal: child.signalCode, stdout, stderr })
       })

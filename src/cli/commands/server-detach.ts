@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeOf, parseObject } from '../config.js'
@@ -40,7 +40,6 @@ export async function startDetached(
     flags.memory === true ? join(tmpdir(), `voucherctl-server-${host.newId()}.log`) : join(dir, 'server.log')
   let log: number
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
     log = openSync(logFile, 'w', 0o600)
   } catch (error) {
     return fail(

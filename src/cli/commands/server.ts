@@ -1,6 +1,7 @@
 import type { RateLimit, RateLimitName, ServerOptions } from '../../server/options.js'
 import { codeOf } from '../config.js'
 import type { Context } from '../context.js'
+import { prepareDataFolder, refuseOpenKeyFile } from '../data-folder.js'
 import { defined } from '../defined.js'
 import type { Failure, LocalCode } from '../failure.js'
 import { fail, isLocalCode, usage } from '../failure.js'
@@ -8,10 +9,9 @@ import type { Flag, Read, ValuesOf } from '../flags.js'
 import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { defaultDataDir } from '../local-server.js'
 import { logs } from './server-logs.js'
 import { openapi } from './server-openapi.js'
-import { status, stop } from './server-control.js'
+import { dataDirOf, status, stop } from './server-control.js'
 
 const limitNames: Readonly<Record<RateLimitName, true>> = {
   issue: true,
@@ -100,23 +100,49 @@ const start = leaf({
   run: async (context, { flags }): Promise<Outcome<Ready>> => {
     if (flags.memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
     if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
-    const dir = flags.data ?? defaultDataDir(context.host)
+    const dir = dataDirOf(context.host, flags.data)
     if (context.dryRun) return context.plan(`start a server ${flags.memory ? 'in memory' : `on ${dir}`}`)
-    if (!flags.detach) return runHere(context, flags, dir)
-    const { startDetached } = await import('./server-detach.js')
-    const started = await startDetached(context.host, flags, dir)
-    if (!started.ok) return started
-    await context.output.print(started.data, {
-      headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
-      members: ['data_dir', 'log_file'],
-      next: (it) =>
-        `Next: voucherctl login --local --account NAME${flags.data === undefined && !flags.memory ? '' : ` --data ${it.data_dir}`}`,
-    })
-    return { ok: true, printed: true }
+    const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
+    if (openKeys !== undefined) return openKeys
+    const folder = flags.memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, flags.data !== undefined)
+    if (!folder.ok) return folder
+    const started = await (flags.detach ? runDetached : runHere)(context, flags, dir, folder.warnings)
+    return started.ok || folder.warnings.length === 0 || 'plan' in started
+      ? started
+      : { ...started, details: { ...started.details, warnings: folder.warnings } }
   },
 })
 
-async function runHere(context: Context, flags: StartFlags, dir: string): Promise<Outcome<Ready>> {
+/** After the ready line, since a failure leaves its error object alone on stderr. */
+const warn = ({ output }: Context, warnings: readonly string[]) => {
+  for (const it of warnings) output.notice(`warning: ${it}`)
+}
+
+async function runDetached(
+  context: Context,
+  flags: StartFlags,
+  dir: string,
+  warnings: readonly string[],
+): Promise<Outcome<Ready>> {
+  const { startDetached } = await import('./server-detach.js')
+  const started = await startDetached(context.host, flags, dir)
+  if (!started.ok) return started
+  await context.output.print(started.data, {
+    headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
+    members: ['data_dir', 'log_file'],
+    next: (it) =>
+      `Next: voucherctl login --local --account NAME${flags.data === undefined && !flags.memory ? '' : ` --data ${it.data_dir}`}`,
+  })
+  warn(context, warnings)
+  return { ok: true, printed: true }
+}
+
+async function runHere(
+  context: Context,
+  flags: StartFlags,
+  dir: string,
+  warnings: readonly string[],
+): Promise<Outcome<Ready>> {
   const { startServer } = await import('../../server/listen.js')
   const { output, host } = context
   let server: Awaited<ReturnType<typeof startServer>>
@@ -135,6 +161,7 @@ async function runHere(context: Context, flags: StartFlags, dir: string): Promis
       members: ['store', 'data_dir', 'operator_key_file'],
     })
   }
+  warn(context, warnings)
   if (!host.signal.aborted)
     await new Promise((resolve) => host.signal.addEventListener('abort', resolve, { once: true }))
   await server.close()
