@@ -7,8 +7,9 @@ import { formatInstant } from '../domain/time.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import { BODY_BYTES_MAX, isEmpty, parseBody } from './body.js'
+import { createServer } from './connections.js'
 import type { Deps } from './deps.js'
-import { answerInsteadOfNode, answerNonHttp, targetOf } from './edge.js'
+import { answerOutsideHttp, targetOf } from './edge.js'
 import { sendFailure } from './envelope.js'
 import type { Handler } from './handler.js'
 import { checks, makeHandlers } from './handlers/index.js'
@@ -37,18 +38,15 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     genReqId: () => deps.newId('req'),
     requestIdHeader: false,
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: 15_000,
-    keepAliveTimeout: 65_000,
-    // Without a Host, Node would answer by itself; here it is refused with the envelope.
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, requireHostHeader: false },
-    forceCloseConnections: 'idle',
+    serverFactory: (answer) => createServer(answer, (error) => answerOutsideHttp(error, deps.newId('req'))),
     // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
     // Bodies are validated and answers written from the contract (bind.ts): Fastify's own compilers stay unloaded.
     schemaController: { compilersFactory: { buildValidator: notUsed, buildSerializer: notUsed } },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
-    clientErrorHandler: (error, socket) => answerNonHttp(error, socket, deps.newId('req')),
+    // Answered by createServer, in its turn.
+    clientErrorHandler: () => {},
     frameworkErrors: (_error, request, reply) => {
       prepare(request, reply)
       sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
@@ -127,7 +125,6 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     return sendFailure(request, reply, refusal)
   })
 
-  answerInsteadOfNode(app.server, () => deps.newId('req'))
   bindHealth(app, deps, metrics)
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)

@@ -1,0 +1,179 @@
+import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** After our last answer so much is still read and thrown away: closing at once would reset the connection of a client
+ * that is still sending, and take the answer with it. */
+const LINGER_BYTES_MAX = 32 * 1024 * 1024
+const LINGER_MS_MAX = 5_000
+/** A client that ended its side may wait so long for its answers; a client that has gone looks the same. */
+const HALF_OPEN_MS_MAX = 5_000
+/** A connection without a byte for so long is idle: the next request of a busy client comes sooner. */
+const QUIET_MS = 150
+const SWEEP_MS = 25
+/** What an idle client needs to see that the connection ends. */
+const IDLE_LINGER_MS_MAX = 500
+
+/** A message that cannot be taken: bytes that are no request, one that came in part, a tunnel. */
+export type RefusedMessage = (error: NodeJS.ErrnoException | 'CONNECT') => Unasked
+
+/** An answer that no route gave. */
+export interface Unasked {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body: string
+}
+
+/**
+ * Node's HTTP server, with the order and the end of connections as a client may rely on: every answer in the order of
+ * its request, what cannot be read answered last, and nothing reset under a client that is still sending.
+ */
+export function createServer(answer: RequestListener, refuse: RefusedMessage): Server {
+  const connections = new Map<Socket, Connection>()
+  let draining = false
+  const server = http.createServer({
+    requestTimeout: 15_000,
+    headersTimeout: 10_000,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 2_000,
+    // Without a Host, Node would answer by itself; here it is refused with the envelope.
+    requireHostHeader: false,
+  })
+  // A client that ends its side after its requests still reads the answers. (Not in the types.)
+  Object.assign(server, { httpAllowHalfOpen: true })
+
+  server.on('connection', (socket) => {
+    connections.set(socket, new Connection(socket))
+    socket.once('close', () => connections.delete(socket))
+  })
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    const takes = connections.get(request.socket)?.take(request, response, draining) ?? false
+    if (takes) answer(request, response)
+    else request.resume()
+  }
+  server.on('request', take)
+  // An expectation beyond 100-continue may be passed over (RFC 9110, 10.1.1).
+  server.on('checkExpectation', take)
+  server.on('connect', ({ socket }) => {
+    socket.resume()
+    connections.get(socket)?.refuse(() => refuse('CONNECT'))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    else connections.get(socket as Socket)?.refuse(() => refuse(error))
+  })
+
+  // Node calls this when the server closes, and would reset clients whose next request is on its way.
+  server.closeIdleConnections = () => {
+    if (draining) return
+    draining = true
+    for (const connection of connections.values()) connection.drain()
+    const sweep = setInterval(() => {
+      for (const connection of connections.values()) connection.endIfQuiet()
+    }, SWEEP_MS)
+    server.once('close', () => clearInterval(sweep))
+  }
+  return server
+}
+
+class Connection {
+  readonly #socket: Socket
+  #unanswered = 0
+  #last: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined
+  /** What is unanswered is answered, then it ends. */
+  #takesNoMore = false
+  #refused = false
+  #ended = false
+  #bytesRead = 0
+  #quietSince = 0
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    // Where Node ends a connection after an answer, it would destroy it with what is still being sent to it.
+    socket.destroySoon = () => this.#end(LINGER_MS_MAX)
+    socket.once('end', () => this.#destroyAfter(HALF_OPEN_MS_MAX))
+  }
+
+  /** Whether this request is to be answered. */
+  take(request: IncomingMessage, response: ServerResponse, isLast: boolean): boolean {
+    if (this.#takesNoMore || this.#ended) return false
+    this.#unanswered += 1
+    this.#last = { request, response }
+    response.once('close', () => {
+      this.#unanswered -= 1
+    })
+    if (isLast) this.#closeAfter(response)
+    return true
+  }
+
+  /** Nothing that comes from here on can be read: answered once, after everything that came before. */
+  refuse(refused: () => Unasked): void {
+    if (this.#ended || this.#refused) return
+    this.#refused = true
+    this.#takesNoMore = true
+    const { request, response } = this.#last ?? {}
+    if (request !== undefined && response !== undefined && !request.complete) {
+      // It broke off within a request, so this is the answer to that, unless it has one already.
+      if (response.closed) this.#end(LINGER_MS_MAX)
+      else if (response.headersSent) response.once('close', () => this.#end(LINGER_MS_MAX))
+      else write(response, refused())
+    } else if (response !== undefined && this.#unanswered > 0) {
+      response.once('close', () => this.#refuseNow(refused()))
+    } else this.#refuseNow(refused())
+  }
+
+  /** The server closes: the answer that is awaited ends the connection, or the next one does. */
+  drain(): void {
+    this.#bytesRead = this.#socket.bytesRead
+    this.#quietSince = performance.now()
+    const response = this.#last?.response
+    if (this.#unanswered > 0 && response?.headersSent === false) this.#closeAfter(response)
+  }
+
+  /** Ends a connection that is being drained, when nothing is on its way in either direction. */
+  endIfQuiet(): void {
+    const { bytesRead } = this.#socket
+    if (bytesRead !== this.#bytesRead || this.#unanswered > 0) {
+      this.#bytesRead = bytesRead
+      this.#quietSince = performance.now()
+    } else if (performance.now() - this.#quietSince >= QUIET_MS) this.#end(IDLE_LINGER_MS_MAX)
+  }
+
+  #closeAfter(response: ServerResponse): void {
+    this.#takesNoMore = true
+    response.shouldKeepAlive = false
+  }
+
+  #refuseNow({ status, headers, body }: Unasked): void {
+    if (!this.#socket.writable || this.#ended) return
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    this.#socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+    this.#end(LINGER_MS_MAX)
+  }
+
+  /** Sends what is left, ends our side, and reads on for a while: the parser throws away what no request is made of. */
+  #end(lingerMs: number): void {
+    if (this.#ended) return
+    this.#ended = true
+    const socket = this.#socket
+    socket.on('error', () => socket.destroy())
+    socket.end()
+    this.#last?.request.resume()
+    const read = socket.bytesRead
+    const watch = setInterval(() => {
+      if (socket.bytesRead - read > LINGER_BYTES_MAX) socket.destroy()
+    }, SWEEP_MS)
+    socket.once('close', () => clearInterval(watch))
+    this.#destroyAfter(lingerMs)
+  }
+
+  #destroyAfter(ms: number): void {
+    const overdue = setTimeout(() => this.#socket.destroy(), ms)
+    this.#socket.once('close', () => clearTimeout(overdue))
+  }
+}
+
+/** In the place of the route, which is not heard any more; Node keeps the order and ends the connection. */
+function write(response: ServerResponse, { status, headers, body }: Unasked): void {
+  response.writeHead(status, { ...headers })
+  response.end(body)
+}
