@@ -1,0 +1,131 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import { inFolder } from '../support/server.js'
+import { RawConnection } from '../support/server-raw.js'
+import { Tenant, newTenant } from '../support/server-tenant.js'
+import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
+
+let forget: () => void
+beforeAll(async () => {
+  forget = await buildServerChild()
+})
+afterAll(() => forget())
+
+const REQUEST = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'
+const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/i
+
+interface Seen {
+  answers: number
+  /** Of the last answer. */
+  saidClose: boolean
+  /** How the connection ended: what was on its way then. */
+  readonly atEnd: 'nothing' | 'a request' | 'part of an answer' | 'a reset'
+}
+
+/** Sends a request as soon as the last one is answered, until it is told that the connection ends. */
+function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
+  return new Promise((resolve) => {
+    const seen = { answers: 0, saidClose: false }
+    let received = ''
+    let awaits = true
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => socket.write(REQUEST))
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+      const [head = '', length] = ANSWER.exec(received) ?? []
+      if (head === '' || received.length < head.length + Number(length)) return
+      received = received.slice(head.length + Number(length))
+      seen.answers += 1
+      seen.saidClose = /\r\nConnection: close\r\n/i.test(head)
+      awaits = !seen.saidClose
+      if (awaits) socket.write(REQUEST)
+      onAnswer()
+    })
+    socket.on('error', () => resolve({ ...seen, atEnd: 'a reset' }))
+    socket.on('end', () =>
+      resolve({ ...seen, atEnd: received !== '' ? 'part of an answer' : awaits ? 'a request' : 'nothing' }),
+    )
+  })
+}
+
+describe('SIGTERM', () => {
+  it(
+    'under load: every request is answered, and the last answer says that the connection ends',
+    () =>
+      inFolder(async (dataDir) => {
+        const child = await startServerChild(dataDir)
+        let stopped: Promise<number | null> | undefined
+        let answered = 0
+        const onAnswer = () => {
+          answered += 1
+          if (answered === 1_000) stopped = child.stop(10_000)
+        }
+        const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onAnswer)))
+        expect(seen.map(({ saidClose, atEnd }) => [saidClose, atEnd])).toEqual(seen.map(() => [true, 'nothing']))
+        expect(await stopped).toBe(0)
+      }),
+    30_000,
+  )
+
+  it(
+    'without load: at once, idle connections and all',
+    () =>
+      inFolder(async (dataDir) => {
+        const child: ServerChild = await startServerChild(dataDir)
+        const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
+        await idle[0]?.write(REQUEST).answer()
+        const started = performance.now()
+        expect(await child.stop(10_000)).toBe(0)
+        // 0.2 s on a machine that does nothing else.
+        expect(performance.now() - started).toBeLessThan(2_000)
+        for (const connection of idle) await connection.end()
+      }),
+    30_000,
+  )
+
+  it(
+    'of requests in a row, those that are carried out are those that are answered',
+    () =>
+      inFolder(async (dataDir) => {
+        const child = await startServerChild(dataDir)
+        const tenant = await newTenant(child)
+        const { id } = await tenant.template()
+        const issue = (key: string) => {
+          const body = JSON.stringify({ template_id: id, external_issue_id: key, recipient_user_id: 'user-1' })
+          return (
+            `POST ${contract.vouchers.issue.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.token}\r\n` +
+            `Content-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+          )
+        }
+        let stopped: Promise<number | null> | undefined
+        let answered = 0
+        const askInRows = async (name: string) => {
+          const connection = await RawConnection.to(child.port)
+          for (let sent = 0; ; sent++) {
+            connection.write(Array.from({ length: 10 }, (_, n) => issue(`${name}-${sent}-${n}`)).join(''))
+            for (let n = 0; n < 10; n++) {
+              const { status, headers } = await connection.answer()
+              expect(status).toBe(201)
+              answered += 1
+              if (answered === 100) stopped = child.stop(10_000)
+              if (headers.connection !== 'close') continue
+              await connection.end()
+              return expect(connection.received).toBe('')
+            }
+          }
+        }
+        await Promise.all(['a', 'b', 'c', 'd'].map(askInRows))
+        expect(await stopped).toBe(0)
+
+        const again = await startServerChild(dataDir)
+        const { accountId, jwt, appId, token, tokenId } = tenant
+        const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
+          contract.templates.list,
+          {},
+        )
+        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+        expect(await again.stop(10_000)).toBe(0)
+      }),
+    30_000,
+  )
+})
