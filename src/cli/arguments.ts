@@ -33,7 +33,7 @@ export function parseArguments(argv: readonly string[], loaded: Node | undefined
     program.parse([...argv], { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    return error.code === 'commander.help' ? incomplete(program, argv) : mistake(error)
+    return error.code === 'commander.help' ? incomplete(program, argv) : mistake(error, program, argv)
   }
   return parsed ?? incomplete(program, argv)
 }
@@ -90,24 +90,32 @@ function addFlags(command: Command, flags: Flags, given: Given): void {
 }
 
 /** The first line says what is wrong, a second one may suggest what was meant. */
-function mistake({ message }: CommanderError): Failure {
+function mistake({ message }: CommanderError, program: Command, argv: readonly string[]): Failure {
   const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
   const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
-  return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? 'See `voucherctl --help`.')
+  const asksVersion = ['version', '-v', '-V'].includes(argv[0] ?? '')
+  const hint = asksVersion ? 'Did you mean --version?' : `See \`${fullName(reached(program, argv))} --help\`.`
+  return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? hint)
 }
 
 function incomplete(program: Command, argv: readonly string[]): Failure {
+  const command = reached(program, argv)
+  const path = fullName(command)
+  return usage(
+    `${path} needs a command.`,
+    `It takes one of ${command.commands.map((it) => it.name()).join(', ')}; see \`${path} --help\`.`,
+  )
+}
+
+/** The command as far as its names are known. */
+function reached(program: Command, argv: readonly string[]): Command {
   let command = program
   for (const name of operandsOf(argv)) {
     const next = command.commands.find((it) => it.name() === name || it.alias() === name)
     if (next === undefined) break
     command = next
   }
-  const path = fullName(command)
-  return usage(
-    `${path} needs a command.`,
-    `It takes one of ${command.commands.map((it) => it.name()).join(', ')}; see \`${path} --help\`.`,
-  )
+  return command
 }
 
 function fullName(command: Command): string {

@@ -127,12 +127,15 @@ export interface Paint {
 
 const unpainted: Paint = { error: (it) => it, hint: (it) => it }
 
+/** Members of details that are for a script: the message or the hint says them in words. */
+const inWords: Readonly<Partial<Record<string, string>>> = { INPUT_REQUIRED: 'missing', CREDENTIAL_REQUIRED: 'kind' }
+
 /** The error for a person: what, why, how to fix it, and the request id. A text of a server never starts a line. */
 export function toText(failure: Failure, paint: Paint = unpainted): string {
   const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
   for (const [name, value] of Object.entries(failure.details)) {
     if (name === 'errors' && Array.isArray(value)) lines.push(...value.map(issueLine))
-    else if (name !== 'idempotency_key')
+    else if (name !== 'idempotency_key' && name !== inWords[failure.code])
       lines.push(`  ${plainLine(name)}: ${plainLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
   }
   if (failure.hint !== null) lines.push(`${paint.hint('hint:')} ${plainLine(failure.hint)}`)

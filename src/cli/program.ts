@@ -99,6 +99,7 @@ export const topics = {
 } as const
 export type Topic = keyof typeof topics
 
-export const findEntry = (name: string | undefined) => page.find((entry) => entry.name === name || entry.alias === name)
+export const findEntry = (name: string | undefined) =>
+  name === undefined ? undefined : page.find((entry) => entry.name === name || entry.alias === name)
 export const findNode = (nodes: readonly Node[], name: string | undefined) =>
   nodes.find((node) => node.name === name || ('alias' in node && node.alias === name))

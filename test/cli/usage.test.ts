@@ -21,6 +21,32 @@ test.each([
   expect(second).toMatch(hint)
 })
 
+test.each([
+  ['vouchers redeem M9S3-46Q3-D25V-T4FJ', 'See `voucherctl vouchers redeem --help`.'],
+  ['apps get a b', 'See `voucherctl apps get --help`.'],
+  ['platform clock zzzzzz', 'See `voucherctl platform clock --help`.'],
+  ['zzzzzz', 'See `voucherctl --help`.'],
+  ['version', 'Did you mean --version?'],
+  ['-v', 'Did you mean --version?'],
+  ['--json', 'It takes one of quickstart, login, logout'],
+  ['-q', 'It takes one of quickstart, login, logout'],
+])('%s: the hint names the help of the command as far as it is known', async (args, hint) => {
+  const { exit, stderr } = await cli(args)
+  expect(exit).toBe(2)
+  expect(stderr).toContain(args === '--json' ? `"hint":"${hint}` : `hint: ${hint}`)
+})
+
+test('what is missing is said once to a person, and as data to a script', async () => {
+  const args = 'apps get --base-url http://127.0.0.1:1'
+  expect((await cli(args)).stderr.split('\n')).toEqual([
+    'error: Missing: APP_ID.',
+    expect.stringMatching(/^hint: /),
+    '',
+  ])
+  expect(JSON.parse((await cli(`${args} --json`)).stderr).error.details).toEqual({ missing: ['APP_ID'] })
+  expect((await cli('apps list --base-url http://127.0.0.1:1')).stderr).not.toContain('kind')
+})
+
 test.each(['vouchers issu --template x', 'vouchers issue --templ x', 'voucher list', 'app lis'])(
   '%s: a beginning of a name is not the name',
   async (args) => {

@@ -88,7 +88,7 @@ const start = leaf({
   name: 'start',
   summary: 'Start the reference server',
   notes: [
-    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143. Its log goes to stderr.',
+    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr.',
     'With --json it prints one line when it accepts connections.',
   ],
   flags: startFlags,
