@@ -11,6 +11,8 @@ export interface Flag<T> {
   readonly repeatable?: true
   /** A required flag: what a person is asked when it is missing. */
   readonly ask?: string
+  /** A required flag: another flag that takes its place. */
+  readonly unless?: string
   /** The texts that were given, in order; empty when the flag is absent. */
   read(texts: readonly string[]): Read<T>
 }
@@ -99,6 +101,11 @@ export const duration = (summary: string, minMs = 0) =>
 /** The same flag, asked for when it is missing. */
 export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask } as Flag<T>
+}
+
+/** `required`, unless the other flag is given. */
+export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
+  return { ...flag, ask, unless: other }
 }
 
 /** `required` for a flag that repeats: at least one. */

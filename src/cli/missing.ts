@@ -17,7 +17,7 @@ export async function askMissing(
   context: Context,
 ): Promise<Complete> {
   const flags = Object.entries(leaf.flags ?? {}).filter(
-    ([name, flag]) => flag.ask !== undefined && isMissing(given[name]),
+    ([name, flag]) => flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]),
   )
   const operand = leaf.positional?.ask !== undefined && positional === undefined ? leaf.positional : undefined
   const names = [...(operand === undefined ? [] : [operand.name]), ...flags.map(([name]) => `--${name}`)]

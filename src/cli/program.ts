@@ -11,6 +11,7 @@ export interface Entry {
 
 const start = 'Start here'
 const vouchers = 'Vouchers'
+const bots = 'Bots'
 const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
 
@@ -50,7 +51,7 @@ export const page: readonly Entry[] = [
   {
     name: 'apps',
     alias: 'app',
-    summary: 'Applications: list, create, get, update',
+    summary: 'Applications: list, create, get, update, link-bot, unlink-bot',
     section: console,
     load: async () => (await import('./commands/apps.js')).apps,
   },
@@ -76,6 +77,20 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/vouchers.js')).vouchers,
   },
   {
+    name: 'bots',
+    alias: 'bot',
+    summary: 'Bots: apply, token, profile, metrics, send, updates',
+    section: bots,
+    load: async () => (await import('./commands/bots.js')).bots,
+  },
+  {
+    name: 'webhook',
+    alias: 'webhooks',
+    summary: 'Deliveries of a bot: set, delete, info, deliveries, retry',
+    section: bots,
+    load: async () => (await import('./commands/webhook.js')).webhook,
+  },
+  {
     name: 'server',
     alias: 'servers',
     summary: 'The bundled reference server: start, status, stop, logs, openapi',
@@ -84,7 +99,7 @@ export const page: readonly Entry[] = [
   },
   {
     name: 'platform',
-    summary: "The operator's side: reviews, templates, apps, clock, faults",
+    summary: "The operator's side: reviews, templates, bots, apps, users, chats, clock, faults",
     section: operating,
     load: async () => (await import('./commands/platform.js')).platform,
   },

@@ -35,7 +35,7 @@ export function looksSecret(name: string, value: unknown): boolean {
 /** What may be shown of a secret: its kind and the first characters that the server lists too. */
 export function redact(secret: string): string {
   const kind = kindOf(secret)
-  if (kind === 'token') return `${secret.slice(0, 8)}…`
+  if (kind === 'token' || kind === 'bot') return `${secret.slice(0, 8)}…`
   if (kind === 'operator') return 'opk_…'
   return kind === 'jwt' ? 'eyJ…' : '…'
 }

@@ -36,7 +36,9 @@ export const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_OUTPUT: `format of results: ${formats.join(', ')}`,
   [credentialVariables.token]: `${credentialNames.token} (sop_…) for vouchers and templates`,
   [credentialVariables.jwt]: `${credentialNames.jwt} for applications and tokens`,
+  [credentialVariables.bot]: `${credentialNames.bot} (sbot_…) for what a bot does`,
   [credentialVariables.operator]: `${credentialNames.operator} (opk_…) for platform commands`,
+  VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }

@@ -40,7 +40,7 @@ export async function prepareCall(
   if (idempotencyKey !== undefined && !headerText.test(idempotencyKey)) {
     return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
   }
-  const mutates = endpoint.method !== 'GET' && !isReadOnly(endpoint)
+  const mutates = endpoint.method !== 'GET' && endpoint.repeatable !== true
   const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
   const request: TransportRequest = {
     method: built.method,
@@ -53,14 +53,9 @@ export async function prepareCall(
       ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
     },
     timeoutMs,
-    repeatable: !mutates || endpoint.idempotent === true,
+    repeatable: !mutates || endpoint.idempotent !== undefined,
     ...(built.body === undefined ? {} : { body: built.body }),
     ...(signal === undefined ? {} : { signal }),
   }
   return { ok: true, request, token, mutates, key: idempotencyKey === undefined ? {} : { idempotencyKey } }
-}
-
-/** A POST that changes nothing: what the scope grants (interface.md, States and transitions). */
-function isReadOnly({ scope }: Endpoint): boolean {
-  return scope === 'vouchers:verify'
 }

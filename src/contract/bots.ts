@@ -323,6 +323,7 @@ export const updates = endpoint({
   caller: 'bot',
   scope: 'messages:receive',
   limit: 'bot_calls',
+  repeatable: true,
   body: input({
     offset: Type.Optional(
       Type.Integer({

@@ -56,6 +56,8 @@ export interface Endpoint {
   readonly limit?: LimitName
   /** Present where an Idempotency-Key is honoured: required, or optional. */
   readonly idempotent?: true | 'optional'
+  /** A POST that may be sent again: a repeat changes nothing that the first has not. */
+  readonly repeatable?: true
   /** Path parameters; strings without a form: a malformed id is the same 404 as an unknown one. */
   readonly params?: TObject
   readonly query?: TObject

@@ -1,10 +1,14 @@
 import type { TSchema } from 'typebox'
 import { application } from './apps.js'
+import { bot, botDetail, botMetrics, deliveredVoucher } from './bots.js'
+import { chat, message, transcriptMessage } from './chats.js'
 import { type FailureCode, failures } from './errors.js'
 import { fault, requestLogEntry, review } from './platform.js'
 import { template, validity } from './templates.js'
 import { createdToken, token } from './tokens.js'
+import { update } from './updates.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from './vouchers.js'
+import { delivery, deliveryMode, webhookInfo } from './webhook.js'
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
 export type JsonObject = { readonly [member: string]: Json }
@@ -21,6 +25,17 @@ const records: Readonly<Record<string, TSchema>> = {
   IssuedVoucher: issuedVoucher,
   Verification: verification,
   Redemption: redemption,
+  Bot: bot,
+  BotDetail: botDetail,
+  BotMetrics: botMetrics,
+  DeliveredVoucher: deliveredVoucher,
+  Chat: chat,
+  Message: message,
+  TranscriptMessage: transcriptMessage,
+  Update: update,
+  DeliveryMode: deliveryMode,
+  WebhookInfo: webhookInfo,
+  Delivery: delivery,
   Review: review,
   Fault: fault,
   RequestLogEntry: requestLogEntry,
@@ -85,13 +100,18 @@ export function failureEnvelope(codes: readonly FailureCode[]): JsonObject {
   return { allOf: [refTo('Failure'), { type: 'object', properties: { code: { enum: codes } } }] }
 }
 
-/** What a failure looks like, by code. */
-export function failureExamples(codes: readonly FailureCode[]): JsonObject {
+/** `components.examples`: what a failure looks like, by code. */
+export function componentExamples(): JsonObject {
+  const requestId = 'req_01JZ0000000000000000000000'
   return Object.fromEntries(
-    codes.map((code) => {
-      const { message, retryable } = failures[code]
-      const requestId = 'req_01JZ0000000000000000000000'
-      return [code, { value: { success: false, code, message, retryable, requestId } }]
-    }),
+    Object.entries(failures).map(([code, { message, retryable }]) => [
+      code,
+      { value: { success: false, code, message, retryable, requestId } },
+    ]),
   )
+}
+
+/** The examples of a response, by reference: each stands once in the document. */
+export function failureExamples(codes: readonly FailureCode[]): JsonObject {
+  return Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
 }

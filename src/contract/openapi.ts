@@ -1,6 +1,7 @@
 import { type CredentialKind, type Endpoint, failuresOf, membersOf, pathParameters } from './endpoint.js'
 import { type FailureCode, failures } from './errors.js'
 import {
+  componentExamples,
   componentSchemas,
   failureEnvelope,
   failureExamples,
@@ -58,7 +59,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: OpenApi
     servers: [{ url: options.serverUrl ?? 'http://127.0.0.1:8420' }],
     tags: groups.map((name) => ({ name, description: tagDescriptions[name] ?? name })),
     paths: { ...paths, ...healthPaths },
-    components: { securitySchemes, schemas: componentSchemas() },
+    components: { securitySchemes, schemas: componentSchemas(), examples: componentExamples() },
   }
 }
 
@@ -91,11 +92,11 @@ function parametersOf({ path, params, query, idempotent }: Endpoint): JsonObject
     ...pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: schemaOf(inPath[name]) })),
     ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', schema: schemaOf(schema) })),
   ]
-  if (idempotent) {
+  if (idempotent !== undefined) {
     parameters.push({
       name: 'Idempotency-Key',
       in: 'header',
-      required: true,
+      required: idempotent === true,
       description: 'Unique for the business action. A retry sends the same key and the same body.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
     })

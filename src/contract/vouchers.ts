@@ -117,6 +117,7 @@ export const verify = endpoint({
   caller: 'token',
   scope: 'vouchers:verify',
   limit: 'verify',
+  repeatable: true,
   body: input({ credential, recipient_user_id: Type.Optional(machineId(128)) }),
   status: 200,
   output: verification,

@@ -270,6 +270,7 @@ test('whoami shows each credential by its prefix and whether it is accepted', as
   expect(credentials).toMatchObject([
     { kind: 'jwt', account: 'demo', accepted: true, source: 'environment VOUCHERCTL_JWT' },
     { kind: 'token', credential: 'sop_CANA…', accepted: false, code: 'TOKEN_REVOKED' },
+    { kind: 'bot', credential: 'sbot_CAN…', accepted: true },
     { kind: 'operator', credential: 'opk_…', accepted: true },
   ])
   expect(ran.stdout).not.toMatch(/CANARY/)

@@ -108,6 +108,125 @@ export const redemption = {
   voucher: { id: 'vch_01', status: 'redeemed', redeemable: false, validUntil: at, codeHint: 'T4FJ' },
 }
 
+export const bot = {
+  id: 'bot_01',
+  name: 'Coffee bot',
+  username: 'coffee_bot',
+  review_status: 'approved',
+  review_note: null,
+  status: 'active',
+  scopes: ['messages:send', 'messages:receive'],
+  has_token: true,
+  token_prefix: 'sbot_CAN',
+  delivery_mode: 'webhook',
+  application_id: 'app_01',
+  created_at: at,
+  updated_at: at,
+}
+
+const webhook = {
+  url: 'https://shop.example/…',
+  has_secret_token: true,
+  allowed_updates: ['message'],
+  allowed_ips: [],
+  max_connections: 40,
+}
+
+export const botDetail = {
+  ...bot,
+  profile: {
+    avatar: null,
+    description: 'Brings you coffee',
+    short_description: null,
+    about: null,
+    cover_url: null,
+    links: [{ title: 'Shop', url: 'https://shop.example/' }],
+    contact: {},
+    supports_inline_queries: false,
+    friend_request_mode: 'manual',
+    group_privacy: true,
+  },
+  webhook,
+  command_menus: [{ command: 'start', description: 'Begin' }],
+}
+
+export const botMetrics = {
+  calls: { total: 30, by_method: { sendMessage: 20, getUpdates: 10 } },
+  errors: { total: 1, by_status: { 404: 1 }, by_code: { CHAT_NOT_FOUND: 1 } },
+  quota: { limit: 1800, used: 3, remaining: 1797, reset_at: at },
+  updates: 12,
+  webhook: { attempts: 4, delivered: 3, failed: 1, dead_letter: 0, success_rate: 0.75, p50_ms: 12, p95_ms: 80 },
+}
+
+export const chat = {
+  id: 'chat_01',
+  type: 'private',
+  bot_id: 'bot_01',
+  user_id: 'user-42',
+  blocked: false,
+  created_at: at,
+}
+
+export const message = {
+  message_id: 1,
+  date: 1_795_255_200,
+  chat: { id: 'chat_01', type: 'private' },
+  from: { id: 'bot_01', is_bot: true },
+  text: 'Hello',
+}
+
+export const update = { update_id: 7, type: 'message', created_at: at, message }
+
+const deliveryMode = {
+  delivery_mode: 'webhook',
+  ...webhook,
+  pending_update_count: 2,
+  dropped_updates: 0,
+  warnings: [],
+}
+
+const webhookInfo = {
+  ...webhook,
+  url: 'https://shop.example/hook',
+  delivery_mode: 'webhook',
+  pending_update_count: 2,
+  failed_count: 1,
+  dead_letter_count: 0,
+  ip_address: '203.0.113.7',
+  last_error_date: 1_795_255_200,
+  last_error_message: 'The endpoint answered 500.',
+  last_success_date: null,
+  platform_egress_ips: [],
+}
+
+export const delivery = {
+  id: 'dlv_01',
+  bot_id: 'bot_01',
+  update_id: 7,
+  update_type: 'message',
+  status: 'failed',
+  cancel_reason: null,
+  attempt_count: 1,
+  manual_attempt_count: 0,
+  created_at: at,
+  last_attempt_at: at,
+  next_attempt_at: at,
+  delivered_at: null,
+  last_status_code: 500,
+  last_error: { code: 'http_status', message: 'The endpoint answered 500.' },
+  last_duration_ms: 12,
+  attempts: [
+    {
+      number: 1,
+      manual: false,
+      started_at: at,
+      duration_ms: 12,
+      status_code: 500,
+      error: { code: 'http_status', message: 'The endpoint answered 500.' },
+    },
+  ],
+}
+
 export const pageOf = (...items: readonly unknown[]) => ({
   items,
   pagination: { page: 1, limit: 20, total: items.length, pages: 1 },
@@ -169,6 +288,52 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
     data: { ...redemption, status: 'reversed' },
     changes: true,
   },
+  'apps link-bot': { args: 'app_01 --bot bot_01', bare: '--bot', data: app, changes: true },
+  'apps unlink-bot': { args: 'app_01 --bot bot_01', bare: 'APP_ID', data: app, changes: true },
+  'bots list': { args: '', data: pageOf(bot) },
+  'bots apply': { args: '--name Coffee --username coffee_bot', bare: '--username', data: bot, changes: true },
+  'bots get': { args: 'bot_01', bare: 'BOT_ID', data: botDetail },
+  'bots update': { args: 'bot_01 --name Coffee', bare: 'BOT_ID', data: botDetail, changes: true },
+  'bots regenerate-token': {
+    args: 'bot_01',
+    bare: 'BOT_ID',
+    data: { bot_id: 'bot_01', one_time_token: 'sbot_new', token_prefix: 'sbot_new' },
+    changes: true,
+  },
+  'bots metrics': { args: 'bot_01', bare: 'BOT_ID', data: botMetrics },
+  'bots send': { args: '--chat chat_01 --text Hello', bare: '--text', data: message, changes: true },
+  'bots updates': { args: '', data: { items: [update] } },
+  'webhook set': {
+    args: 'bot_01 --url https://shop.example/hook',
+    bare: '--url',
+    data: deliveryMode,
+    changes: true,
+  },
+  'webhook delete': {
+    args: 'bot_01',
+    bare: 'BOT_ID',
+    data: { ...deliveryMode, delivery_mode: 'polling', url: null },
+    changes: true,
+  },
+  'webhook info': { args: '', data: webhookInfo },
+  'webhook deliveries': { args: 'bot_01', bare: 'BOT_ID', data: pageOf(delivery) },
+  'webhook retry': {
+    args: 'dlv_01 --bot bot_01',
+    bare: '--bot',
+    data: { ...delivery, status: 'pending' },
+    changes: true,
+  },
+  'platform bots approve': { args: 'bot_01', bare: 'BOT_ID', data: bot, changes: true },
+  'platform bots reject': { args: 'bot_01 --note no', bare: '--note', data: bot, changes: true },
+  'platform bots disable': { args: 'bot_01', bare: 'BOT_ID', data: bot, changes: true },
+  'platform bots enable': { args: 'bot_01', bare: 'BOT_ID', data: bot, changes: true },
+  'platform bots add-update': { args: 'bot_01 --kind ping', bare: '--kind', data: update, changes: true },
+  'platform users start': { args: '--bot bot_01 --user user-42', bare: '--user', data: chat, changes: true },
+  'platform users send': { args: 'chat_01 --text Hi', bare: '--text', data: message, changes: true },
+  'platform users block': { args: 'chat_01', bare: 'CHAT_ID', data: { ...chat, blocked: true }, changes: true },
+  'platform users unblock': { args: 'chat_01', bare: 'CHAT_ID', data: chat, changes: true },
+  'platform chats list': { args: '', data: pageOf(chat) },
+  'platform chats messages': { args: 'chat_01', bare: 'CHAT_ID', data: pageOf({ ...message, voucher: null }) },
   'platform reviews': {
     args: '',
     data: {

@@ -132,6 +132,7 @@ export const refusal = (status: number, code: string, details: Record<string, un
 /** A credential of each kind; made up, and long enough to be found where they must not be. */
 export const secrets = {
   VOUCHERCTL_TOKEN: 'sop_CANARYtokenCANARYtokenCANARYtoken123456',
+  VOUCHERCTL_BOT_TOKEN: 'sbot_CANARYbotCANARYbotCANARYbotCANARY12345',
   VOUCHERCTL_JWT: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJkZW1vIiwiZXhwIjoyMDAwMDAwMDAwfQ.CANARYjwtCANARYjwtCANARY',
   VOUCHERCTL_OPERATOR_KEY: 'opk_CANARYoperatorCANARYoperatorCANARY1234',
 } as const

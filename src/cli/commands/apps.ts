@@ -9,10 +9,22 @@ import { pageFlags } from './paging.js'
 
 const view = (done: (app: Application) => string): View<Application> => ({
   headline: done,
-  members: ['id', 'name', 'description', 'status', 'features', 'allowedOrigins', 'secureTransport', 'createdAt'],
+  members: [
+    'id',
+    'name',
+    'description',
+    'status',
+    'features',
+    'allowedOrigins',
+    'secureTransport',
+    'linkedBots',
+    'createdAt',
+  ],
 })
 
 const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
+
+const bot = required(text('ID', 'Bot, bot_…'), 'Bot id')
 
 const settings = {
   description: text('TEXT', 'What it is for, at most 500 characters'),
@@ -90,6 +102,33 @@ export const apps: Group = {
           )
         return call(contract.update, { appId: positional, ...changes }, { check: `voucherctl apps get ${positional}` })
       },
+    }),
+    leaf({
+      name: 'link-bot',
+      summary: contract.linkBot.summary,
+      notes: ['The bot must be approved and belong to the same account. It is linked to one application at a time.'],
+      positional: appId,
+      flags: { bot },
+      examples: [{ command: 'voucherctl apps link-bot app_01JC… --bot bot_01JC…' }],
+      changes: true,
+      view: view((app) => `Linked the bot to ${app.name}.`),
+      run: ({ call }, { positional, flags }) =>
+        call(contract.linkBot, { appId: positional, botId: flags.bot }, { check: `voucherctl apps get ${positional}` }),
+    }),
+    leaf({
+      name: 'unlink-bot',
+      summary: contract.unlinkBot.summary,
+      positional: appId,
+      flags: { bot },
+      examples: [{ command: 'voucherctl apps unlink-bot app_01JC… --bot bot_01JC…' }],
+      changes: true,
+      view: view((app) => `Unlinked the bot from ${app.name}: it delivers no vouchers of it any more.`),
+      run: ({ call }, { positional, flags }) =>
+        call(
+          contract.unlinkBot,
+          { appId: positional, botId: flags.bot },
+          { check: `voucherctl apps get ${positional}` },
+        ),
     }),
   ],
 }

@@ -4,7 +4,7 @@ import { defined } from '../defined.js'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
-import { pairs, required, text, toggle } from '../flags.js'
+import { pairs, required, requiredUnless, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 
@@ -32,7 +32,8 @@ export const issue = leaf({
   flags: {
     template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
     'external-id': required(text('ID', 'Your own id of this issuance'), 'Your own id of this issuance'),
-    recipient: required(text('ID', 'Authorized user'), 'Recipient user id'),
+    recipient: requiredUnless('chat', text('ID', 'Authorized user'), 'Recipient user id'),
+    chat: text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient'),
     metadata: pairs('Your own data'),
     qr: toggle('Show the QR code in the terminal'),
     'qr-file': text('FILE', 'Write the QR code to this path, which ends in .png or .svg'),
@@ -43,6 +44,10 @@ export const issue = leaf({
       command:
         'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42 --qr-file coffee.svg',
       comment: 'With its QR code as a file',
+    },
+    {
+      command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --chat chat_01JC…',
+      comment: 'Delivered by the bot whose token is at hand',
     },
   ],
   changes: true,
@@ -56,12 +61,19 @@ export const issue = leaf({
       const unwritable = await checkQrFile(file)
       if (unwritable !== undefined) return unwritable
     }
-    const issued = await context.call(contract.issue, {
+    const { chat, recipient } = flags
+    if (chat !== undefined && recipient !== undefined) {
+      return usage('--chat names the recipient already: the user of the chat.', 'Give --recipient or --chat.')
+    }
+    const what = {
       template_id: flags.template,
       external_issue_id: flags['external-id'],
-      recipient_user_id: flags.recipient,
       ...defined({ metadata: flags.metadata }),
-    })
+    }
+    const issued =
+      chat === undefined
+        ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
+        : await context.call((await import('../../contract/bots.js')).issue, { chat_id: chat, ...what })
     if (!issued.ok) return issued
     const voucher = issued.data
     const qrToken = credentialOf(voucher, 'qr_token')

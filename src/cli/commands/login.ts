@@ -29,7 +29,7 @@ export const login = leaf({
   name: 'login',
   summary: 'Store a credential in a profile',
   notes: [
-    'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
+    'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
   ],
   flags: {
@@ -108,7 +108,7 @@ async function loginWith(context: Context, path: string | undefined): Promise<Ou
     return fail(
       'INVALID_INPUT',
       'This is no credential of a kind that is known here.',
-      'It is an account JWT, or begins with sop_ or opk_.',
+      'It is an account JWT, or begins with sop_, sbot_ or opk_.',
     )
   }
   const accepted = await probe(context, kind, { baseUrl: base.value, credential: value })

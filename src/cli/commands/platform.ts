@@ -5,16 +5,15 @@ import { choice, durationMs, integer, list, one, required, text } from '../flags
 import { defined } from '../defined.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { operatorNotes as notes } from './operator-notes.js'
+import { platformBots } from './platform-bots.js'
+import { platformChats, platformUsers } from './platform-chats.js'
 
 const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' }
 const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
 const templateMembers = ['id', 'name', 'status', 'rejectionCode', 'rejectionReason', 'reviewedAt']
 const appMembers = ['id', 'name', 'status', 'features']
 const features = ['vouchers'] as const
-
-const notes = [
-  "The operator's side of a local server. It is called with the operator key, which is found by itself where the server runs.",
-]
 
 const templates: Group = {
   name: 'templates',
@@ -207,7 +206,10 @@ export const platform: Group = {
       run: ({ call }, { flags }) => call(contract.reviews, defined(flags)),
     }),
     templates,
+    platformBots,
     apps,
+    platformUsers,
+    platformChats,
     clock,
     faults,
   ],

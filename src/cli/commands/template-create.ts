@@ -1,4 +1,5 @@
 import type { Template } from '../../contract/templates.js'
+import * as botDoor from '../../contract/bots.js'
 import * as contract from '../../contract/templates.js'
 import { parseObject } from '../config.js'
 import type { Context } from '../context.js'
@@ -9,6 +10,9 @@ import { readTextFile } from '../files.js'
 import { choice, integer, pairs, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
 import { required } from '../missing.js'
+
+/** The bot-side door: the account acts for one of its bots, with its JWT. */
+export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
 
 const flags = {
   'external-id': text('ID', 'Your own id of the template'),
@@ -26,6 +30,7 @@ const flags = {
   'issue-limit': integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER),
   description: text('TEXT', 'Description, at most 500 characters'),
   metadata: pairs('Your own data'),
+  ...botFlag,
   file: text('FILE|-', 'JSON with the members of the interface; flags win over it'),
   submit: toggle('Submit it for review at once'),
 }
@@ -78,16 +83,21 @@ export const create = leaf({
   run: async (context, { flags: given }) => {
     const definition = await readDefinition(context, given)
     if (!definition.ok) return definition
-    const created = await context.call(contract.create, definition.value as never, {
-      check: 'voucherctl templates list',
-    })
+    const { bot } = given
+    const check = { check: `voucherctl templates list${bot === undefined ? '' : ` --bot ${bot}`}` }
+    const created =
+      bot === undefined
+        ? await context.call(contract.create, definition.value as never, check)
+        : await context.call(botDoor.createTemplate, { botId: bot, ...definition.value } as never, check)
     if (!given.submit) return created
-    if (!created.ok) {
-      // A dry run shows the second call too; its id is only known afterwards.
-      return 'plan' in created ? context.call(contract.submit, { templateId: 'TEMPLATE_ID' }) : created
-    }
+    const submit = (templateId: string) =>
+      bot === undefined
+        ? context.call(contract.submit, { templateId }, check)
+        : context.call(botDoor.submitTemplate, { botId: bot, templateId }, check)
+    // A dry run shows the second call too; its id is only known afterwards.
+    if (!created.ok) return 'plan' in created ? submit('TEMPLATE_ID') : created
     const { id } = created.data
-    const submitted = await context.call(contract.submit, { templateId: id }, { check: 'voucherctl templates list' })
+    const submitted = await submit(id)
     if (submitted.ok || 'plan' in submitted) return submitted
     const hint = `The template was created as ${id}: repeat with \`voucherctl templates submit ${id}\`. ${submitted.hint ?? ''}`
     return { ...submitted, hint: hint.trim(), details: { ...submitted.details, template_id: id } }

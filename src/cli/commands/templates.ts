@@ -1,12 +1,15 @@
 import type { Template } from '../../contract/templates.js'
+import * as botDoor from '../../contract/bots.js'
 import * as contract from '../../contract/templates.js'
+import type { InputOf } from '../../contract/endpoint.js'
+import type { ContextCallOptions } from '../context.js'
 import { defined } from '../defined.js'
 import { choice, text } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { usage } from '../failure.js'
 import { allFlag, fetchPages, pageFlags } from './paging.js'
-import { create } from './template-create.js'
+import { botFlag, create } from './template-create.js'
 
 export const templateView = (done: (template: Template) => string): View<Template> => ({
   headline: done,
@@ -40,6 +43,7 @@ export const templates: Group = {
       flags: {
         status: choice(contract.templateStatuses, 'Only these'),
         'external-id': text('ID', 'Only the one with your own id'),
+        ...botFlag,
         ...pageFlags,
         ...allFlag,
       },
@@ -49,15 +53,17 @@ export const templates: Group = {
       ],
       view: { members: ['id', 'name', 'status', 'issuedCount', 'issueLimit'] },
       run: (context, { flags }) => {
-        const { status, 'external-id': externalId, page, limit, all } = flags
+        const { status, 'external-id': externalId, bot, page, limit, all } = flags
         if (all && (page !== undefined || limit !== undefined)) {
           return Promise.resolve(usage('--all reads every page; it goes without --page and --limit.'))
         }
         const filters = defined({ status, external_template_id: externalId })
-        if (!all) return context.call(contract.list, { ...filters, ...defined({ page, limit }) })
-        return fetchPages(context, (at, size, timeoutMs) =>
-          context.call(contract.list, { ...filters, page: at, limit: size }, { timeoutMs }),
-        )
+        const list = (input: InputOf<typeof contract.list>, options?: ContextCallOptions) =>
+          bot === undefined
+            ? context.call(contract.list, input, options)
+            : context.call(botDoor.templates, { botId: bot, ...input }, options)
+        if (!all) return list({ ...filters, ...defined({ page, limit }) })
+        return fetchPages(context, (at, size, timeoutMs) => list({ ...filters, page: at, limit: size }, { timeoutMs }))
       },
     }),
     create,
@@ -65,6 +71,7 @@ export const templates: Group = {
       name: 'submit',
       summary: contract.submit.summary,
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
+      flags: botFlag,
       examples: [{ command: 'voucherctl templates submit tpl_01JC…' }],
       changes: true,
       view: {
@@ -74,8 +81,12 @@ export const templates: Group = {
             ? `On a local server you decide: voucherctl platform templates approve ${it.id}`
             : undefined,
       },
-      run: ({ call }, { positional }) =>
-        call(contract.submit, { templateId: positional }, { check: 'voucherctl templates list' }),
+      run: ({ call }, { positional: templateId, flags: { bot } }) => {
+        const check = { check: 'voucherctl templates list' }
+        return bot === undefined
+          ? call(contract.submit, { templateId }, check)
+          : call(botDoor.submitTemplate, { botId: bot, templateId }, check)
+      },
     }),
   ],
 }

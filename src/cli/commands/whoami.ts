@@ -26,7 +26,7 @@ export const whoami = leaf({
     if (!base.ok) return base
     const checked: Checked[] = []
     let refusal: Failure | undefined
-    for (const kind of ['jwt', 'token', 'operator'] as const) {
+    for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
       const found = await findCredential(context.host, context.globals, context.settings, kind, base.value)
       if (!found.ok) {
         if (found.code !== 'CREDENTIAL_REQUIRED') return found

@@ -1,0 +1,113 @@
+import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
+import { chatTypes } from '../../contract/chats.js'
+import * as contract from '../../contract/platform.js'
+import { defined } from '../defined.js'
+import { choice, required, text } from '../flags.js'
+import type { Group, View } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { plainLine } from '../plain.js'
+import { isList } from '../show.js'
+import { operatorNotes as notes } from './operator-notes.js'
+import { pageFlags } from './paging.js'
+
+const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
+const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']
+const view = (done: (chat: Chat) => string): View<Chat> => ({ headline: done, members: chatMembers })
+
+/** What users do, since a local server has none. */
+export const platformUsers: Group = {
+  name: 'users',
+  alias: 'user',
+  summary: 'Act as a user: start a chat, send a message, block the bot',
+  commands: [
+    leaf({
+      name: 'start',
+      summary: contract.createChat.summary,
+      notes,
+      flags: {
+        bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
+        user: required(text('ID', 'The user'), 'User id'),
+        type: choice(chatTypes, 'Default private'),
+      },
+      examples: [{ command: 'voucherctl platform users start --bot bot_01JC… --user user-42' }],
+      changes: true,
+      view: {
+        ...view((chat) => `${chat.user_id} has chat ${chat.id} with the bot.`),
+        next: (chat) => `Next: voucherctl platform users send ${chat.id} --text Hello`,
+      },
+      run: ({ call }, { flags }) =>
+        call(contract.createChat, { bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
+    }),
+    leaf({
+      name: 'send',
+      summary: contract.sendAsUser.summary,
+      notes,
+      positional: chatId,
+      flags: { text: required(text('TEXT', 'At most 4096 characters'), 'Text') },
+      examples: [{ command: 'voucherctl platform users send chat_01JC… --text Hello' }],
+      changes: true,
+      view: { headline: (it: Message) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
+      run: ({ call }, { positional, flags }) => call(contract.sendAsUser, { chatId: positional, text: flags.text }),
+    }),
+    leaf({
+      name: 'block',
+      summary: contract.blockChat.summary,
+      notes,
+      positional: chatId,
+      examples: [{ command: 'voucherctl platform users block chat_01JC…' }],
+      changes: true,
+      view: view((chat) => `${chat.user_id} has blocked the bot.`),
+      run: ({ call }, { positional }) => call(contract.blockChat, { chatId: positional }),
+    }),
+    leaf({
+      name: 'unblock',
+      summary: contract.unblockChat.summary,
+      notes,
+      positional: chatId,
+      examples: [{ command: 'voucherctl platform users unblock chat_01JC…' }],
+      changes: true,
+      view: view((chat) => `${chat.user_id} has lifted the block.`),
+      run: ({ call }, { positional }) => call(contract.unblockChat, { chatId: positional }),
+    }),
+  ],
+}
+
+export const platformChats: Group = {
+  name: 'chats',
+  alias: 'chat',
+  summary: 'Chats, and what was said in them',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.chats.summary,
+      notes,
+      flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
+      examples: [{ command: 'voucherctl platform chats list --user user-42' }],
+      view: { members: chatMembers },
+      run: ({ call }, { flags: { bot: bot_id, user: user_id, ...page } }) =>
+        call(contract.chats, defined({ bot_id, user_id, ...page })),
+    }),
+    leaf({
+      name: 'messages',
+      summary: contract.messages.summary,
+      notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.', ...notes],
+      positional: chatId,
+      flags: pageFlags,
+      examples: [{ command: 'voucherctl platform chats messages chat_01JC…' }],
+      view: { body: transcript },
+      run: ({ call }, { positional, flags }) => call(contract.messages, { chatId: positional, ...defined(flags) }),
+    }),
+  ],
+}
+
+function transcript(data: unknown): string {
+  if (!isList(data) || data.items.length === 0) return 'Nothing was said yet.'
+  return (data.items as Partial<TranscriptMessage>[]).map(messageLines).join('\n')
+}
+
+function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>): string {
+  const at = typeof date === 'number' ? new Date(date * 1000).toISOString().slice(0, 19).replace('T', ' ') : '-'
+  const said = `${at}Z  ${message_id}  ${from?.is_bot ? 'bot' : from?.id}: ${text}`
+  const shown = (voucher?.credentials ?? []).map((it) => `    ${it.type}  ${it.value}`)
+  return [said, ...shown].map(plainLine).join('\n')
+}

@@ -1,0 +1,91 @@
+import type { Delivery, DeliveryAttempt } from '../../contract/webhook.js'
+import * as contract from '../../contract/webhook.js'
+import { defined } from '../defined.js'
+import { usage } from '../failure.js'
+import { choice, required, text, toggle } from '../flags.js'
+import { leaf } from '../leaf.js'
+import { plainLine } from '../plain.js'
+import type { List } from '../show.js'
+import { isList } from '../show.js'
+import { allFlag, fetchPages, pageFlags } from './paging.js'
+
+export const deliveries = leaf({
+  name: 'deliveries',
+  summary: contract.deliveries.summary,
+  notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
+  positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
+  flags: { status: choice(contract.deliveryStatuses, 'Only these'), ...pageFlags, ...allFlag },
+  examples: [
+    { command: 'voucherctl webhook deliveries bot_01JC…' },
+    { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
+  ],
+  view: { body: (data: unknown) => (isList(data) ? timelines(data) : '') },
+  run: (context, { positional, flags }) => {
+    const { status, page, limit, all } = flags
+    if (all && (page !== undefined || limit !== undefined)) {
+      return Promise.resolve(usage('--all reads every page; it goes without --page and --limit.'))
+    }
+    const filter = { botId: positional, ...defined({ status }) }
+    if (!all) return context.call(contract.deliveries, { ...filter, ...defined({ page, limit }) })
+    return fetchPages(context, (at, size, timeoutMs) =>
+      context.call(contract.deliveries, { ...filter, page: at, limit: size }, { timeoutMs }),
+    )
+  },
+})
+
+export const retry = leaf({
+  name: 'retry',
+  summary: contract.retry.summary,
+  positional: {
+    name: 'ID',
+    summary: 'Id of the delivery, dlv_…, or the number of the update',
+    ask: 'Delivery or update id',
+  },
+  flags: {
+    bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
+    force: toggle('Also when it was delivered'),
+  },
+  examples: [
+    { command: 'voucherctl webhook retry dlv_01JC… --bot bot_01JC…' },
+    { command: 'voucherctl webhook retry 17 --bot bot_01JC… --force' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: Delivery) => `Update ${it.update_id} is on its way again.`,
+    members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
+    next: (it) => `See how it went: voucherctl webhook deliveries ${it.bot_id}`,
+  },
+  run: ({ call }, { positional, flags }) =>
+    call(
+      contract.retry,
+      { botId: flags.bot, deliveryId: positional, ...(flags.force ? { force: true } : {}) },
+      { check: `voucherctl webhook deliveries ${flags.bot}` },
+    ),
+})
+
+/** Each delivery with its attempts beneath it. */
+function timelines({ items, pagination }: List): string {
+  if (items.length === 0) return 'Nothing was delivered yet.'
+  const blocks = (items as Partial<Delivery>[]).map(timeline)
+  const more = (pagination?.pages ?? 1) > 1
+  const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
+  return [...blocks, ...footer].join('\n\n')
+}
+
+export function timeline(delivery: Partial<Delivery>): string {
+  const { id, update_id, update_type, status, cancel_reason, next_attempt_at, attempts } = delivery
+  const reason = cancel_reason ? ` (${cancel_reason})` : ''
+  const head = `#${update_id}  ${update_type}  ${status}${reason}  ${id}`
+  const rows = (Array.isArray(attempts) ? attempts : []).map(attemptLine)
+  const due = status === 'failed' && next_attempt_at ? [`  …  ${clockOf(next_attempt_at)}  next attempt`] : []
+  return [head, ...rows, ...due].map(plainLine).join('\n')
+}
+
+function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt): string {
+  const outcome = error ? `${error.message ?? error.code}` : `${status_code}`
+  const parts = [error ? '✗' : '✓', clockOf(started_at), outcome, `${duration_ms} ms`, manual ? 'by hand' : '']
+  return `  ${parts.filter((it) => it !== '').join('  ')}`
+}
+
+/** `2026-11-21 10:00:05Z` */
+const clockOf = (instant: string) => `${String(instant).slice(0, 10)} ${String(instant).slice(11, 19)}Z`
