@@ -136,12 +136,13 @@ describe('a client that reads only after it has sent everything', () => {
       socket.on('error', reject)
       socket.write(head)
       for (let sent = 0; sent < MEGABYTES; sent++) socket.write(inChunks ? chunk : megabyte)
-      socket.write(inChunks ? '0\r\n\r\n' : '', () =>
+      socket.write(inChunks ? '0\r\n\r\n' : '', (error) => {
+        if (error) return reject(error)
         socket.once('data', (text) => {
           resolve(text.toString('latin1'))
           socket.destroy()
-        }),
-      )
+        })
+      })
     })
   }
 })
