@@ -85,7 +85,7 @@ export const apply = endpoint({
     }),
     description: Type.Optional(text(0, 512)),
     avatar: Type.Optional(httpsUrl()),
-    scopes: Type.Optional(Type.Array(oneOf(botScopes), { maxItems: botScopes.length })),
+    scopes: Type.Optional(Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length })),
   }),
   status: 201,
   output: bot,

@@ -14,7 +14,10 @@ export function applicationStatus(row: Pick<ApplicationRow, 'status' | 'suspende
   return row.suspended === 1 ? 'suspended' : row.status
 }
 
-export function applicationRecord(row: ApplicationRow): Application {
+export type LinkedBot = Application['linkedBots'][number]
+
+/** @param linkedBots in the order of their linking */
+export function applicationRecord(row: ApplicationRow, linkedBots: LinkedBot[]): Application {
   return {
     id: row.id,
     name: row.name,
@@ -23,7 +26,7 @@ export function applicationRecord(row: ApplicationRow): Application {
     features: JSON.parse(row.features),
     allowedOrigins: JSON.parse(row.allowed_origins),
     secureTransport: row.secure_transport,
-    linkedBots: [],
+    linkedBots,
     createdAt: formatInstant(row.created_at),
     updatedAt: formatInstant(row.updated_at),
   }

@@ -1,16 +1,42 @@
 import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import { APPLICATIONS_PER_ACCOUNT, applicationRecord } from '../domain/application.js'
+import { APPLICATIONS_PER_ACCOUNT, type LinkedBot, applicationRecord } from '../domain/application.js'
+import { refuseUnapproved } from '../domain/bot.js'
+import type { BotRow } from '../domain/bot-rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
-import { type Op, one, run } from './operation.js'
+import { formatInstant } from '../domain/time.js'
+import { owned as ownedBot } from './bots.js'
+import { type Op, all, one, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
+import * as templates from './templates.js'
+
+type LinkedRow = Pick<BotRow, 'id' | 'username' | 'application_id' | 'linked_at'>
+
+const linkedBot = (row: LinkedRow): LinkedBot => ({
+  botId: row.id,
+  username: row.username,
+  linkedAt: formatInstant(row.linked_at as number),
+})
+
+function* record(row: ApplicationRow): Op<Application> {
+  const linked = yield* all<LinkedRow>(
+    'select id, username, application_id, linked_at from bots where application_id = $1 order by linked_at, id',
+    [row.id],
+  )
+  return applicationRecord(row, linked.map(linkedBot))
+}
 
 export function* list(accountId: string, request: PageRequest): Op<Page<Application>> {
+  const linked = yield* all<LinkedRow>(
+    `select id, username, application_id, linked_at from bots
+     where account_id = $1 and application_id is not null order by linked_at, id`,
+    [accountId],
+  )
   return yield* listPage<ApplicationRow, Application>(
     'applications where account_id = $1',
     [accountId],
     request,
-    applicationRecord,
+    (row) => applicationRecord(row, linked.filter((bot) => bot.application_id === row.id).map(linkedBot)),
   )
 }
 
@@ -22,7 +48,7 @@ export function* owned(accountId: string, appId: string): Op<ApplicationRow | un
 
 export function* get(accountId: string, appId: string): Op<Application | Refusal<'APPLICATION_NOT_FOUND'>> {
   const row = yield* owned(accountId, appId)
-  return row === undefined ? refuse('APPLICATION_NOT_FOUND') : applicationRecord(row)
+  return row === undefined ? refuse('APPLICATION_NOT_FOUND') : yield* record(row)
 }
 
 export interface ApplicationSettings {
@@ -74,7 +100,7 @@ export function* create(
       row.updated_at,
     ],
   )
-  return applicationRecord(row)
+  return applicationRecord(row, [])
 }
 
 function* save(row: ApplicationRow): Op<Application> {
@@ -94,7 +120,7 @@ function* save(row: ApplicationRow): Op<Application> {
       row.updated_at,
     ],
   )
-  return applicationRecord(row)
+  return yield* record(row)
 }
 
 export function* update(
@@ -131,4 +157,47 @@ export function* govern(
     features: change.features === undefined ? row.features : JSON.stringify(change.features),
     updated_at: now,
   })
+}
+
+/** A bot has one application at a time, and brings the templates that it made without one. A repeat changes nothing. */
+export function* linkBot(
+  accountId: string,
+  appId: string,
+  botId: string,
+  now: number,
+): Op<Application | Refusal<'APPLICATION_NOT_FOUND' | 'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_ALREADY_LINKED'>> {
+  const row = yield* owned(accountId, appId)
+  if (row === undefined) return refuse('APPLICATION_NOT_FOUND')
+  const bot = yield* ownedBot(accountId, botId)
+  if (bot === undefined) return refuse('BOT_NOT_FOUND')
+  const unapproved = refuseUnapproved(bot)
+  if (unapproved !== null) return unapproved
+  if (bot.application_id === appId) return yield* record(row)
+  if (bot.application_id !== null) return refuse('BOT_ALREADY_LINKED', { application_id: bot.application_id })
+  yield* templates.adopt(botId, appId, now)
+  return yield* setLink(row, botId, appId, now)
+}
+
+/** Ends the delivery by the bot and nothing else: templates, vouchers and tokens stay. A repeat changes nothing. */
+export function* unlinkBot(
+  accountId: string,
+  appId: string,
+  botId: string,
+  now: number,
+): Op<Application | Refusal<'APPLICATION_NOT_FOUND' | 'BOT_NOT_FOUND'>> {
+  const row = yield* owned(accountId, appId)
+  if (row === undefined) return refuse('APPLICATION_NOT_FOUND')
+  const bot = yield* ownedBot(accountId, botId)
+  if (bot === undefined) return refuse('BOT_NOT_FOUND')
+  return bot.application_id === appId ? yield* setLink(row, botId, null, now) : yield* record(row)
+}
+
+function* setLink(row: ApplicationRow, botId: string, appId: string | null, now: number): Op<Application> {
+  yield* run('update bots set application_id = $2, linked_at = $3, updated_at = $4 where id = $1', [
+    botId,
+    appId,
+    appId === null ? null : now,
+    now,
+  ])
+  return yield* save({ ...row, updated_at: now })
 }

@@ -12,9 +12,24 @@ export interface TemplateFilter extends PageRequest {
   readonly external_template_id?: string
 }
 
-export function* list(applicationId: string, filter: TemplateFilter): Op<Page<Template>> {
-  const params: Value[] = [applicationId]
-  let from = 'templates where application_id = $1'
+/** Whose templates: an application's, or those that a bot made without one. */
+export type TemplateOwner = { readonly applicationId: string } | { readonly botId: string }
+
+/** The condition and its one parameter: constants stand in it so that the partial indexes apply. */
+function of(owner: TemplateOwner): [where: string, id: string] {
+  return 'applicationId' in owner
+    ? [`application_id <> '' and application_id = $1`, owner.applicationId]
+    : [`application_id = '' and bot_id = $1`, owner.botId]
+}
+
+function ownerOf(row: TemplateRow): TemplateOwner {
+  return row.application_id === '' ? { botId: row.bot_id as string } : { applicationId: row.application_id }
+}
+
+export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Template>> {
+  const [where, id] = of(owner)
+  const params: Value[] = [id]
+  let from = `templates where ${where}`
   if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
   if (filter.external_template_id !== undefined) {
     from += ` and external_template_id = $${params.push(filter.external_template_id)}`
@@ -22,17 +37,17 @@ export function* list(applicationId: string, filter: TemplateFilter): Op<Page<Te
   return yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord)
 }
 
-/** The template that holds an external id: there is at most one that is not rejected. */
-function* holderOf(applicationId: string, externalTemplateId: string): Op<{ id: string } | undefined> {
+/** The template that holds an external id: each owner has at most one that is not rejected. */
+function* holderOf(row: TemplateRow): Op<{ id: string } | undefined> {
+  const [where, id] = of(ownerOf(row))
   return yield* one<{ id: string }>(
-    `select id from templates
-     where application_id = $1 and external_template_id = $2 and status <> 'rejected' and application_id <> ''`,
-    [applicationId, externalTemplateId],
+    `select id from templates where ${where} and external_template_id = $2 and status <> 'rejected'`,
+    [id, row.external_template_id],
   )
 }
 
 export function* create(row: TemplateRow): Op<Template | Refusal<'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
-  const holder = yield* holderOf(row.application_id, row.external_template_id)
+  const holder = yield* holderOf(row)
   if (holder !== undefined) return refuse('EXTERNAL_TEMPLATE_ID_EXISTS', { template_id: holder.id })
   yield* run(
     `insert into templates (application_id, id, account_id, bot_id, external_template_id, name, type, issuer_name,
@@ -82,18 +97,15 @@ function* saveState(row: TemplateRow): Op<Template> {
 
 /** @param autoApprove the approval follows in the same transaction; the answer still says reviewing */
 export function* submit(
-  applicationId: string,
+  owner: TemplateOwner,
   templateId: string,
   now: number,
   autoApprove: boolean,
 ): Op<Template | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
-  const row = yield* one<TemplateRow>(
-    'select * from templates where application_id = $1 and id = $2',
-    [applicationId, templateId],
-    'row',
-  )
+  const [where, id] = of(owner)
+  const row = yield* one<TemplateRow>(`select * from templates where ${where} and id = $2`, [id, templateId], 'row')
   if (row === undefined) return refuse('TEMPLATE_NOT_FOUND')
-  const holder = row.status === 'rejected' ? yield* holderOf(applicationId, row.external_template_id) : undefined
+  const holder = row.status === 'rejected' ? yield* holderOf(row) : undefined
   const submitted = decideSubmit(row, holder, now)
   if ('ok' in submitted) return submitted
   const record = yield* saveState(submitted)
@@ -113,6 +125,17 @@ export function* review(
   if (row === undefined) return refuse('TEMPLATE_NOT_FOUND')
   const decided = decideReview(row, decision, now)
   return 'ok' in decided ? decided : yield* saveState(decided)
+}
+
+/** What a bot made without an application becomes the application's, unless another holds its external id there. */
+export function* adopt(botId: string, applicationId: string, now: number): Op<void> {
+  yield* run(
+    `update templates set application_id = $2, updated_at = $3
+     where application_id = '' and bot_id = $1 and (status = 'rejected' or external_template_id not in (
+       select external_template_id from templates
+       where application_id = $2 and application_id <> '' and status <> 'rejected'))`,
+    [botId, applicationId, now],
+  )
 }
 
 /** What waits for a decision, oldest first. */

@@ -100,7 +100,8 @@ describe('records', () => {
       created_at: NOW,
       updated_at: NOW + 1,
     }
-    expect(applicationRecord(row)).toEqual({
+    const linked = { botId: 'bot_1', username: 'coffee_bot', linkedAt: '2027-03-01T00:00:00.000Z' }
+    expect(applicationRecord(row, [linked])).toEqual({
       id: 'app_1',
       name: 'Shop',
       description: null,
@@ -108,7 +109,7 @@ describe('records', () => {
       features: ['vouchers'],
       allowedOrigins: ['*'],
       secureTransport: 'required',
-      linkedBots: [],
+      linkedBots: [linked],
       createdAt: '2027-03-01T00:00:00.000Z',
       updatedAt: '2027-03-01T00:00:00.001Z',
     })

@@ -49,7 +49,7 @@ export class Ledger {
     const ids = { application_id: applicationId, id: templateId, external_template_id: templateId }
     const row = templateRow({ ...ids, issue_limit: issueLimit, ...(validity === undefined ? {} : { validity }) })
     await store.write(() => templates.create(row))
-    await store.write(() => templates.submit(applicationId, templateId, 0, false))
+    await store.write(() => templates.submit({ applicationId }, templateId, 0, false))
     await store.write(() => templates.review(templateId, { approve: true }, 0))
     return this
   }

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../src/contract/endpoint.js'
+import { contract } from '../../src/contract/index.js'
 import type { CredentialType } from '../../src/contract/vouchers.js'
 import { deriveCredential } from '../../src/domain/credentials.js'
 import { TestClock } from '../../src/server/clock.js'
@@ -7,7 +8,7 @@ import { createLimits } from '../../src/server/limits.js'
 import type { RateLimitName } from '../../src/server/options.js'
 import { START_MS, type TestApp, testApp } from './server-app.js'
 import { type Answer, type WireRequest, freshKey, wireOf } from './server-client.js'
-import { type Tenant, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
+import { type Tenant, botBody, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
 
 /** What a call of an endpoint needs to succeed, prepared for a tenant. */
 export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record<string, unknown>>>> = {
@@ -30,6 +31,28 @@ export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record
   'vouchers.redeem': async (tenant) => ({ credential: codeOf(await tenant.issue()) }),
   'vouchers.redemption': async (tenant) => ({ redemptionId: (await tenant.redeem(await tenant.issue())).id }),
   'vouchers.reverse': async (tenant) => ({ redemptionId: (await tenant.redeem(await tenant.issue())).id }),
+  'apps.linkBot': async (tenant) => ({ appId: tenant.appId, botId: (await tenant.approvedBot()).id }),
+  'apps.unlinkBot': async (tenant) => ({ appId: tenant.appId, botId: (await tenant.linkedBot()).id }),
+  'bots.apply': async () => botBody(),
+  'bots.list': async () => ({}),
+  'bots.get': async (tenant) => ({ botId: (await tenant.approvedBot()).id }),
+  'bots.update': async (tenant) => ({ botId: (await tenant.approvedBot()).id, name: 'New name' }),
+  'bots.regenerateToken': async (tenant) => ({ botId: (await tenant.bot()).id }),
+  'bots.metrics': async (tenant) => ({ botId: (await tenant.bot()).id }),
+  'bots.templates': async (tenant) => ({ botId: (await tenant.linkedBot()).id }),
+  'bots.createTemplate': async (tenant) => ({ botId: (await tenant.linkedBot()).id, ...templateBody() }),
+  'bots.submitTemplate': async (tenant) => ({
+    botId: (await tenant.linkedBot()).id,
+    templateId: (await tenant.draft()).id,
+  }),
+  'platform.approveBot': async (tenant) => ({ botId: (await tenant.appliedBot()).id }),
+  'platform.rejectBot': async (tenant) => ({ botId: (await tenant.appliedBot()).id, note: 'What is it for?' }),
+  'platform.disableBot': async (tenant) => ({ botId: (await tenant.approvedBot()).id }),
+  'platform.enableBot': async (tenant) => {
+    const { id: botId } = await tenant.approvedBot()
+    await tenant.operator(contract.platform.disableBot, { botId })
+    return { botId }
+  },
   'platform.issueAccountToken': async () => ({ accountId: 'somebody' }),
   'platform.reviews': async () => ({}),
   'platform.approveTemplate': async (tenant) => ({ templateId: (await tenant.reviewing()).id }),

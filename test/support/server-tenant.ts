@@ -1,4 +1,5 @@
-import { type Scope, scopes } from '../../src/contract/endpoint.js'
+import type { Bot } from '../../src/contract/bots.js'
+import { type BotScope, type InputOf, type Scope, botScopes, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import type { Template, TemplateInput } from '../../src/contract/templates.js'
 import type { Credential, IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
@@ -27,6 +28,21 @@ export const templateBody = (overrides: Partial<TemplateInput> = {}): TemplateIn
   issue_limit: 1000,
   ...overrides,
 })
+
+type Application = InputOf<typeof contract.bots.apply>
+
+export const botBody = (overrides: Partial<Application> = {}): Application => ({
+  name: 'Coffee bot',
+  username: `coffee_bot_${serial()}`,
+  ...overrides,
+})
+
+/** An approved bot whose token was shown. */
+export interface TestBot {
+  readonly id: string
+  readonly token: string
+  readonly call: Caller
+}
 
 /** An account with one application and a token that has every scope. */
 export class Tenant {
@@ -74,6 +90,31 @@ export class Tenant {
       recipient_user_id: 'user-1',
     }
     return (await this.runtime(contract.vouchers.issue, input, extra)).data
+  }
+
+  async appliedBot(overrides: Partial<Application> = {}): Promise<Bot> {
+    return (await this.console(contract.bots.apply, botBody(overrides))).data
+  }
+
+  /** Approved, its token not shown yet. */
+  async approvedBot(overrides: Partial<Application> = {}): Promise<Bot> {
+    const { id } = await this.appliedBot(overrides)
+    return (await this.operator(contract.platform.approveBot, { botId: id })).data
+  }
+
+  /** With every scope unless told. */
+  async bot(granted: readonly BotScope[] = botScopes): Promise<TestBot> {
+    const { id } = await this.approvedBot({ scopes: [...granted] })
+    const token = (await this.console(contract.bots.get, { botId: id })).data.one_time_token as string
+    return { id, token, call: callerOf(this.place.send, token) }
+  }
+
+  /** As `bot`, and linked to the application. */
+  async linkedBot(granted?: readonly BotScope[]): Promise<TestBot> {
+    const bot = await this.bot(granted)
+    const linked = await this.console(contract.apps.linkBot, { appId: this.appId, botId: bot.id })
+    if (linked.status !== 200) throw new Error(linked.text)
+    return bot
   }
 
   async redeem(voucher: IssuedVoucher, extra?: Extra): Promise<Redemption> {

@@ -1,6 +1,5 @@
 import * as apps from '../../store/apps.js'
 import { type MakeHandlers, answer } from '../handler.js'
-import { notYet } from './not-yet.js'
 
 export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
   list: async (input, { caller }) => answer(await store.read(() => apps.list(caller.accountId, input))),
@@ -11,6 +10,8 @@ export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
   get: async ({ appId }, { caller }) => answer(await store.read(() => apps.get(caller.accountId, appId))),
   update: async ({ appId, ...settings }, { caller }) =>
     answer(await store.write(() => apps.update(caller.accountId, appId, settings, clock.now()))),
-  linkBot: notYet,
-  unlinkBot: notYet,
+  linkBot: async ({ appId, botId }, { caller }) =>
+    answer(await store.write(() => apps.linkBot(caller.accountId, appId, botId, clock.now()))),
+  unlinkBot: async ({ appId, botId }, { caller }) =>
+    answer(await store.write(() => apps.unlinkBot(caller.accountId, appId, botId, clock.now()))),
 })

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js'
 import type { Checks, Handlers } from '../handler.js'
 import { appHandlers } from './apps.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
-import { botConsoleHandlers } from './bots.js'
+import { botChecks, botConsoleHandlers } from './bots.js'
 import { platformHandlers } from './platform.js'
 import { templateChecks, templateHandlers } from './templates.js'
 import { tokenChecks, tokenHandlers } from './tokens.js'
@@ -22,4 +22,4 @@ export function makeHandlers(deps: Deps): Handlers {
   }
 }
 
-export const checks: Checks = { ...templateChecks, ...tokenChecks, ...voucherChecks }
+export const checks: Checks = { ...botChecks, ...templateChecks, ...tokenChecks, ...voucherChecks }

@@ -1,14 +1,15 @@
-import type { MakeHandlers } from '../handler.js'
-import { notYet } from './not-yet.js'
+import * as bots from '../../store/bots.js'
+import { type MakeHandlers, answer } from '../handler.js'
 
 type Switches = 'approveBot' | 'rejectBot' | 'disableBot' | 'enableBot'
 
 /** Decisions of the platform over bots (decisions.md 7). */
 export const platformBotHandlers: (
   deps: Parameters<MakeHandlers<'platform'>>[0],
-) => Pick<ReturnType<MakeHandlers<'platform'>>, Switches> = () => ({
-  approveBot: notYet,
-  rejectBot: notYet,
-  disableBot: notYet,
-  enableBot: notYet,
+) => Pick<ReturnType<MakeHandlers<'platform'>>, Switches> = ({ store, clock }) => ({
+  approveBot: async ({ botId }) => answer(await store.write(() => bots.decide(botId, 'approve', clock.now()))),
+  rejectBot: async ({ botId, note }) =>
+    answer(await store.write(() => bots.decide(botId, { reject: note }, clock.now()))),
+  disableBot: async ({ botId }) => answer(await store.write(() => bots.decide(botId, 'disable', clock.now()))),
+  enableBot: async ({ botId }) => answer(await store.write(() => bots.decide(botId, 'enable', clock.now()))),
 })

@@ -1,7 +1,9 @@
 import { endpoints } from '../../contract/index.js'
 import { refuse } from '../../contract/errors.js'
+import type { Review } from '../../contract/platform.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import * as apps from '../../store/apps.js'
+import * as bots from '../../store/bots.js'
 import * as templates from '../../store/templates.js'
 import { TestClock } from '../clock.js'
 import { closest } from '../closest.js'
@@ -13,6 +15,12 @@ const JWT_LIFETIME_SECONDS = 86_400
 
 /** Later, what follows from the time (an expiry, a validity) would leave the years that RFC 3339 can write. */
 const CLOCK_MAX = Date.UTC(9990, 0)
+
+/** Instants of one form: their text sorts as they do. */
+function byAge(one: Review, other: Review): number {
+  if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
+  return one.id < other.id ? -1 : 1
+}
 
 export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
   const { store, clock, accounts, faults, requestLog } = deps
@@ -30,10 +38,14 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       }
     },
 
-    reviews: async ({ kind }) => ({
-      ok: true,
-      data: { items: kind === 'bot' ? [] : await store.read(() => templates.waiting()) },
-    }),
+    reviews: async ({ kind }) => {
+      const waiting = await store.read(function* () {
+        const ofTemplates = kind === 'bot' ? [] : yield* templates.waiting()
+        const ofBots = kind === 'template' ? [] : yield* bots.waiting()
+        return [...ofTemplates, ...ofBots]
+      })
+      return { ok: true, data: { items: waiting.sort(byAge) } }
+    },
 
     approveTemplate: async ({ templateId }) =>
       answer(await store.write(() => templates.review(templateId, { approve: true }, clock.now()))),

@@ -13,7 +13,8 @@ export const templateChecks: Checks = {
 }
 
 export const templateHandlers: MakeHandlers<'templates'> = ({ store, clock, newId, autoApprove }) => ({
-  list: async (input, { caller }) => answer(await store.read(() => templates.list(caller.applicationId, input))),
+  list: async (input, { caller: { applicationId } }) =>
+    answer(await store.read(() => templates.list({ applicationId }, input))),
 
   create: async (input, { caller }) => {
     const validity = readValidity(input.validity)
@@ -26,8 +27,8 @@ export const templateHandlers: MakeHandlers<'templates'> = ({ store, clock, newI
     )
   },
 
-  submit: async ({ templateId }, { caller }) =>
-    answer(await store.write(() => templates.submit(caller.applicationId, templateId, clock.now(), autoApprove))),
+  submit: async ({ templateId }, { caller: { applicationId } }) =>
+    answer(await store.write(() => templates.submit({ applicationId }, templateId, clock.now(), autoApprove))),
 })
 
 function draftRow(

@@ -13,11 +13,13 @@ function unlessUnavailable(error: unknown): void {
 }
 
 /** Not uniqueItems of the schema: its errors cost the square of a list that nobody has bounded yet. */
+export function namedOnce(scopes: readonly string[]): ValidationIssue[] {
+  if (new Set(scopes).size === scopes.length) return []
+  return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]
+}
+
 export const tokenChecks: Checks = {
-  'tokens.create': ({ scopes }: { scopes: readonly string[] }): ValidationIssue[] =>
-    new Set(scopes).size === scopes.length
-      ? []
-      : [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }],
+  'tokens.create': ({ scopes }: { scopes: readonly string[] }) => namedOnce(scopes),
 }
 
 export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId, tokenUses }) => ({
