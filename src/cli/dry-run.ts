@@ -14,7 +14,7 @@ export interface PlannedRequest {
   readonly body: unknown
 }
 
-/** What would be sent: the credential by its prefix, codes by their last four symbols. */
+/** What would be sent: the credential by its prefix, codes by their last four symbols, no webhook's secret and path. */
 export async function planCall(
   baseUrl: string,
   endpoint: Endpoint,
@@ -30,7 +30,7 @@ export async function planCall(
     method: request.method,
     url: `${base.origin}${base.prefix}${request.path}`,
     headers: redactHeaders(request.headers),
-    body: request.body === undefined ? null : redactBody(JSON.parse(request.body)),
+    body: request.body === undefined ? null : redactBody(JSON.parse(request.body), endpoint),
   }
 }
 
@@ -41,10 +41,21 @@ export function redactHeaders(headers: Readonly<Record<string, string>>): Record
   )
 }
 
-function redactBody(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || !('credential' in body)) return body
-  const { credential } = body as { credential: { type: string; value: string } }
-  return { ...body, credential: { ...credential, value: redactCode(credential.value) } }
+function redactBody(body: unknown, { id }: Endpoint): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const shown: Record<string, unknown> = { ...body }
+  if ('credential' in body) {
+    const { credential } = body as { credential: { type: string; value: string } }
+    shown.credential = { ...credential, value: redactCode(credential.value) }
+  }
+  if ('secret_token' in body) shown.secret_token = '…'
+  // Whoever knows the path of a webhook can post to it.
+  if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
+  return shown
+}
+
+function redactUrl(url: string): string {
+  return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
 }
 
 /** For a person: requests as they go over the wire, and actions in words. */

@@ -23,8 +23,8 @@ export interface Example {
 
 /** How a result is shown to a person; every other format prints the data itself. */
 export interface View<Data> {
-  /** One sentence above: what happened. */
-  readonly headline?: (data: Data) => string
+  /** One sentence above: what happened; or each line of a stream. */
+  readonly headline?: (data: Data) => string | undefined
   /** Members in this order: of the record, or the columns of `items`. Absent: all. `*` names every member. */
   readonly members?: readonly string[]
   /** Text in place of the members. */

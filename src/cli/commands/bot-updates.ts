@@ -33,7 +33,7 @@ export const updates = leaf({
     { command: 'voucherctl bots updates' },
     { command: 'voucherctl bots updates --follow --json', comment: 'One JSON object a line' },
   ],
-  view: { headline: (it: unknown) => (isList(it) ? '' : lineOf(it as Update)), body: linesOf },
+  view: { headline: (it: unknown) => (isList(it) ? undefined : lineOf(it as Update)), body: linesOf },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { offset, limit, follow, 'allowed-update': types } = flags
     const asked = context.globals.timeout
@@ -81,14 +81,10 @@ function linesOf(data: unknown): string {
 }
 
 /** An update on one line: what kind, from whom, which words. */
-function lineOf(update: Update): string {
-  const payload = (update[update.type] ?? {}) as {
-    chat?: { id?: string }
-    from?: { id?: string }
-    text?: string
-    query?: string
-    new_status?: string
-  }
+function lineOf(it: Update): string {
+  // Copies: an update has the members that apply to it, and a sentence drops whatever asks for one that is not there.
+  const update: Update = { ...it }
+  const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
     update.created_at,
     `#${update.update_id}`,
@@ -98,5 +94,13 @@ function lineOf(update: Update): string {
     payload.new_status,
     payload.text ?? payload.query,
   ]
-  return parts.filter((it) => it !== undefined).join('  ')
+  return parts.filter((part) => part !== undefined).join('  ')
+}
+
+interface Payload {
+  readonly chat?: { readonly id: string }
+  readonly from?: { readonly id: string }
+  readonly text?: string
+  readonly query?: string
+  readonly new_status?: string
 }

@@ -1,0 +1,201 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { chart } from '../../src/cli/commands/bot-metrics.js'
+import { timeline } from '../../src/cli/commands/webhook-deliveries.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { bot, botDetail, botMetrics, chat, delivery, issuedVoucher, template, update } from '../support/cli-samples.js'
+
+const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
+const env = secrets
+const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
+
+test.each([
+  ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
+  ['bots regenerate-token bot_01 --save', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
+])('%s: the token goes into the profile and nowhere else', async (command, data) => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(data))
+  const ran = await cli(`${command} --json --base-url ${baseUrl}`, { env, home })
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout + ran.stderr).not.toContain(FRESH)
+  expect(stored(home).profiles.default.credentials.bot).toEqual({ value: FRESH, origin: baseUrl })
+})
+
+test('bots get shows the one-time token once it is there, and says that it is shown once', async () => {
+  const { baseUrl } = await stub(() => success({ ...botDetail, one_time_token: FRESH }))
+  const ran = await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
+  expect(ran.stdout).toContain(FRESH)
+  expect(ran.stdout).toContain('not shown again')
+})
+
+test('a bot token of the profile is sent where a bot calls, and the JWT to its console', async () => {
+  const { baseUrl, received } = await stub(({ path }) => success(path.includes('/my') ? bot : update.message))
+  await cli(`bots send --chat chat_01 --text Hello --base-url ${baseUrl}`, { env })
+  await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
+  expect(received.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/api/v1/bots/sendMessage', `Bearer ${secrets.VOUCHERCTL_BOT_TOKEN}`],
+    ['/api/v1/bots/my/bot_01', `Bearer ${secrets.VOUCHERCTL_JWT}`],
+  ])
+})
+
+test('bots update sends what was given as the interface has it', async () => {
+  const { baseUrl, received } = await stub(() => success(botDetail))
+  const args = [
+    'bots',
+    'update',
+    'bot_01',
+    '--short-description',
+    'Coffee',
+    '--inline-queries',
+    'on',
+    '--link',
+    'Shop=https://a.example/?b=c',
+  ]
+  const ran = await cli(
+    [...args, '--contact-email', 'a@b.example', '--command', 'start=Begin', '--base-url', baseUrl],
+    { env },
+  )
+  expect(ran.exit).toBe(0)
+  expect(received[0]?.body).toEqual({
+    short_description: 'Coffee',
+    supports_inline_queries: true,
+    links: [{ title: 'Shop', url: 'https://a.example/?b=c' }],
+    contact: { email: 'a@b.example' },
+    command_menus: [{ command: 'start', description: 'Begin' }],
+  })
+})
+
+test('bots updates --follow prints an update a line and confirms what it has printed', async () => {
+  const stop = new AbortController()
+  const { baseUrl, received } = await stub((_request, index) => {
+    if (index === 2) stop.abort()
+    return success({
+      items: index === 0 ? [update, { ...update, update_id: 8 }] : index === 1 ? [{ ...update, update_id: 9 }] : [],
+    })
+  })
+  const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env, signal: stop.signal })
+  expect(ran.exit).toBe(0)
+  expect(
+    ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).update_id),
+  ).toEqual([7, 8, 9])
+  expect(received.map(({ body }) => body)).toEqual([
+    { timeout: 50 },
+    { offset: 9, timeout: 50 },
+    { offset: 10, timeout: 50 },
+  ])
+})
+
+test('bots updates shows a person what kind of update, from whom, and its words', async () => {
+  const said = { ...update, message: { ...update.message, from: { id: 'user-42', is_bot: false } } }
+  const { baseUrl } = await stub(() =>
+    success({ items: [said, { update_id: 8, type: 'ping', created_at: 'T', ping: {} }] }),
+  )
+  const ran = await cli(`bots updates --base-url ${baseUrl}`, { env })
+  expect(ran.stdout).toBe(`${update.created_at}  #7  message  chat_01  user-42  Hello\nT  #8  ping\n`)
+})
+
+test('bots updates --timeout is how long the server holds the poll, whole seconds, at most 50', async () => {
+  const { baseUrl, received } = await stub(() => success({ items: [] }))
+  expect((await cli(`bots updates --timeout 1500ms --base-url ${baseUrl}`, { env })).stdout).toBe('No updates wait.\n')
+  expect(received[0]?.body).toEqual({ timeout: 2 })
+  expect((await cli(`bots updates --timeout 51s --base-url ${baseUrl}`, { env })).exit).toBe(2)
+})
+
+test('bots updates --follow ends with exit 6 where a webhook is active', async () => {
+  const { baseUrl } = await stub(() => refusal(409, 'WEBHOOK_ACTIVE'))
+  const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env })
+  expect([ran.exit, ran.stdout]).toEqual([6, ''])
+  expect(JSON.parse(ran.stderr).error.code).toBe('WEBHOOK_ACTIVE')
+})
+
+test('metrics are bars: the longest count fills the width, none has none, one is seen', () => {
+  const lines = chart({
+    ...botMetrics,
+    calls: { total: 65, by_method: { sendMessage: 64, getUpdates: 1, other: 0 } },
+  }).split('\n')
+  expect(lines[0]).toBe('calls: 65')
+  expect(lines[1]).toBe(`  sendMessage  64  ${'█'.repeat(32)}`)
+  expect(lines[2]).toBe('  getUpdates    1  █')
+  expect(lines[3]).toBe('  other         0')
+  expect(lines.at(-1)).toBe('quota         3 of 1800 calls a minute')
+})
+
+test('a delivery is a line, its attempts are lines beneath it, and the next one is announced', () => {
+  expect(timeline(delivery as never).split('\n')).toEqual([
+    '#7  message  failed  dlv_01',
+    '  ✗  2026-11-21 10:00:00Z  The endpoint answered 500.  12 ms',
+    '  …  2026-11-21 10:00:00Z  next attempt',
+  ])
+})
+
+test('webhook set takes its secret from a file, less one line end, and shows it nowhere', async () => {
+  const file = join(temporaryDir(), 'secret')
+  writeFileSync(file, 'CANARYsecret\n')
+  const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
+  const url = 'https://shop.example/hook'
+  const ran = await cli(
+    `webhook set bot_01 --url ${url} --secret-file ${file} --grace-seconds 1h --drop-pending --base-url ${baseUrl}`,
+    { env },
+  )
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout + ran.stderr).not.toContain('CANARYsecret')
+  expect(received[0]?.body).toEqual({
+    url,
+    secret_token: 'CANARYsecret',
+    secret_grace_seconds: 3600,
+    drop_pending_updates: true,
+  })
+  const dry = await cli(
+    `webhook set bot_01 --url ${url} --secret-file ${file} --dry-run --json --base-url ${baseUrl}`,
+    { env },
+  )
+  expect(dry.exit).toBe(0)
+  expect(JSON.parse(dry.stdout).requests[0].body).toMatchObject({ secret_token: '…', url: 'https://shop.example/…' })
+  expect(dry.stdout).not.toContain('CANARYsecret')
+})
+
+test('webhook set --generate-secret makes another secret each time, sends it and shows it once', async () => {
+  const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
+  const args = `webhook set bot_01 --url https://shop.example/hook --generate-secret --json --base-url ${baseUrl}`
+  const shown = [JSON.parse((await cli(args, { env })).stdout), JSON.parse((await cli(args, { env })).stdout)].map(
+    (it) => it.one_time_secret_token,
+  )
+  expect(received.map(({ body }) => (body as { secret_token: string }).secret_token)).toEqual(shown)
+  for (const secret of shown) expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  expect(shown[0]).not.toBe(shown[1])
+})
+
+test('vouchers issue --chat issues through the bot, and takes no recipient beside it', async () => {
+  const { baseUrl, received } = await stub(() =>
+    success({ ...issuedVoucher, delivery: { chat_id: 'chat_01', message_id: 3 } }),
+  )
+  const args = 'vouchers issue --template tpl_01 --external-id order-1 --chat chat_01'
+  expect((await cli(`${args} --json --base-url ${baseUrl}`, { env })).exit).toBe(0)
+  expect(received[0]).toMatchObject({
+    path: '/api/v1/bots/vouchers/issue',
+    body: { chat_id: 'chat_01', template_id: 'tpl_01', external_issue_id: 'order-1' },
+    headers: { 'idempotency-key': 'key-1', authorization: `Bearer ${secrets.VOUCHERCTL_BOT_TOKEN}` },
+  })
+  expect((await cli(`${args} --recipient user-1 --base-url ${baseUrl}`, { env })).exit).toBe(2)
+})
+
+test.each([
+  ['templates list --bot bot_01', 'GET /api/v1/bots/my/bot_01/vouchers/templates', { items: [template] }],
+  ['templates submit tpl_01 --bot bot_01', 'POST /api/v1/bots/my/bot_01/vouchers/templates/tpl_01/submit', template],
+])('%s goes through the bot-side door', async (command, call, data) => {
+  const { baseUrl, received } = await stub(() => success(data))
+  expect((await cli(`${command} --base-url ${baseUrl}`, { env })).exit).toBe(0)
+  expect(received.map(({ method, path }) => `${method} ${path}`)).toEqual([call])
+})
+
+test('what a user says through platform commands reaches the terminal without commands for it', async () => {
+  const said = { ...update.message, from: { id: 'user-42', is_bot: false }, text: '\u001b[2Jboo', voucher: null }
+  const { baseUrl } = await stub(() => success({ items: [said] }))
+  const ran = await cli(`platform chats messages ${chat.id} --base-url ${baseUrl}`, { env })
+  expect(ran.stdout).toContain('user-42: ')
+  expect(ran.stdout).not.toContain('\u001b')
+})
