@@ -138,9 +138,9 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Ref
   if (text.includes('#')) return refuse('fragment')
   const scheme = form[1]?.toLowerCase()
   if (scheme !== 'https' && scheme !== 'http') return refuse('scheme')
-  if (!URL.canParse(text)) return refuse('malformed')
+  const url = parseUrl(text)
+  if (url === null) return refuse('malformed')
 
-  const url = new URL(text)
   if (url.username !== '' || url.password !== '') return refuse('userinfo')
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '')
@@ -180,14 +180,13 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Ref
  */
 export async function resolve(
   checked: CheckedUrl,
-  lookup: Lookup,
-  signal: AbortSignal,
+  lookup: (host: string) => Promise<readonly string[]>,
 ): Promise<
   { readonly ok: true; readonly addresses: readonly string[] } | Refused<AddressRefusalReason | 'unresolved'>
 > {
   let addresses = checked.addresses
   try {
-    addresses ??= await lookup(checked.host, signal)
+    addresses ??= await lookup(checked.host)
   } catch {
     return refuse('unresolved')
   }
@@ -234,6 +233,14 @@ const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ['[::1]', ['::1']],
   ['localhost', ['127.0.0.1', '::1']],
 ])
+
+function parseUrl(text: string): URL | null {
+  try {
+    return new URL(text)
+  } catch {
+    return null
+  }
+}
 
 function isHostName(host: string): boolean {
   return host.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(host)

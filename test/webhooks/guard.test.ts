@@ -214,7 +214,6 @@ it.each([
 })
 
 describe('the look-up', () => {
-  const signal = new AbortController().signal
   const lookUp = async (answer: () => Promise<readonly string[]>, url = 'https://hooks.example.com./') => {
     const asked: string[] = []
     const checked = checkUrl(url)
@@ -223,7 +222,7 @@ describe('the look-up', () => {
       asked.push(host)
       return answer()
     }
-    return { resolved: await resolve(checked, lookup, signal), asked }
+    return { resolved: await resolve(checked, lookup), asked }
   }
 
   it('answers all addresses when all pass; the name is asked without its final dot', async () => {

@@ -1,0 +1,76 @@
+import type { UrlRefusalReason } from './guard.js'
+
+/**
+ * Why an attempt failed. The list is closed, and the texts are ours: nothing of the receiver's words and nothing of
+ * the URL gets into a record.
+ */
+const messages = {
+  lookup_failed: 'The host name has no address, or it could not be looked up.',
+  lookup_timeout: 'The host name was not looked up in time.',
+  address_forbidden: 'The host name leads to an address that deliveries are not made to.',
+  address_not_allowed: 'The host name leads to an address outside allowed_ips.',
+  connection_refused: 'The endpoint refused the connection.',
+  connection_failed: 'The endpoint could not be reached.',
+  connection_timeout: 'The endpoint did not accept the connection in time.',
+  connection_reset: 'The endpoint closed the connection without an answer.',
+  certificate_self_signed: 'The certificate of the endpoint is self-signed.',
+  certificate_untrusted: 'The certificate of the endpoint leads to no known authority, or those between are missing.',
+  certificate_expired: 'The certificate of the endpoint is expired, or not valid yet.',
+  certificate_other_host: 'The certificate of the endpoint is for another host.',
+  tls_failed: 'The TLS handshake with the endpoint failed.',
+  tls_timeout: 'The endpoint did not finish the TLS handshake in time.',
+  response_timeout: 'The endpoint took the delivery and did not answer in time.',
+  response_invalid: 'The endpoint answered something else than HTTP/1.1, too long a head, or half a head.',
+  redirect: 'The endpoint answered with a redirect, which is not followed.',
+  aborted: 'The server stopped before the endpoint answered.',
+} as const
+
+type ConstantCode = keyof typeof messages
+
+export type DeliveryErrorCode = ConstantCode | 'url_refused' | 'http_status'
+
+export interface DeliveryError {
+  readonly code: DeliveryErrorCode
+  /** For a person; constant but for a status, or the reason why a URL is refused. */
+  readonly message: string
+}
+
+export function deliveryError(code: ConstantCode): DeliveryError {
+  return { code, message: messages[code] }
+}
+
+export function refusedUrl(reason: UrlRefusalReason): DeliveryError {
+  return { code: 'url_refused', message: `Deliveries are not made to this URL (${reason}).` }
+}
+
+/** What a final status means, or null for success. */
+export function statusError(status: number): DeliveryError | null {
+  if (status >= 200 && status < 300) return null
+  if (status >= 300 && status < 400) return deliveryError('redirect')
+  return { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` }
+}
+
+/** Why an exchange did not take place, or not to its end. */
+export type ExchangeErrorCode = Extract<
+  ConstantCode,
+  `${'certificate' | 'connection' | 'tls' | 'response'}_${string}` | 'address_forbidden' | 'lookup_timeout' | 'aborted'
+>
+
+/** The error of a socket that did not open, by the code that node gives it. */
+export function connectErrorCode(error: unknown, during: 'connection' | 'tls'): ExchangeErrorCode {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (during === 'connection') return code === 'ECONNREFUSED' ? 'connection_refused' : 'connection_failed'
+  return certificateErrors.get(code) ?? 'tls_failed'
+}
+
+/** Codes of OpenSSL's verification (`X509_V_ERR_…`), and node's own for the name. */
+const certificateErrors: ReadonlyMap<string, ExchangeErrorCode> = new Map([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_self_signed'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'certificate_untrusted'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'certificate_untrusted'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificate_untrusted'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate_untrusted'],
+  ['CERT_HAS_EXPIRED', 'certificate_expired'],
+  ['CERT_NOT_YET_VALID', 'certificate_expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate_other_host'],
+])

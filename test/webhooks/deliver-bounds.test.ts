@@ -1,0 +1,255 @@
+import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { closedPort, listen } from '../support/listen.js'
+import { hooksExampleCom } from './certificates.js'
+import {
+  ended,
+  httpReceiver,
+  internet,
+  publicAddress,
+  rawReceiver,
+  senderFor,
+  tcpReceiver,
+  tlsReceiver,
+} from './delivering.js'
+
+/** Short of 15 s, so that tests wait little; long enough for a loopback to answer. */
+const timeoutMs = 300
+const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
+
+/** Writes without end, and says how much the other side took until it closed the connection. */
+async function flood(socket: Socket, bytes: string): Promise<number> {
+  const closed = ended(socket)
+  const pump = () => {
+    while (!socket.destroyed && socket.write(bytes, 'latin1'));
+  }
+  socket.on('drain', pump)
+  pump()
+  await closed
+  return socket.bytesWritten
+}
+
+const trickle = (socket: Socket, text: string) => {
+  let at = 0
+  const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), 10)
+  socket.on('close', () => clearInterval(timer))
+}
+
+const silent = () => {}
+
+describe('a receiver that takes its time costs no more than the limit', () => {
+  it.each([
+    ['never answers', silent, 'response_timeout'],
+    [
+      'trickles its status line',
+      (socket: Socket) => trickle(socket, 'HTTP/1.1 200 '.padEnd(5_000, 'O')),
+      'response_timeout',
+    ],
+    [
+      'trickles its headers',
+      (socket: Socket) => {
+        socket.write(head)
+        trickle(socket, 'A: b\r\n')
+      },
+      'response_timeout',
+    ],
+    [
+      'answers 103 for ever',
+      (socket: Socket) => trickle(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+      'response_timeout',
+    ],
+  ])('%s', async (_, answer, code) => {
+    const { send, url, connections } = await rawReceiver(answer, { timeoutMs })
+    const result = await send(url)
+    expect(result).toMatchObject({ delivered: false, statusCode: null, error: { code }, ipAddress: '127.0.0.1' })
+    expect(result.durationMs).toBeGreaterThanOrEqual(timeoutMs - 1)
+    expect(result.durationMs).toBeLessThan(timeoutMs * 5)
+    await ended(connections[0])
+  })
+
+  it('hangs in TLS: the connection is given up too', async () => {
+    const { send, url, connections } = await tcpReceiver((socket) => void socket.resume(), { timeoutMs })
+    expect(await send(url)).toMatchObject({ error: { code: 'tls_timeout' }, ipAddress: '127.0.0.1' })
+    await ended(connections[0])
+  })
+
+  it('does not accept the connection', async () => {
+    const sockets: Socket[] = []
+    const { connectTcp } = internet(await closedPort()).options
+    const { send } = senderFor({
+      timeoutMs,
+      lookup: async () => [publicAddress],
+      connectTcp: (address, port) => {
+        const socket = connectTcp(address, port)
+        // Neither a connection nor a refusal.
+        socket.emit = () => true
+        sockets.push(socket)
+        return socket
+      },
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({ error: { code: 'connection_timeout' } })
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true])
+  })
+
+  it('does not accept it at the first address: the next one gets half of the time', async () => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const hanging = await listen(createServer(silent))
+    const { send } = senderFor({
+      ...internet(port).options,
+      timeoutMs: 1_000,
+      lookup: async () => ['93.184.216.1', '93.184.216.2'],
+      connectTcp: (address, wanted) =>
+        internet(address === '93.184.216.1' ? hanging : port).options.connectTcp(address, wanted),
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: '93.184.216.2' })
+  })
+
+  it('has a name server that never answers: the look-up counts', async () => {
+    const signals: AbortSignal[] = []
+    const { send } = senderFor({
+      timeoutMs,
+      lookup: (_host, signal) => {
+        signals.push(signal)
+        return new Promise(() => {})
+      },
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      error: { code: 'lookup_timeout' },
+      ipAddress: null,
+    })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+
+  it('answers late after a slow look-up: the limit is one for both', async () => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const { send } = senderFor({
+      ...internet(port).options,
+      timeoutMs,
+      lookup: (_host, signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve([publicAddress]))),
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      delivered: false,
+      error: { code: 'lookup_timeout' },
+    })
+  })
+})
+
+describe('a body that does not end changes nothing of the outcome', () => {
+  it.each([
+    [200, true],
+    [500, false],
+  ])('%i with a trickling body', async (status, delivered) => {
+    const { send, url, connections } = await rawReceiver(
+      (socket) => {
+        socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
+        trickle(socket, 'abc')
+      },
+      { timeoutMs },
+    )
+    const result = await send(url)
+    expect(result).toMatchObject({ delivered, statusCode: status, response: expect.stringMatching(/^abc/) })
+    await ended(connections[0])
+  })
+
+  it('a head in time and no body: the slot is held for 2 s at most', async () => {
+    const { send, url, connections } = await rawReceiver(
+      (socket) => void socket.write(`${head}Content-Length: 5\r\n\r\n`),
+    )
+    const before = performance.now()
+    const result = await send(url)
+    expect(result).toMatchObject({ delivered: true, response: '' })
+    expect(result.durationMs).toBeLessThan(1_500)
+    expect(performance.now() - before).toBeLessThan(5_000)
+    await ended(connections[0])
+  })
+})
+
+describe('a receiver that sends without end', () => {
+  const block = 'x'.repeat(64 * 1024)
+
+  it.each([
+    ['a body', `${head}\r\n`, block, { delivered: true }],
+    ['a body of 10 GB', `${head}Content-Length: 10000000000\r\n\r\n`, block, { delivered: true }],
+    ['chunks', `${head}Transfer-Encoding: chunked\r\n\r\n`, `10000\r\n${block}\r\n`, { delivered: true }],
+    ['a chunk extension', `${head}Transfer-Encoding: chunked\r\n\r\n5;`, block, { delivered: true }],
+    ['a reason phrase', 'HTTP/1.1 200 ', block, { delivered: false, error: { code: 'response_invalid' } }],
+    ['headers', head, 'A: b\r\n'.repeat(1_000), { delivered: false, error: { code: 'response_invalid' } }],
+    ['one header', `${head}A: `, block, { delivered: false, error: { code: 'response_invalid' } }],
+    [
+      'interim answers',
+      '',
+      'HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n'.repeat(1_000),
+      { delivered: false, error: { code: 'response_invalid' } },
+    ],
+  ])('%s: is cut off, and what is in flight is all that it costs', async (_, first, rest, expected) => {
+    const floods: Promise<number>[] = []
+    const { send, url } = await rawReceiver((socket) => {
+      socket.write(first)
+      floods.push(flood(socket, rest))
+    })
+    const result = await send(url)
+    expect(result).toMatchObject(expected)
+    expect(result.response.length).toBeLessThanOrEqual(1024)
+    // Kernel buffers on both sides hold most of it.
+    expect(await floods[0]).toBeLessThan(32 * 1024 * 1024)
+  })
+
+  it('does not make memory grow', async () => {
+    const { send, url } = await rawReceiver((socket) => {
+      socket.write(`${head}\r\n`)
+      void flood(socket, block)
+    })
+    const used = () => {
+      const { external, arrayBuffers, heapUsed } = process.memoryUsage()
+      return external + arrayBuffers + heapUsed
+    }
+    for (let warmUp = 0; warmUp < 20; warmUp++) await send(url)
+    const before = used()
+    for (let delivery = 0; delivery < 200; delivery++) await send(url)
+    // 200 answers of which 16 KiB were kept would be 3 MiB each 1,000; whole reads of 64 KiB far more.
+    expect(used() - before).toBeLessThan(64 * 1024 * 1024)
+  })
+})
+
+describe('others', () => {
+  it('are delivered to while one receiver hangs', async () => {
+    const hanging = await rawReceiver(silent)
+    const { port, url } = await httpReceiver((_request, response) => response.end())
+    const { send, close } = senderFor({ loopbackPorts: new Set([port, hanging.port]) })
+    const stuck = Array.from({ length: 50 }, () => send(hanging.url))
+    for (let delivery = 0; delivery < 20; delivery++) expect(await send(url)).toMatchObject({ delivered: true })
+    await close(0)
+    expect((await Promise.all(stuck)).map(({ error }) => error?.code)).toEqual(stuck.map(() => 'aborted'))
+  })
+})
+
+describe('closing', () => {
+  it('waits for a running attempt', async () => {
+    let answer = silent
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let finish = silent
+    const { send, url, close } = await httpReceiver((_request, response) => {
+      finish = () => response.end()
+      answer()
+    })
+    const running = send(url)
+    await asked
+    const closed = close()
+    finish()
+    expect(await running).toMatchObject({ delivered: true })
+    await closed
+    await expect(send(url)).rejects.toThrow('closed')
+  })
+
+  it('ends an attempt that outlasts the grace', async () => {
+    const { send, url, close, connections } = await rawReceiver(silent)
+    const running = send(url)
+    await close(20)
+    expect(await running).toMatchObject({ delivered: false, error: { code: 'aborted' } })
+    await ended(connections[0])
+  })
+})
