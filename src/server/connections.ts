@@ -88,6 +88,8 @@ class Connection {
 
   constructor(socket: Socket) {
     this.#socket = socket
+    // A client that has gone is no error of ours; Node's own listener is taken away with a tunnel.
+    socket.on('error', () => {})
     // Where Node ends a connection after an answer, it would destroy it with what is still being sent to it.
     socket.destroySoon = () => this.#end(LINGER_MS_MAX)
     socket.once('end', () => this.#destroyAfter(HALF_OPEN_MS_MAX))
@@ -155,7 +157,6 @@ class Connection {
     if (this.#ended) return
     this.#ended = true
     const socket = this.#socket
-    socket.on('error', () => socket.destroy())
     socket.end()
     this.#last?.request.resume()
     const read = socket.bytesRead

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
@@ -52,6 +52,15 @@ describe('what is no request, behind requests', () => {
     expect(await answersTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
+  })
+
+  it('a client that resets its tunnel before the answer harms nobody', async () => {
+    await slowList()
+    const logged = server.logs.length
+    const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+    socket.write(`${get(LIST)}CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n`, () => socket.resetAndDestroy())
+    await vi.waitFor(() => expect(server.logs.length).toBeGreaterThan(logged), 5_000)
+    await server.send({ method: 'GET', path: '/healthz' })
   })
 
   it('a body that breaks off is the answer to its request', async () => {
