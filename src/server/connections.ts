@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 const LINGER_BYTES_MAX = 32 * 1024 * 1024
 const LINGER_MS_MAX = 5_000
 /** A client that ended its side may wait so long for its answers; a client that has gone looks the same. */
-const HALF_OPEN_MS_MAX = 5_000
+const HALF_OPEN_MS_MAX = 500
 /** A connection without a byte for so long is idle: the next request of a busy client comes sooner. */
 const QUIET_MS = 150
 const SWEEP_MS = 25
