@@ -341,5 +341,6 @@ export const updates = endpoint({
   bodyOptional: true,
   status: 200,
   output: Type.Object({ items: Type.Array(updateRecord) }),
+  verbatim: true,
   failures: ['WEBHOOK_ACTIVE', 'OFFSET_IN_FUTURE', 'POLL_TERMINATED'],
 })

@@ -70,6 +70,8 @@ export interface Endpoint {
   /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
   readonly output: TSchema
   readonly streams?: true
+  /** Present where the answer holds JSON that is stored as text: handlers answer the text of `data`, which goes out as it is. */
+  readonly verbatim?: true
   /** Codes of its own; those that follow from its members come from `failuresOf`. */
   readonly failures: readonly FailureCode[]
 }

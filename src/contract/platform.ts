@@ -184,6 +184,7 @@ export const addUpdate = endpoint({
   }),
   status: 200,
   output: update,
+  verbatim: true,
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
 })
 

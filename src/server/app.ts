@@ -126,6 +126,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   })
 
   bindHealth(app, deps, metrics)
+  // Held polls learn what was committed, and end when the server closes.
+  const stopListening = deps.store.listen((botId) => deps.polls.changed(botId))
+  app.addHook('preClose', (done) => {
+    deps.polls.close()
+    done()
+  })
+  app.addHook('onClose', async () => stopListening())
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)
   for (const [group, groupHandlers] of Object.entries(handlers)) {

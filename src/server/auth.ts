@@ -17,7 +17,7 @@ export interface Caller {
   readonly accountId: string
   /** Of an application token, or of the application that a bot is linked to; else empty. */
   readonly applicationId: string
-  /** Empty but for an application token. */
+  /** Of an application token its id, of a bot token its hash; else empty. */
   readonly tokenId: string
   /** Empty but for a bot. */
   readonly botId: string
@@ -91,5 +91,5 @@ async function byBotToken(deps: Deps, endpoint: Endpoint, value: string): Promis
   const refusal = refuseBotCall(row, endpoint)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
-  return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: '', botId }
+  return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
@@ -72,7 +73,12 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
 
       const caller = request.caller as Caller
       const input = { ...params, ...queryInput, ...(body as object | undefined) }
-      const call = { caller, claim, isHead: request.method === 'HEAD', gone: () => goneSignal(reply) } as Call<Endpoint>
+      const call = {
+        caller,
+        claim,
+        isHead: request.method === 'HEAD',
+        gone: () => goneSignal(request.raw, reply.raw),
+      } as Call<Endpoint>
       const run = () => withFault(deps, endpoint, reply, () => handle(input, call))
       const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
       return send(request, reply, endpoint, result, form)
@@ -132,11 +138,19 @@ function saidTwice(query: Record<string, unknown>, body: unknown): ValidationIss
   return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
 }
 
-/** Aborted when the connection ends before the answer. */
-function goneSignal({ raw }: FastifyReply): AbortSignal {
+/**
+ * Aborted when the connection ends before the answer, or the caller ends its side of it: who left and who only stopped
+ * sending look the same, and an answer that comes early serves the second too.
+ */
+function goneSignal({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  if (raw.destroyed) controller.abort()
-  else raw.once('close', () => controller.abort())
+  const leave = () => controller.abort()
+  if (response.destroyed || socket.readableEnded) leave()
+  socket.once('end', leave)
+  response.once('close', () => {
+    socket.removeListener('end', leave)
+    leave()
+  })
   return controller.signal
 }
 

@@ -2,6 +2,7 @@ import type { Contract } from '../contract/index.js'
 import type { Endpoint, ErrorOf, InputOf, OutputOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import type { refuseBotCall } from '../domain/bot-caller.js'
 import type { IdempotencyClaim } from '../store/idempotency.js'
 import type { Caller } from './auth.js'
 import type { Deps } from './deps.js'
@@ -17,11 +18,16 @@ export interface Success<Data> {
 type CodesOf<E extends Endpoint> =
   | ErrorOf<E>
   | (E extends { idempotent: true | 'optional' } ? 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS' : never)
+  | (E extends { caller: 'bot' } ? NonNullable<ReturnType<typeof refuseBotCall>>['code'] : never)
   | 'VALIDATION_FAILED'
 
-export type Reply<E extends Endpoint> =
-  | Success<E extends { streams: true } ? NodeJS.ReadableStream : OutputOf<E>>
-  | Refusal<CodesOf<E>>
+type DataOf<E extends Endpoint> = E extends { streams: true }
+  ? NodeJS.ReadableStream
+  : E extends { verbatim: true }
+    ? string
+    : OutputOf<E>
+
+export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 
 /** What a handler knows of the call beside its input. */
 export interface Call<E extends Endpoint> {

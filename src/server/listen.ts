@@ -11,8 +11,10 @@ import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { forgetExpired } from '../store/idempotency.js'
 import { knowsNoKeys, unknownKeys } from '../store/keys.js'
+import type { Op } from '../store/operation.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import type { Store } from '../store/store.js'
+import { forgetOld } from '../store/updates.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
 import { TestClock, systemClock } from './clock.js'
@@ -142,19 +144,21 @@ async function accepting(
   undo.push(() => removeServerFile(dataDir))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
+  const forget = () => {
+    forgetAllExpired(deps.store, deps.clock.now()).catch(failed('what has expired was not removed'))
+  }
   const timers = [
     setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
-    setInterval(
-      () => forgetAllExpired(deps.store, deps.clock.now()).catch(failed('expired keys were not removed')),
-      EXPIRY_INTERVAL_MS,
-    ),
+    setInterval(forget, EXPIRY_INTERVAL_MS),
   ]
+  const stopForgetting = deps.clock.onMove(forget)
   for (const timer of timers) timer.unref()
   log.info(running, 'listening')
 
   let closing: Promise<void> | undefined
   const close = async () => {
     for (const timer of timers) clearInterval(timer)
+    stopForgetting()
     deps.requestLog.close()
     const overdue = setTimeout(() => {
       deps.faults.end()
@@ -183,8 +187,13 @@ async function accepting(
 }
 
 async function forgetAllExpired(store: Store, now: number): Promise<void> {
-  let forgotten = EXPIRED_PER_WRITE
-  while (forgotten === EXPIRED_PER_WRITE) forgotten = await store.write(() => forgetExpired(now, EXPIRED_PER_WRITE))
+  await forgetAll(store, () => forgetExpired(now, EXPIRED_PER_WRITE))
+  await forgetAll(store, () => forgetOld(now, EXPIRED_PER_WRITE))
+}
+
+/** In writes of a bounded size, so that calls come between. @param some answers how many it removed */
+async function forgetAll(store: Store, some: () => Op<number>): Promise<void> {
+  while ((await store.write(some)) >= EXPIRED_PER_WRITE);
 }
 
 /** A database whose vouchers were made with other keys could verify none of them: refused at the start. */

@@ -35,14 +35,15 @@ export function* replayOf<Data>(
   }
 }
 
-/** An expired record that still lies under the key is replaced. */
+/** An expired record that still lies under the key is replaced; a call without a key leaves none. */
 export function* remember(
   applicationId: string,
-  claim: IdempotencyClaim,
+  claim: IdempotencyClaim | undefined,
   success: Replay<unknown>,
   now: number,
   expiresAt: number | null,
 ): Op<void> {
+  if (claim === undefined) return
   yield* run(
     `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status, subject_id, data, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)

@@ -1,4 +1,5 @@
 import type { UpdateType } from '../contract/updates.js'
+import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { type UpdatePayload, isWanted, updateBody } from '../domain/update.js'
 import { type Op, all, notify, one, run } from './operation.js'
 
@@ -64,14 +65,25 @@ export function* addDelivery(it: {
   )
 }
 
-/** Tells every bot that is linked to an application and named the type. */
+/**
+ * Tells every bot that is linked to an application and named the type. For an application without bots this is one
+ * read of an index; the payload is built when a bot listens.
+ */
 export function* tellLinkedBots(
   applicationId: string,
   type: UpdateType,
-  payload: UpdatePayload,
-  now: number,
-  newDeliveryId: () => string,
+  payload: () => UpdatePayload,
+  { now, newDeliveryId }: { readonly now: number; readonly newDeliveryId: () => string },
 ): Op<void> {
-  const bots = yield* all<{ id: string }>('select id from bots where application_id = $1 order by id', [applicationId])
-  for (const { id } of bots) yield* addUpdate({ botId: id, type, chatId: null, payload, now, newDeliveryId })
+  const linked = yield* all<Pick<UpdateQueueRow, 'bot_id' | 'allowed_updates'>>(
+    `select q.bot_id, q.allowed_updates from bots b join update_queues q on q.bot_id = b.id
+     where b.application_id = $1 order by b.id`,
+    [applicationId],
+  )
+  const listening = linked.filter((queue) => isWanted(type, queue.allowed_updates))
+  if (listening.length === 0) return
+  const built = payload()
+  for (const { bot_id: botId } of listening) {
+    yield* addUpdate({ botId, type, chatId: null, payload: built, now, newDeliveryId })
+  }
 }

@@ -22,6 +22,7 @@ import {
 import { type Faces, faceOf } from './faces.js'
 import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
 import { type Op, one, run } from './operation.js'
+import { tellLinkedBots } from './outbox.js'
 
 /** A success with the status that it answers, and whether an earlier call had it first. */
 export interface Answered<Data> {
@@ -37,9 +38,13 @@ export interface Issue {
   readonly externalIssueId: string
   readonly recipientUserId: string
   readonly metadata: Readonly<Record<string, string>>
-  readonly claim: IdempotencyClaim
+  /** Absent where a call without a key is allowed. */
+  readonly claim: IdempotencyClaim | undefined
   /** Of the voucher, when this call makes one. */
   readonly voucherId: string
+  /** That puts it into a chat; absent for a direct issue. */
+  readonly botId?: string
+  readonly newDeliveryId: () => string
   readonly now: number
   readonly keys: Keyring
   readonly faces?: Faces
@@ -55,10 +60,26 @@ export type IssueRefusal = Refusal<
 >
 
 export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
-  const { applicationId, claim, keys, now, faces = new Map() } = call
-  const replay = yield* replayOf<Voucher>(applicationId, claim, now)
-  if (replay !== null) return 'ok' in replay ? replay : yield* issuedBefore(applicationId, replay, keys, faces)
+  return (yield* issuedUnderKey(call)) ?? (yield* issueNow(call))
+}
 
+/** The answer of an earlier call under the same key; null when there is none. */
+export function* issuedUnderKey({
+  applicationId,
+  claim,
+  keys,
+  now,
+  faces = new Map(),
+}: Pick<Issue, 'applicationId' | 'claim' | 'keys' | 'now' | 'faces'>): Op<
+  Answered<IssuedVoucher> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null
+> {
+  const replay = claim === undefined ? null : yield* replayOf<Voucher>(applicationId, claim, now)
+  return replay === null || 'ok' in replay ? replay : yield* issuedBefore(applicationId, replay, keys, faces)
+}
+
+/** As `issue`, once it is known that nothing is kept under the call's key. */
+export function* issueNow(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
+  const { applicationId, claim, keys, now, faces = new Map() } = call
   const template = yield* issuingTemplate(applicationId, call.templateId)
   const decision = decideIssue(template, undefined, call, now)
   const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
@@ -71,8 +92,9 @@ export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> 
       now + IDEMPOTENCY_LIFETIME_MS,
     )
     const face = yield* faceOf(faces, applicationId, call.templateId)
-    const data = { ...voucherRecord(made.row, face, now), credentials: made.credentials }
-    return { ok: true, status: 201, replayed: false, data }
+    const voucher = voucherRecord(made.row, face, now)
+    yield* tellLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call)
+    return { ok: true, status: 201, replayed: false, data: { ...voucher, credentials: made.credentials } }
   }
 
   // It is there already, or it is refused unless it is there already.
@@ -88,7 +110,6 @@ export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> 
   return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
-/** The answer of an earlier call under the same key. */
 function* issuedBefore(
   applicationId: string,
   replay: Replay<Voucher>,
@@ -111,7 +132,7 @@ function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate
 type Credentials = IssuedVoucher['credentials']
 
 /** Credentials are derived when they are shown; the tables hold their hashes only. */
-function credentialsOf(row: Pick<VoucherRow, 'id' | 'key_id' | 'key_counter'>, keys: Keyring): Credentials {
+export function credentialsOf(row: Pick<VoucherRow, 'id' | 'key_id' | 'key_counter'>, keys: Keyring): Credentials {
   return deriveCredentials(keyOf(keys, row.key_id), row.id, row.key_counter)
 }
 
@@ -142,8 +163,8 @@ function* insertVoucher(
     code_hint: hintOf(credentials),
     key_id: key.id,
     key_counter: 0,
-    channel: 'direct',
-    bot_id: null,
+    channel: call.botId === undefined ? 'direct' : 'bot',
+    bot_id: call.botId ?? null,
     issued_at: now,
     redeemed_at: null,
     redemption_id: null,
@@ -276,6 +297,7 @@ export interface Redeem {
   readonly metadata: Readonly<Record<string, string>>
   readonly claim: IdempotencyClaim
   readonly redemptionId: string
+  readonly newDeliveryId: () => string
   readonly now: number
 }
 
@@ -330,6 +352,7 @@ export function* redeem(
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
   const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
   yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data: metadata }, now, null)
+  yield* tellLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call)
   return { ok: true, status: 200, replayed: false, data }
 }
 
@@ -372,6 +395,7 @@ export interface Reverse {
   readonly reason?: string | undefined
   readonly metadata: Readonly<Record<string, string>>
   readonly claim: IdempotencyClaim
+  readonly newDeliveryId: () => string
   readonly now: number
 }
 
@@ -416,5 +440,6 @@ export function* reverse(
   const voucher = (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow
   const data = redemptionRecord(row, voucher, now)
   yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
+  yield* tellLinkedBots(applicationId, 'voucher_reversed', () => ({ redemption: data }), call)
   return { ok: true, status: 200, replayed: false, data }
 }

@@ -67,6 +67,7 @@ export class Ledger {
       metadata: {},
       claim: this.claim(`issue ${externalIssueId} ${now} ${++this.#made}`),
       voucherId: `vch_${++this.#made}`,
+      newDeliveryId: () => `dlv_${++this.#made}`,
       now,
       keys,
       ...overrides,
@@ -82,6 +83,7 @@ export class Ledger {
       metadata: {},
       claim: this.claim(`redeem ${++this.#made}`),
       redemptionId: `rdm_${++this.#made}`,
+      newDeliveryId: () => `dlv_${++this.#made}`,
       now,
       ...overrides,
     }
@@ -94,6 +96,7 @@ export class Ledger {
       redemptionId,
       metadata: {},
       claim: this.claim(`reverse ${++this.#made}`),
+      newDeliveryId: () => `dlv_${++this.#made}`,
       now,
       ...overrides,
     }

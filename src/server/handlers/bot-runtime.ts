@@ -1,13 +1,85 @@
-import type { MakeHandlers } from '../handler.js'
-import { notYet } from './not-yet.js'
+import { refuse } from '../../contract/errors.js'
+import { contract } from '../../contract/index.js'
+import { issueIntoChat } from '../../store/bot-issue.js'
+import * as chats from '../../store/chats.js'
+import type { Faces } from '../../store/faces.js'
+import * as updates from '../../store/updates.js'
+import { type Call, type MakeHandlers, type Reply, answer } from '../handler.js'
+import type { Poll } from '../polls.js'
 
 type Runtime = 'issue' | 'send' | 'updates'
+type Deps = Parameters<MakeHandlers<'bots'>>[0]
+type GetUpdates = typeof contract.bots.updates
+type GetUpdatesInput = Parameters<ReturnType<MakeHandlers<'bots'>>['updates']>[0]
+
+const LIMIT_DEFAULT = 100
 
 /** What a bot does with its token (interface.md, B and E). */
-export const botRuntimeHandlers: (
-  deps: Parameters<MakeHandlers<'bots'>>[0],
-) => Pick<ReturnType<MakeHandlers<'bots'>>, Runtime> = () => ({
-  issue: notYet,
-  send: notYet,
-  updates: notYet,
-})
+export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'bots'>>, Runtime> = (deps) => {
+  const { store, clock, newId, keys, polls } = deps
+  const faces: Faces = new Map()
+  return {
+    issue: (input, { caller, claim }) => {
+      const voucherId = newId('vch')
+      return store.write(() =>
+        issueIntoChat({
+          applicationId: caller.applicationId,
+          botId: caller.botId,
+          chatId: input.chat_id,
+          templateId: input.template_id,
+          externalIssueId: input.external_issue_id,
+          metadata: input.metadata ?? {},
+          claim,
+          voucherId,
+          newDeliveryId: () => newId('dlv'),
+          now: clock.now(),
+          keys,
+          faces,
+        }),
+      )
+    },
+
+    send: async ({ chat_id: chatId, text }, { caller }) =>
+      answer(await store.write(() => chats.sendAsBot(caller.botId, { chatId, text, now: clock.now() }))),
+
+    updates: async (input, call) => {
+      const poll = polls.open(call.caller.botId)
+      try {
+        return await answerPoll(deps, poll, input, call)
+      } finally {
+        poll.end()
+      }
+    },
+  }
+}
+
+/** No transaction is open while a call waits: it reads, waits to be woken, and reads again. */
+async function answerPoll(
+  { store, clock }: Deps,
+  poll: Poll,
+  { offset, limit = LIMIT_DEFAULT, timeout = 0, allowed_updates: allowedUpdates }: GetUpdatesInput,
+  { caller: { botId, tokenId: tokenHash }, gone }: Call<GetUpdates>,
+): Promise<Reply<GetUpdates>> {
+  const { scope } = contract.bots.updates
+  const deadline = performance.now() + timeout * 1000
+  const read = { botId, limit }
+  const left = gone()
+  let found: updates.Found = await store.write(() =>
+    updates.poll({ ...read, offset, allowedUpdates, now: clock.now() }),
+  )
+  for (;;) {
+    if (poll.superseded) return refuse('POLL_TERMINATED')
+    if ('ok' in found) return found
+    const rest = deadline - performance.now()
+    if (found.length > 0 || rest <= 0) return written(found)
+    const end = await poll.wait(rest, left)
+    if (end === 'superseded') return refuse('POLL_TERMINATED')
+    if (end !== 'changed') return written(found)
+    found = await store.read(() => updates.look({ ...read, tokenHash, scope, now: clock.now() }))
+  }
+}
+
+/** The stored characters of each update, and nothing between that would change them. */
+function written(bodies: updates.Bodies): Reply<GetUpdates> {
+  return { ok: true, data: `{"items":[${bodies.join(',')}]}` }
+}

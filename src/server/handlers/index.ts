@@ -4,6 +4,7 @@ import { appHandlers } from './apps.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botChecks, botConsoleHandlers } from './bots.js'
 import { platformHandlers } from './platform.js'
+import { platformChatChecks } from './platform-chats.js'
 import { templateChecks, templateHandlers } from './templates.js'
 import { tokenChecks, tokenHandlers } from './tokens.js'
 import { voucherChecks, voucherHandlers } from './vouchers.js'
@@ -22,4 +23,10 @@ export function makeHandlers(deps: Deps): Handlers {
   }
 }
 
-export const checks: Checks = { ...botChecks, ...templateChecks, ...tokenChecks, ...voucherChecks }
+export const checks: Checks = {
+  ...botChecks,
+  ...platformChatChecks,
+  ...templateChecks,
+  ...tokenChecks,
+  ...voucherChecks,
+}

@@ -43,6 +43,7 @@ async function unknownCredential(
 export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
   const { store, clock, newId, keys } = deps
   const faces: Faces = new Map()
+  const newDeliveryId = () => newId('dlv')
   return {
     issue: (input, { caller, claim }) => {
       const voucherId = newId('vch')
@@ -55,6 +56,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
           metadata: input.metadata ?? {},
           claim,
           voucherId,
+          newDeliveryId,
           now: clock.now(),
           keys,
           faces,
@@ -83,6 +85,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
           metadata: input.metadata ?? {},
           claim,
           redemptionId,
+          newDeliveryId,
           now: clock.now(),
         }),
       )
@@ -102,6 +105,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
           reason,
           metadata: metadata ?? {},
           claim,
+          newDeliveryId,
           now: clock.now(),
         }),
       ),

@@ -75,7 +75,8 @@ create table updates (
   primary key (bot_id, update_id)
 ) strict, without rowid;
 create index updates_pending on updates (bot_id, update_id) where pending = 1;
-create index updates_by_age on updates (created_at);
+create index updates_expiring on updates (created_at) where pending = 1;
+create index updates_confirmed on updates (created_at) where body = '';
 
 create table webhooks (
   bot_id text primary key references bots (id),
