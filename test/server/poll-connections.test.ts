@@ -1,0 +1,121 @@
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import { liveServer } from '../support/server.js'
+import { type TestApp, testApp } from '../support/server-app.js'
+import { type Answer, sendTo } from '../support/server-client.js'
+import { type Tenant, type TestBot, newTenant } from '../support/server-tenant.js'
+import { WatchedPolls } from '../support/watched-polls.js'
+
+/** Held calls over real sockets. */
+let polls: WatchedPolls
+let server: TestApp
+let tenant: Tenant
+let bot: TestBot
+let port: number
+let agent: http.Agent
+beforeEach(async () => {
+  polls = new WatchedPolls()
+  server = testApp({ polls })
+  tenant = await newTenant(server)
+  bot = await tenant.bot()
+  await server.app.listen({ host: '127.0.0.1', port: 0 })
+  port = (server.app.server.address() as AddressInfo).port
+  agent = new http.Agent({ keepAlive: true })
+})
+afterEach(async () => {
+  agent.destroy()
+  await server.close()
+})
+
+const { method, path } = contract.bots.updates
+const body = '{"timeout":50}'
+const headers = () => ({ authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' })
+const hold = (): Promise<Answer> =>
+  sendTo(`http://127.0.0.1:${port}`, agent)({ method, path, headers: headers(), body })
+const ping = () => tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+const written = (extra = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bot.token}\r\nContent-Type: application/json\r\n` +
+  `Content-Length: ${body.length}\r\n${extra}\r\n${body}`
+
+/** Everything that comes until the other side ends. */
+async function read(socket: net.Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  return text
+}
+
+describe('a held call', () => {
+  it('whose caller was killed is open no longer, and its update waits for the next', async () => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(written())
+    await polls.waits(1)
+    socket.resetAndDestroy()
+    await polls.ends(1)
+    expect(polls.isOpen(bot.id)).toBe(false)
+    await ping()
+    expect((await hold()).text).toContain('"update_id":1')
+  })
+
+  it('whose caller closed its connection is open no longer, at once', async () => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.write(written())
+    await polls.waits(1)
+    socket.destroy()
+    await polls.ends(1)
+    expect(polls.isOpen(bot.id)).toBe(false)
+  })
+
+  it('whose caller sends no more gets its answer early', async () => {
+    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.write(written('Connection: close\r\n'))
+    await polls.waits(1)
+    socket.end()
+    expect(await read(socket)).toContain('"data":{"items":[]}')
+  })
+
+  it('leaves nothing on a connection that carries many of them', async () => {
+    const [socket, ...others] = await Promise.all([
+      new Promise<net.Socket>((resolve) => server.app.server.once('connection', resolve)),
+      (async () => {
+        for (let n = 1; n <= 15; n++) {
+          const held = hold()
+          await polls.waits(n)
+          await ping()
+          const items = ((await held).data as { items: { update_id: number }[] }).items
+          await bot.call(contract.bots.updates, { offset: (items.at(-1)?.update_id ?? 0) + 1 })
+        }
+      })(),
+    ])
+    expect(others).toHaveLength(1)
+    expect(socket.listenerCount('end')).toBeLessThan(5)
+  })
+})
+
+describe('closing the server', () => {
+  it('answers held calls with nothing, at once', async () => {
+    const held = hold()
+    await polls.waits(1)
+    const began = performance.now()
+    await Promise.all([server.app.close(), held])
+    expect(performance.now() - began).toBeLessThan(3_000)
+    expect([(await held).status, (await held).data]).toEqual([200, { items: [] }])
+  })
+
+  it('ends the held calls of a started server, and stops in good time', async () => {
+    const live = await liveServer()
+    const there = await (await newTenant(live)).bot()
+    const older = there.call(contract.bots.updates, { timeout: 50 })
+    // It ends when the newer one has been taken in: that one is held now.
+    const newer = there.call(contract.bots.updates, { timeout: 50 })
+    expect(await Promise.race([older, newer]).then((it) => it.code)).toBe('POLL_TERMINATED')
+    const began = performance.now()
+    await live.running.close()
+    expect(performance.now() - began).toBeLessThan(3_000)
+    const codes = (await Promise.all([older, newer])).map((it) => it.code)
+    expect(codes.sort()).toEqual(['POLL_TERMINATED', null])
+    await live.close()
+  })
+})
