@@ -1,5 +1,6 @@
 import type { Chat, Message, TranscriptMessage } from '../contract/chats.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import { refuseUnapproved } from '../domain/bot.js'
 import type { BotRow, ChatRow, MessageRow } from '../domain/bot-rows.js'
 import { type MemberStatus, chatRecord, memberChange, messageRecord, transcriptRecord } from '../domain/chat.js'
 import type { Keyring } from '../domain/keyring.js'
@@ -22,7 +23,7 @@ export interface ChatStart {
 /** A known pair answers its chat, whatever type is asked for: there is one for each bot and user. */
 export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
   const { botId, userId, now } = call
-  const refusal = yield* refuseUnapproved(botId)
+  const refusal = yield* refuseUnready(botId)
   if (refusal !== null) return refusal
   const made = yield* run(
     `insert into chats (id, bot_id, user_id, type, blocked, last_message_id, created_at)
@@ -38,10 +39,9 @@ export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BO
 }
 
 /** Null when the bot is there and approved. */
-export function* refuseUnapproved(botId: string): Op<Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'> | null> {
-  const bot = yield* one<Pick<BotRow, 'review_status'>>('select review_status from bots where id = $1', [botId])
-  if (bot === undefined) return refuse('BOT_NOT_FOUND')
-  return bot.review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED', { review_status: bot.review_status })
+export function* refuseUnready(botId: string): Op<Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'> | null> {
+  const bot = yield* one<BotRow>('select * from bots where id = $1', [botId])
+  return bot === undefined ? refuse('BOT_NOT_FOUND') : refuseUnapproved(bot)
 }
 
 function* tellMemberChange(

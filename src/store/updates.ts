@@ -5,7 +5,7 @@ import { refuseBotCall } from '../domain/bot-caller.js'
 import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { UNCONFIRMED_UPDATE_MS, chosenTypes, wantedTypes } from '../domain/update.js'
 import { callerByHash } from './bot-tokens.js'
-import { refuseUnapproved } from './chats.js'
+import { refuseUnready } from './chats.js'
 import { type Op, all, one, run } from './operation.js'
 import { type NewUpdate, addUpdate } from './outbox.js'
 
@@ -106,7 +106,7 @@ export function* addByPlatform(
   update: Omit<NewUpdate, 'chatId'>,
 ): Op<{ ok: true; data: string } | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_STATE_CONFLICT'>> {
   const { botId } = update
-  const refusal = yield* refuseUnapproved(botId)
+  const refusal = yield* refuseUnready(botId)
   if (refusal !== null) return refusal
   const updateId = yield* addUpdate({ ...update, chatId: null })
   if (updateId === null) {
