@@ -16,7 +16,7 @@ const layers: Readonly<Record<string, { readonly folders: readonly string[]; rea
   contract: { folders: [], packages: /^typebox$/ },
   domain: { folders: ['contract'] },
   store: { folders: ['domain', 'contract'] },
-  server: { folders: ['store', 'domain', 'contract'] },
+  server: { folders: ['store', 'domain', 'contract', 'webhooks'] },
   client: { folders: ['contract'] },
   secure: { folders: [], packages: /^(node:|@noble\/)/ },
   webhooks: { folders: ['contract'] },

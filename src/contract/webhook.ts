@@ -19,6 +19,7 @@ export const webhookSettings = Type.Object(settings)
 export type WebhookSettings = Static<typeof webhookSettings>
 
 export const webhookWarnings = ['host_unresolved'] as const
+export type WebhookWarning = (typeof webhookWarnings)[number]
 
 /** What setting and deleting a webhook answer (decisions.md 8, delete webhook). */
 export const deliveryMode = Type.Object({

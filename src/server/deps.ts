@@ -1,7 +1,7 @@
-import type { LookupAddress } from 'node:dns'
 import type { IdPrefix, RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import type { Store } from '../store/store.js'
+import type { Lookup } from '../webhooks/guard.js'
 import type { AccountKeys } from './accounts.js'
 import type { Clock } from './clock.js'
 import type { Faults } from './faults.js'
@@ -16,8 +16,7 @@ export interface WebhookPolicy {
   readonly loopbackPorts: ReadonlySet<number>
   /** The addresses that deliveries come from, as getWebhookInfo reports them. */
   readonly egressIps: readonly string[]
-  /** All addresses of a host; rejects when there is none. */
-  lookup(host: string): Promise<readonly LookupAddress[]>
+  readonly lookup: Lookup
 }
 
 /** Everything that handlers use; nothing else reaches them. */

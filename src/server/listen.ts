@@ -1,24 +1,28 @@
 import { createHmac, randomFillSync } from 'node:crypto'
-import { lookup } from 'node:dns/promises'
 import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import pino from 'pino'
+import { DELIVERY_KEPT_MS } from '../domain/delivery.js'
 import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
+import { forget as forgetDeliveries } from '../store/deliveries.js'
 import { forgetExpired } from '../store/idempotency.js'
 import { knowsNoKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import type { Store } from '../store/store.js'
 import { forgetOld } from '../store/updates.js'
+import { createSender } from '../webhooks/deliver.js'
+import { createLookup } from '../webhooks/guard.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
 import { TestClock, systemClock } from './clock.js'
 import type { Deps } from './deps.js'
+import { DeliveryWorker } from './delivery-worker.js'
 import { Faults } from './faults.js'
 import {
   defaultDataDir,
@@ -108,7 +112,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     webhooks: {
       loopbackPorts: new Set(options.webhookLoopbackPorts),
       egressIps: options.egressIps ?? [],
-      lookup: (host) => lookup(host, { all: true }),
+      lookup: createLookup(),
     },
     autoApprove: options.autoApprove ?? false,
     instanceId: Buffer.from(random(16)).toString('hex'),
@@ -121,11 +125,18 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
   })
 
-  return { app, log, target, deps, operatorKeyFile }
+  const deliveries = new DeliveryWorker({
+    store,
+    clock,
+    keys: deps.keys,
+    sender: createSender(deps.webhooks),
+    onError: (error) => log.error({ err: error }, 'deliveries failed'),
+  })
+  return { app, log, target, deps, operatorKeyFile, deliveries }
 }
 
 async function accepting(
-  { app, log, target, deps, operatorKeyFile }: Assembled,
+  { app, log, target, deps, operatorKeyFile, deliveries }: Assembled,
   host: string,
   dataDir: string,
   options: ServerOptions,
@@ -153,6 +164,8 @@ async function accepting(
   ]
   const stopForgetting = deps.clock.onMove(forget)
   for (const timer of timers) timer.unref()
+  await deliveries.start({ alone: true })
+  undo.push(() => deliveries.stop(0))
   log.info(running, 'listening')
 
   let closing: Promise<void> | undefined
@@ -164,7 +177,7 @@ async function accepting(
       deps.faults.end()
       app.server.closeAllConnections()
     }, CLOSE_MS_MAX)
-    await app.close()
+    await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.store.close()
@@ -189,6 +202,7 @@ async function accepting(
 async function forgetAllExpired(store: Store, now: number): Promise<void> {
   await forgetAll(store, () => forgetExpired(now, EXPIRED_PER_WRITE))
   await forgetAll(store, () => forgetOld(now, EXPIRED_PER_WRITE))
+  await forgetAll(store, () => forgetDeliveries(now - DELIVERY_KEPT_MS, EXPIRED_PER_WRITE))
 }
 
 /** In writes of a bounded size, so that calls come between. @param some answers how many it removed */

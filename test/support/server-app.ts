@@ -69,7 +69,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     webhooks: {
       loopbackPorts: new Set<number>(),
       egressIps: [],
-      lookup: async () => [{ address: '93.184.215.14', family: 4 }],
+      lookup: async () => ['93.184.215.14'],
     },
     autoApprove: false,
     instanceId: 'instance',

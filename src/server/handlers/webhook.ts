@@ -1,11 +1,103 @@
-import type { MakeHandlers } from '../handler.js'
-import { notYet } from './not-yet.js'
+import type { WebhookInput, WebhookWarning } from '../../contract/webhook.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import * as deliveries from '../../store/deliveries.js'
+import type { Op } from '../../store/operation.js'
+import * as webhooks from '../../store/webhooks.js'
+import { type CheckedUrl, checkAllowedIp, checkUrl, resolve } from '../../webhooks/guard.js'
+import type { Deps } from '../deps.js'
+import { type MakeHandlers, answer, invalid } from '../handler.js'
 
-export const webhookHandlers: MakeHandlers<'webhook'> = () => ({
-  set: notYet,
-  setByBot: notYet,
-  delete: notYet,
-  info: notYet,
-  deliveries: notYet,
-  retry: notYet,
-})
+const SECRET_BYTES = 32
+
+/** A look-up that takes longer counts as unresolved: each attempt looks again. */
+const LOOKUP_MS_MAX = 5_000
+
+export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
+  const { store, keys, webhooks: policy } = deps
+  return {
+    set: async ({ botId, ...input }, { caller }) =>
+      answer(await setWebhook(deps, botId, input, () => webhooks.refuseOwner(caller.accountId, botId))),
+
+    setByBot: async (input, { caller }) => answer(await setWebhook<never>(deps, caller.botId, input, mayAlways)),
+
+    delete: async ({ botId, drop_pending_updates: drop = false }, { caller }) =>
+      answer(
+        await store.write(function* () {
+          return (yield* webhooks.refuseOwner(caller.accountId, botId)) ?? (yield* webhooks.remove(botId, drop))
+        }),
+      ),
+
+    info: async (_input, { caller }) =>
+      answer(await store.read(() => webhooks.info(caller.botId, keys, policy.egressIps))),
+
+    deliveries: async ({ botId, ...filter }, { caller }) =>
+      answer(await store.read(() => deliveries.list(caller.accountId, botId, filter))),
+
+    retry: async ({ botId, deliveryId, force = false }, { caller }) =>
+      answer(await store.write(() => deliveries.retry(caller.accountId, botId, deliveryId, force))),
+  }
+}
+
+/** A bot that calls with its token is its own. */
+function* mayAlways(): Op<null> {
+  return null
+}
+
+/**
+ * One function for the console and for the bot. The order is that of decisions.md 9, at set: what needs no look-up,
+ * then who calls for which bot and whether it polls, then the look-up, then all of the second once more in the write.
+ */
+async function setWebhook<R extends Refusal>(
+  { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,
+  botId: string,
+  input: WebhookInput,
+  refuseCaller: () => Op<R | null>,
+) {
+  const { allowed_ips: allowedIps, url } = input
+  const badEntry = allowedIps?.findIndex((entry) => !checkAllowedIp(entry)) ?? -1
+  const { loopbackPorts } = policy
+  const byForm = checkUrl(url, { loopbackPorts, allowedIps: badEntry === -1 ? allowedIps : undefined })
+  if (!byForm.ok) return refuse('WEBHOOK_URL_REFUSED', { reason: byForm.reason })
+  if (badEntry !== -1) {
+    const message = 'is no public address or CIDR of public addresses'
+    return invalid({ pointer: `/allowed_ips/${badEntry}`, code: 'not_public', message })
+  }
+
+  /** The URL under the addresses that will be allowed, or why it may not be set now. */
+  const admit = function* (): Op<CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'WEBHOOK_URL_REFUSED'>> {
+    const refusal = yield* refuseCaller()
+    if (refusal !== null) return refusal
+    const was = yield* webhooks.webhookOf(botId)
+    // A poll that is open beside a webhook is on its way to its own 409.
+    if (was === null && polls.isOpen(botId)) return refuse('POLLING_ACTIVE')
+    const kept = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])
+    const checked = checkUrl(url, { loopbackPorts, allowedIps: allowedIps ?? kept })
+    return checked.ok ? checked : refuse('WEBHOOK_URL_REFUSED', { reason: checked.reason })
+  }
+  const admitted = await store.read(admit)
+  if (!('url' in admitted)) return admitted
+  const resolved = await resolve(admitted, (host) => policy.lookup(host, AbortSignal.timeout(LOOKUP_MS_MAX)))
+  if (!resolved.ok && resolved.reason !== 'unresolved') {
+    return refuse('WEBHOOK_URL_REFUSED', { reason: resolved.reason })
+  }
+  const warnings: WebhookWarning[] = resolved.ok ? [] : ['host_unresolved']
+
+  return store.write(function* () {
+    const stillAdmitted = yield* admit()
+    if (!('url' in stillAdmitted)) return stillAdmitted
+    const now = clock.now()
+    const wish = {
+      url,
+      origin: stillAdmitted.url.origin,
+      secret: input.secret_token,
+      graceSeconds: input.secret_grace_seconds,
+      allowedUpdates: input.allowed_updates,
+      allowedIps,
+      maxConnections: input.max_connections,
+    }
+    const newSecret = Buffer.from(random(SECRET_BYTES)).toString('base64url')
+    const dropPending = input.drop_pending_updates ?? false
+    const newDeliveryId = () => newId('dlv')
+    return yield* webhooks.set({ botId, wish, dropPending, warnings, newSecret, now, newDeliveryId }, { keys, random })
+  })
+}

@@ -118,10 +118,13 @@ create table deliveries (
   last_duration_ms integer,
   unique (bot_id, update_id)
 ) strict;
-create index deliveries_ready on deliveries (bot_id, chat_key, update_id) where ready = 1;
-create index deliveries_due on deliveries (next_attempt_at) where ready = 0 and next_attempt_at is not null;
-create index deliveries_leased on deliveries (lease_until) where lease_until is not null;
-create index deliveries_by_age on deliveries (bot_id, created_at, id);
+create index deliveries_ready on deliveries (bot_id, update_id) where ready = 1;
+create index deliveries_ready_by_chat on deliveries (bot_id, chat_key, update_id) where ready = 1;
+create index deliveries_due on deliveries (next_attempt_at) where status = 'failed' and ready = 0;
+create index deliveries_leased on deliveries (bot_id, chat_key) where lease_until is not null;
+create index deliveries_ended on deliveries (bot_id, status) where status in ('failed', 'dead_letter');
+create index deliveries_by_bot on deliveries (bot_id, created_at, id);
+create index deliveries_by_age on deliveries (created_at);
 
 create table delivery_attempts (
   delivery_id text not null,

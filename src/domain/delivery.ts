@@ -1,0 +1,133 @@
+import type { UpdateType } from '../contract/updates.js'
+import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { DeliveryAttemptRow, DeliveryRow } from './bot-rows.js'
+import { formatInstant } from './time.js'
+
+/**
+ * Seconds from the end of an attempt that failed to the next one (interface.md, Limits). After as many of them as
+ * there are, one more failure makes a dead letter: five calls altogether.
+ */
+export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
+
+/** An attempt that has not ended by then, in true time, is lost: it counts as failed (decisions.md 9, statuses). */
+export const LEASE_MS = 30_000
+
+/** Deliveries, their attempts and the bytes of their updates are kept so long (decisions.md 8, update). */
+export const DELIVERY_KEPT_MS = 30 * 86_400_000
+
+/** How an attempt ended. */
+export interface AttemptOutcome {
+  readonly statusCode: number | null
+  /** Null: delivered. Constant texts, nothing of the URL or of the receiver's words. */
+  readonly error: { readonly code: string; readonly message: string } | null
+  readonly durationMs: number
+}
+
+/** Of an attempt whose process ended before it, or could not write what came of it. */
+export const leaseExpired = (durationMs: number): AttemptOutcome => ({
+  statusCode: null,
+  error: { code: 'lease_expired', message: 'The server ended before the attempt did; it may have arrived.' },
+  durationMs,
+})
+
+type Standing = Pick<
+  DeliveryRow,
+  | 'status'
+  | 'cancel_reason'
+  | 'attempt_count'
+  | 'manual_attempt_count'
+  | 'next_attempt_at'
+  | 'resume_status'
+  | 'lease_until'
+  | 'delivered_at'
+>
+
+/** Where a delivery stands after an attempt; it holds no lease and waits for no slot then. */
+export type AfterAttempt = Pick<
+  Standing,
+  'status' | 'cancel_reason' | 'attempt_count' | 'manual_attempt_count' | 'next_attempt_at' | 'delivered_at'
+>
+
+/**
+ * What the end of an attempt makes of its delivery; null: nothing, it has moved on without this attempt.
+ * A success counts whatever has happened meanwhile: the receiver has the update.
+ * @param attempt whether it was made by hand, and the lease that it held
+ * @param now when it ended, ms
+ */
+export function afterAttempt(
+  row: Standing,
+  attempt: { readonly manual: boolean; readonly leaseUntil: number },
+  { error }: Pick<AttemptOutcome, 'error'>,
+  now: number,
+): AfterAttempt | null {
+  const holds = row.status === 'delivering' && row.lease_until === attempt.leaseUntil
+  const counted = {
+    cancel_reason: null,
+    attempt_count: row.attempt_count + (attempt.manual ? 0 : 1),
+    manual_attempt_count: row.manual_attempt_count + (attempt.manual ? 1 : 0),
+    next_attempt_at: null,
+    delivered_at: row.delivered_at,
+  }
+  if (error === null) {
+    return holds || row.status !== 'delivered'
+      ? { ...counted, status: 'delivered', delivered_at: row.delivered_at ?? now }
+      : null
+  }
+  if (row.status === 'cancelled') return { ...counted, status: 'cancelled', cancel_reason: row.cancel_reason }
+  if (!holds) return null
+  if (row.resume_status !== null) {
+    return { ...counted, status: row.resume_status, next_attempt_at: row.next_attempt_at }
+  }
+  const delaySeconds = RETRY_DELAYS_SECONDS[counted.attempt_count - 1]
+  return delaySeconds === undefined
+    ? { ...counted, status: 'dead_letter' }
+    : { ...counted, status: 'failed', next_attempt_at: now + delaySeconds * 1000 }
+}
+
+/** Whether a delivery may be made once more by hand, now (decisions.md 9, retry by hand). */
+export function decideRetry(
+  { status }: Pick<DeliveryRow, 'status'>,
+  { hasWebhook, hasBody, force }: { hasWebhook: boolean; hasBody: boolean; force: boolean },
+): 'failed' | 'dead_letter' | 'delivered' | Refusal<'DELIVERY_NOT_RETRYABLE'> {
+  const may = status === 'failed' || status === 'dead_letter' || (status === 'delivered' && force)
+  return may && hasWebhook && hasBody ? status : refuse('DELIVERY_NOT_RETRYABLE', { status })
+}
+
+const instantOrNull = (ms: number | null): string | null => (ms === null ? null : formatInstant(ms))
+
+const errorOf = (code: string | null, message: string | null) =>
+  code === null ? null : { code, message: message ?? '' }
+
+/** @param attempts in the order of their numbers */
+export function deliveryRecord(row: DeliveryRow, attempts: readonly DeliveryAttemptRow[]): Delivery {
+  return {
+    id: row.id,
+    bot_id: row.bot_id,
+    update_id: row.update_id,
+    update_type: row.update_type as UpdateType,
+    status: row.status,
+    cancel_reason: row.cancel_reason,
+    attempt_count: row.attempt_count,
+    manual_attempt_count: row.manual_attempt_count,
+    created_at: formatInstant(row.created_at),
+    last_attempt_at: instantOrNull(row.last_attempt_at),
+    next_attempt_at: instantOrNull(row.next_attempt_at),
+    delivered_at: instantOrNull(row.delivered_at),
+    last_status_code: row.last_status_code,
+    last_error: errorOf(row.last_error_code, row.last_error_message),
+    last_duration_ms: row.last_duration_ms,
+    attempts: attempts.map(attemptRecord),
+  }
+}
+
+function attemptRecord(row: DeliveryAttemptRow): DeliveryAttempt {
+  return {
+    number: row.number,
+    manual: row.manual === 1,
+    started_at: formatInstant(row.started_at),
+    duration_ms: row.duration_ms,
+    status_code: row.status_code,
+    error: errorOf(row.error_code, row.error_message),
+  }
+}

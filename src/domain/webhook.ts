@@ -1,0 +1,134 @@
+import type { UpdateType } from '../contract/updates.js'
+import type { DeliveryMode, WebhookInfo, WebhookSettings, WebhookWarning } from '../contract/webhook.js'
+import type { WebhookRow } from './bot-rows.js'
+import { chosenTypes, wantedTypes } from './update.js'
+
+export const DEFAULT_MAX_CONNECTIONS = 40
+
+/** What a call asks of a webhook; absent members keep what was set before. */
+export interface WebhookWish {
+  readonly url: string
+  /** `https://host`, with a port other than 443. */
+  readonly origin: string
+  readonly secret?: string | undefined
+  /** How long the secret that was signs too. */
+  readonly graceSeconds?: number | undefined
+  readonly allowedUpdates?: readonly UpdateType[] | undefined
+  readonly allowedIps?: readonly string[] | undefined
+  readonly maxConnections?: number | undefined
+}
+
+/** A webhook in clear, as it is held while it is decided and delivered to; never stored or shown so. */
+export interface OpenWebhook {
+  readonly url: string
+  readonly secret: string
+  readonly allowedIps: readonly string[]
+  readonly maxConnections: number
+}
+
+/** What a wish makes of the webhook that was, if any. */
+export interface WebhookChange {
+  readonly webhook: OpenWebhook
+  /** JSON as the queue keeps it. */
+  readonly allowedUpdates: string | null
+  /** False when the same settings were set again. */
+  readonly changed: boolean
+  readonly urlChanged: boolean
+  /** Until then the secret that was signs too; null when it does not, undefined when the secret stays. */
+  readonly oldSecretUntil: number | null | undefined
+}
+
+/** @param newSecret of 32 random bytes; used when there is none, since nothing is ever sent unsigned */
+export function decideWebhook(
+  was: OpenWebhook | null,
+  allowedUpdatesWas: string | null,
+  wish: WebhookWish,
+  newSecret: string,
+  now: number,
+): WebhookChange {
+  const webhook = {
+    url: wish.url,
+    secret: wish.secret ?? was?.secret ?? newSecret,
+    allowedIps: wish.allowedIps ?? was?.allowedIps ?? [],
+    maxConnections: wish.maxConnections ?? was?.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+  }
+  const allowedUpdates = chosenTypes(wish.allowedUpdates, allowedUpdatesWas)
+  const { graceSeconds = 0 } = wish
+  const secretChanged = was !== null && was.secret !== webhook.secret
+  const urlChanged = was?.url !== webhook.url
+  return {
+    webhook,
+    allowedUpdates,
+    changed:
+      urlChanged ||
+      secretChanged ||
+      allowedUpdates !== allowedUpdatesWas ||
+      was?.maxConnections !== webhook.maxConnections ||
+      JSON.stringify(was?.allowedIps) !== JSON.stringify(webhook.allowedIps),
+    urlChanged,
+    oldSecretUntil: secretChanged ? (graceSeconds > 0 ? now + graceSeconds * 1000 : null) : undefined,
+  }
+}
+
+/** As the console shows it: of the URL no more than where it leads. */
+export function webhookSettings(row: WebhookRow, allowedUpdates: string | null): WebhookSettings {
+  return {
+    url: `${row.origin}/…`,
+    has_secret_token: true,
+    allowed_updates: [...wantedTypes(allowedUpdates)],
+    allowed_ips: JSON.parse(row.allowed_ips) as string[],
+    max_connections: row.max_connections,
+  }
+}
+
+export interface QueueState {
+  /** JSON as the queue keeps it. */
+  readonly allowedUpdates: string | null
+  readonly pending: number
+}
+
+/** What setting and deleting answer. @param row null: updates are polled */
+export function deliveryModeRecord(
+  row: WebhookRow | null,
+  queue: QueueState,
+  droppedUpdates: number,
+  warnings: readonly WebhookWarning[] = [],
+): DeliveryMode {
+  const settings =
+    row === null
+      ? { ...noWebhook, allowed_updates: [...wantedTypes(queue.allowedUpdates)] }
+      : webhookSettings(row, queue.allowedUpdates)
+  return {
+    delivery_mode: row === null ? 'polling' : 'webhook',
+    ...settings,
+    pending_update_count: queue.pending,
+    dropped_updates: droppedUpdates,
+    warnings: [...warnings],
+  }
+}
+
+const noWebhook = { url: null, has_secret_token: false, allowed_ips: [], max_connections: DEFAULT_MAX_CONNECTIONS }
+
+const secondsOrNull = (ms: number | null | undefined): number | null => (ms == null ? null : Math.floor(ms / 1000))
+
+/** What a bot is told of its webhook. @param url in clear; null without a webhook */
+export function webhookInfo(
+  row: WebhookRow | null,
+  url: string | null,
+  queue: QueueState & { readonly failed: number; readonly deadLetter: number },
+  egressIps: readonly string[],
+): WebhookInfo {
+  const { pending_update_count, dropped_updates: _, warnings: __, ...settings } = deliveryModeRecord(row, queue, 0)
+  return {
+    ...settings,
+    url,
+    pending_update_count,
+    failed_count: queue.failed,
+    dead_letter_count: queue.deadLetter,
+    ip_address: row?.ip_address ?? null,
+    last_error_date: secondsOrNull(row?.last_error_at),
+    last_error_message: row?.last_error_message ?? null,
+    last_success_date: secondsOrNull(row?.last_success_at),
+    platform_egress_ips: [...egressIps],
+  }
+}

@@ -1,0 +1,90 @@
+import type { Delivery } from '../contract/webhook.js'
+import { type Refusal, refuse } from '../contract/errors.js'
+import type { DeliveryAttemptRow, DeliveryRow } from '../domain/bot-rows.js'
+import { decideRetry, deliveryRecord } from '../domain/delivery.js'
+import { type Op, type Value, all, notify, one, run } from './operation.js'
+import { type Page, type PageRequest, listPage } from './page.js'
+import { refuseOwner, webhookOf } from './webhooks.js'
+
+type Refused = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
+
+export interface DeliveryFilter extends PageRequest {
+  readonly status?: string
+}
+
+export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | Refused> {
+  const refusal = yield* refuseOwner(accountId, botId)
+  if (refusal !== null) return refusal
+  const params: Value[] = [botId]
+  let from = 'deliveries where bot_id = $1'
+  if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => row)
+  return { ...page, items: yield* recordsOf(page.items) }
+}
+
+/** With their attempts, all of which are read at once. */
+function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
+  if (rows.length === 0) return []
+  const places = rows.map((_, index) => `$${index + 1}`).join(', ')
+  const attempts = yield* all<DeliveryAttemptRow>(
+    `select * from delivery_attempts where delivery_id in (${places}) order by delivery_id, number`,
+    rows.map((row) => row.id),
+  )
+  return rows.map((row) =>
+    deliveryRecord(
+      row,
+      attempts.filter((it) => it.delivery_id === row.id),
+    ),
+  )
+}
+
+/**
+ * One more attempt as soon as there is a slot; it answers before.
+ * @param deliveryId or the update_id, in digits
+ */
+export function* retry(
+  accountId: string,
+  botId: string,
+  deliveryId: string,
+  force: boolean,
+): Op<Delivery | Refused | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
+  const refusal = yield* refuseOwner(accountId, botId)
+  if (refusal !== null) return refusal
+  const row = yield* one<DeliveryRow>(
+    /^\d{1,15}$/.test(deliveryId)
+      ? 'select * from deliveries where bot_id = $1 and update_id = $2'
+      : 'select * from deliveries where bot_id = $1 and id = $2',
+    [botId, /^\d{1,15}$/.test(deliveryId) ? Number(deliveryId) : deliveryId],
+    'row',
+  )
+  if (row === undefined) return refuse('DELIVERY_NOT_FOUND')
+  const update = yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
+    botId,
+    row.update_id,
+  ])
+  const decided = decideRetry(row, {
+    hasWebhook: (yield* webhookOf(botId)) !== null,
+    hasBody: update !== undefined && update.body !== '',
+    force,
+  })
+  if (typeof decided === 'object') return decided
+  yield* run("update deliveries set status = 'pending', resume_status = $2, ready = 1 where id = $1", [row.id, decided])
+  yield* notify(botId)
+  const [record] = yield* recordsOf([{ ...row, status: 'pending' }])
+  return record as Delivery
+}
+
+/** Deletes up to `limit` deliveries made before `before`, with their attempts and updates; answers how many. */
+export function* forget(before: number, limit: number): Op<number> {
+  const old = yield* all<{ id: string; bot_id: string; update_id: number }>(
+    `select id, bot_id, update_id from deliveries
+     where created_at < $1 and lease_until is null order by created_at limit $2`,
+    [before, limit],
+  )
+  for (const { id, bot_id: botId, update_id: updateId } of old) {
+    yield* run('delete from delivery_attempts where delivery_id = $1', [id])
+    yield* run('delete from deliveries where id = $1', [id])
+    yield* run('delete from updates where bot_id = $1 and update_id = $2', [botId, updateId])
+  }
+  return old.length
+}

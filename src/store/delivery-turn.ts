@@ -1,0 +1,311 @@
+import type { DeliveryRow, WebhookRow } from '../domain/bot-rows.js'
+import { type AttemptOutcome, LEASE_MS, afterAttempt, leaseExpired } from '../domain/delivery.js'
+import { UNCONFIRMED_UPDATE_MS } from '../domain/update.js'
+import { type Op, all, one, run } from './operation.js'
+
+/** One attempt, from its claim on. */
+export interface Attempt {
+  readonly deliveryId: string
+  readonly botId: string
+  readonly updateId: number
+  readonly manual: boolean
+  /** True time, ms: what the delivery holds is told by it. */
+  readonly leaseUntil: number
+  /** When it was claimed. */
+  readonly startedAt: number
+  /** The characters that are sent. */
+  readonly body: string
+  readonly webhook: WebhookRow
+}
+
+/** How an attempt ended, and when. */
+export interface EndedAttempt {
+  readonly attempt: Pick<Attempt, 'deliveryId' | 'botId' | 'updateId' | 'manual' | 'leaseUntil' | 'startedAt'> & {
+    readonly webhook: Pick<WebhookRow, 'set_at'> | null
+  }
+  readonly outcome: AttemptOutcome
+  readonly ipAddress: string | null
+  readonly endedAt: number
+}
+
+export interface Turn {
+  readonly ended: readonly EndedAttempt[]
+  /** Bots that may have something to deliver. */
+  readonly botIds: ReadonlySet<string>
+  /** Leases that ended before this, in true time, are lost; null: not looked for. */
+  readonly lostBefore: number | null
+  /** Attempts that may begin. */
+  readonly room: number
+  readonly now: number
+  /** True time, ms. */
+  readonly trueNow: number
+}
+
+export interface TurnResult {
+  readonly begun: readonly Attempt[]
+  /** Bots that were not asked, because there was no room. */
+  readonly waiting: readonly string[]
+  /** When the next failed delivery is due. */
+  readonly nextDueAt: number | null
+}
+
+/**
+ * What the delivery worker writes at once: what came of the attempts that ended, leases that were lost, what has
+ * become due, and the claims of what goes out next. One transaction, so that a delivery costs one commit.
+ */
+export function* turn(it: Turn): Op<TurnResult> {
+  const botIds = new Set(it.botIds)
+  for (const ended of it.ended) yield* settle(ended)
+  yield* noteEndpoints(it.ended)
+  for (const { attempt } of it.ended) botIds.add(attempt.botId)
+  if (it.lostBefore !== null) for (const botId of yield* loseLeases(it.lostBefore, it.now)) botIds.add(botId)
+  for (const botId of yield* flipDue(it.now)) botIds.add(botId)
+
+  const begun: Attempt[] = []
+  const waiting: string[] = []
+  for (const botId of botIds) {
+    const room = it.room - begun.length
+    if (room <= 0) waiting.push(botId)
+    else begun.push(...(yield* claim(botId, room, it.now, it.trueNow)))
+  }
+  const next = yield* one<{ at: number | null }>(
+    "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
+  )
+  return { begun, waiting, nextDueAt: next?.at == null ? null : Number(next.at) }
+}
+
+/** Bots with deliveries that wait for a slot, by one probe of the index each. */
+export function* botsWithWork(): Op<string[]> {
+  const bots = yield* all<{ bot_id: string | null }>(
+    `with recursive bots_ready (bot_id) as (
+       select min(bot_id) from deliveries where ready = 1
+       union all
+       select (select min(d.bot_id) from deliveries d where d.ready = 1 and d.bot_id > b.bot_id)
+       from bots_ready b where b.bot_id is not null)
+     select bot_id from bots_ready where bot_id is not null`,
+  )
+  return bots.map((it) => it.bot_id as string)
+}
+
+/** Writes an attempt down, and what it makes of its delivery. */
+function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
+  const { deliveryId: id, botId, updateId } = attempt
+  const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
+  if (row === undefined) return
+  const { statusCode, error, durationMs } = outcome
+  const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
+  yield* run(
+    `insert into delivery_attempts
+       (delivery_id, number, bot_id, manual, started_at, duration_ms, status_code, error_code, error_message)
+     values ($1, (select coalesce(max(number), 0) + 1 from delivery_attempts where delivery_id = $1),
+       $2, $3, $4, $5, $6, $7, $8)`,
+    [id, botId, attempt.manual ? 1 : 0, attempt.startedAt, durationMs, ...ending],
+  )
+  const after = afterAttempt(row, attempt, outcome, endedAt)
+  if (after === null) return
+  yield* run(
+    `update deliveries set status = $2, cancel_reason = $3, attempt_count = $4, manual_attempt_count = $5,
+       next_attempt_at = $6, delivered_at = $7, last_status_code = $8, last_error_code = $9, last_error_message = $10,
+       last_duration_ms = $11, ready = 0, resume_status = null, lease_until = null
+     where id = $1`,
+    [
+      id,
+      after.status,
+      after.cancel_reason,
+      after.attempt_count,
+      after.manual_attempt_count,
+      after.next_attempt_at,
+      after.delivered_at,
+      ...ending,
+      durationMs,
+    ],
+  )
+  if (after.status === 'delivered' || after.status === 'dead_letter') {
+    yield* run('update updates set pending = 0 where bot_id = $1 and update_id = $2 and pending = 1', [botId, updateId])
+  }
+}
+
+/** What the last of these attempts tell of each endpoint, if it is still the one that was called. */
+function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
+  const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
+  for (const ended of all) {
+    if (ended.attempt.webhook === null) continue
+    const known = latest.get(ended.attempt.botId)
+    latest.set(ended.attempt.botId, {
+      ...known,
+      last: ended,
+      [ended.outcome.error === null ? 'success' : 'failure']: ended,
+    })
+  }
+  for (const [botId, { last, success, failure }] of latest) {
+    yield* run(
+      `update webhooks set failing = $3, ip_address = coalesce($4, ip_address),
+         last_success_at = coalesce($5, last_success_at), last_error_at = coalesce($6, last_error_at),
+         last_error_message = coalesce($7, last_error_message)
+       where bot_id = $1 and set_at = $2`,
+      [
+        botId,
+        last.attempt.webhook?.set_at ?? 0,
+        last.outcome.error === null ? 0 : 1,
+        last.ipAddress,
+        success?.endedAt ?? null,
+        failure?.endedAt ?? null,
+        failure?.outcome.error?.message ?? null,
+      ],
+    )
+  }
+}
+
+/** Attempts that nobody will end any more count as failed. Answers their bots. */
+function* loseLeases(before: number, now: number): Op<string[]> {
+  const lost = yield* all<DeliveryRow>(
+    'select * from deliveries where lease_until is not null and lease_until <= $1',
+    [before],
+    'skip',
+  )
+  for (const row of lost) {
+    const startedAt = row.last_attempt_at ?? now
+    yield* settle({
+      attempt: {
+        deliveryId: row.id,
+        botId: row.bot_id,
+        updateId: row.update_id,
+        manual: row.resume_status !== null,
+        leaseUntil: row.lease_until as number,
+        startedAt,
+        webhook: null,
+      },
+      outcome: leaseExpired(Math.min(LEASE_MS, Math.max(0, now - startedAt))),
+      ipAddress: null,
+      endedAt: now,
+    })
+  }
+  return lost.map((row) => row.bot_id)
+}
+
+/** Failed deliveries whose time has come wait for a slot from now on. Answers their bots. */
+function* flipDue(now: number): Op<string[]> {
+  const due = yield* all<{ id: string; bot_id: string }>(
+    "select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at <= $1",
+    [now],
+    'skip',
+  )
+  for (const { id } of due) yield* run('update deliveries set ready = 1 where id = $1', [id])
+  return due.map((it) => it.bot_id)
+}
+
+type Ready = Pick<DeliveryRow, 'id' | 'update_id' | 'chat_key' | 'last_attempt_at' | 'resume_status'>
+
+const READY = 'select id, update_id, chat_key, last_attempt_at, resume_status from deliveries'
+
+/**
+ * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
+ * (decisions.md 9, order). Nothing of a bot that is disabled or has no webhook.
+ */
+function* claim(botId: string, room: number, now: number, trueNow: number): Op<Attempt[]> {
+  const webhook = yield* one<WebhookRow>(
+    "select w.* from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
+    [botId],
+    'row',
+  )
+  if (webhook === undefined) return []
+  const busy = (yield* all<{ chat_key: string }>(
+    'select chat_key from deliveries where bot_id = $1 and lease_until is not null',
+    [botId],
+  )).map((it) => it.chat_key)
+  const free = Math.min(room, (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length)
+  if (free <= 0) return []
+  const begun: Attempt[] = []
+  // Again while some that were chosen turn out to have expired.
+  for (let chosen: Ready[] | null = null; chosen === null || (chosen.length > 0 && begun.length < free); ) {
+    chosen = yield* nextReady(botId, free - begun.length, busy)
+    for (const ready of chosen) {
+      const attempt = yield* take(ready, webhook, now, trueNow)
+      if (attempt === null) continue
+      begun.push(attempt)
+      busy.push(ready.chat_key)
+    }
+  }
+  return begun
+}
+
+/** The first deliveries that wait, one a chat, none of a busy chat. */
+function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Ready[]> {
+  const chats = new Set(busy)
+  const chosen: Ready[] = []
+  const choose = (rows: readonly Ready[]) => {
+    for (const row of rows) {
+      if (chosen.length === free || chats.has(row.chat_key)) continue
+      chats.add(row.chat_key)
+      chosen.push(row)
+    }
+  }
+  const window = 2 * free + busy.length
+  const first = yield* all<Ready>(
+    `${READY} where bot_id = $1 and ready = 1 order by update_id limit $2`,
+    [botId, window],
+    'skip',
+  )
+  choose(first)
+  // Few chats with long backlogs lie before the others. From chat to chat then, by one probe of the index each: among
+  // as many chats as are busy or chosen, and as many more as are free, there are enough.
+  if (chosen.length < free && first.length === window) {
+    choose(
+      yield* all<Ready>(
+        `with recursive chats_ready (chat_key, place) as (
+           select min(chat_key), 1 from deliveries where bot_id = $1 and ready = 1
+           union all
+           select (select min(d.chat_key) from deliveries d
+                   where d.bot_id = $1 and d.ready = 1 and d.chat_key > c.chat_key), c.place + 1
+           from chats_ready c where c.chat_key is not null and c.place < $2)
+         ${READY}
+         where bot_id = $1 and ready = 1 and (chat_key, update_id) in (
+           select c.chat_key, (select min(m.update_id) from deliveries m
+                               where m.bot_id = $1 and m.ready = 1 and m.chat_key = c.chat_key)
+           from chats_ready c where c.chat_key is not null)
+         order by update_id`,
+        [botId, chats.size + free],
+      ),
+    )
+  }
+  return chosen
+}
+
+/** Null when there is nothing left to send: it has expired. */
+function* take(ready: Ready, webhook: WebhookRow, now: number, trueNow: number): Op<Attempt | null> {
+  const { id, update_id: updateId } = ready
+  const { bot_id: botId } = webhook
+  const update = yield* one<{ body: string; created_at: number }>(
+    'select body, created_at from updates where bot_id = $1 and update_id = $2',
+    [botId, updateId],
+  )
+  const unattempted = ready.last_attempt_at === null
+  const expired = unattempted && update !== undefined && update.created_at <= now - UNCONFIRMED_UPDATE_MS
+  if (update === undefined || update.body === '' || expired) {
+    yield* run(
+      `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null,
+         resume_status = null
+       where id = $1`,
+      [id],
+    )
+    yield* run("update updates set pending = 0, body = '' where bot_id = $1 and update_id = $2", [botId, updateId])
+    return null
+  }
+  const leaseUntil = trueNow + LEASE_MS
+  yield* run(
+    `update deliveries set status = 'delivering', ready = 0, lease_until = $2, last_attempt_at = $3,
+       next_attempt_at = case when resume_status is null then null else next_attempt_at end
+     where id = $1`,
+    [id, leaseUntil, now],
+  )
+  return {
+    deliveryId: id,
+    botId,
+    updateId,
+    manual: ready.resume_status !== null,
+    leaseUntil,
+    startedAt: now,
+    body: update.body,
+    webhook,
+  }
+}
