@@ -1,10 +1,9 @@
 import type { Bot, BotDetail } from '../contract/bots.js'
 import type { BotScope } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { WebhookSettings } from '../contract/webhook.js'
-import type { BotRow, WebhookRow } from './bot-rows.js'
+import type { BotRow } from './bot-rows.js'
 import { formatInstant } from './time.js'
-import { wantedTypes } from './update.js'
+import { type ShownWebhook, webhookSettings } from './webhook.js'
 
 /** decisions.md 8, bot states. */
 export const BOTS_PER_ACCOUNT = 20
@@ -28,25 +27,13 @@ export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
   }
 }
 
-type ShownWebhook = Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>
-
 /** @param allowedUpdates of the bot's queue: null for the default types */
 export function botDetail(row: BotRow, webhook: ShownWebhook | undefined, allowedUpdates: string | null): BotDetail {
   return {
     ...botRecord(row, webhook !== undefined),
     profile: JSON.parse(row.profile),
-    webhook: webhook === undefined ? null : redactedWebhook(webhook, allowedUpdates),
+    webhook: webhook === undefined ? null : webhookSettings(webhook, allowedUpdates),
     command_menus: JSON.parse(row.command_menus),
-  }
-}
-
-function redactedWebhook(row: ShownWebhook, allowedUpdates: string | null): WebhookSettings {
-  return {
-    url: `${row.origin}/…`,
-    has_secret_token: true,
-    allowed_updates: [...wantedTypes(allowedUpdates)],
-    allowed_ips: JSON.parse(row.allowed_ips),
-    max_connections: row.max_connections,
   }
 }
 

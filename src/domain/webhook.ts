@@ -70,8 +70,10 @@ export function decideWebhook(
   }
 }
 
+export type ShownWebhook = Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>
+
 /** As the console shows it: of the URL no more than where it leads. */
-export function webhookSettings(row: WebhookRow, allowedUpdates: string | null): WebhookSettings {
+export function webhookSettings(row: ShownWebhook, allowedUpdates: string | null): WebhookSettings {
   return {
     url: `${row.origin}/…`,
     has_secret_token: true,

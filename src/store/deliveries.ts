@@ -2,9 +2,10 @@ import type { Delivery } from '../contract/webhook.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { DeliveryAttemptRow, DeliveryRow } from '../domain/bot-rows.js'
 import { decideRetry, deliveryRecord } from '../domain/delivery.js'
+import { approved } from './bots.js'
 import { type Op, type Value, all, notify, one, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
-import { refuseOwner, webhookOf } from './webhooks.js'
+import { webhookOf } from './webhooks.js'
 
 type Refused = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
 
@@ -13,8 +14,8 @@ export interface DeliveryFilter extends PageRequest {
 }
 
 export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | Refused> {
-  const refusal = yield* refuseOwner(accountId, botId)
-  if (refusal !== null) return refusal
+  const bot = yield* approved(accountId, botId)
+  if ('ok' in bot) return bot
   const params: Value[] = [botId]
   let from = 'deliveries where bot_id = $1'
   if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
@@ -48,8 +49,8 @@ export function* retry(
   deliveryId: string,
   force: boolean,
 ): Op<Delivery | Refused | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
-  const refusal = yield* refuseOwner(accountId, botId)
-  if (refusal !== null) return refusal
+  const bot = yield* approved(accountId, botId)
+  if ('ok' in bot) return bot
   const row = yield* one<DeliveryRow>(
     /^\d{1,15}$/.test(deliveryId)
       ? 'select * from deliveries where bot_id = $1 and update_id = $2'

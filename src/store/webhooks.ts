@@ -1,6 +1,5 @@
 import type { DeliveryMode, WebhookInfo, WebhookWarning } from '../contract/webhook.js'
-import { type Refusal, refuse } from '../contract/errors.js'
-import type { BotRow, WebhookRow } from '../domain/bot-rows.js'
+import type { WebhookRow } from '../domain/bot-rows.js'
 import type { RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { seal, unseal } from '../domain/sealing.js'
@@ -19,20 +18,6 @@ import { addDelivery } from './outbox.js'
 export interface Sealing {
   readonly keys: Keyring
   readonly random: RandomBytes
-}
-
-/** Why an account may not call for a bot, or null. */
-export function* refuseOwner(
-  accountId: string,
-  botId: string,
-): Op<Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'> | null> {
-  const bot = yield* one<Pick<BotRow, 'account_id' | 'review_status'>>(
-    'select account_id, review_status from bots where id = $1',
-    [botId],
-    'row',
-  )
-  if (bot?.account_id !== accountId) return refuse('BOT_NOT_FOUND')
-  return bot.review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED')
 }
 
 /** The webhook of a bot. */

@@ -1,5 +1,7 @@
 import type { WebhookInput, WebhookWarning } from '../../contract/webhook.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import type { BotRow } from '../../domain/bot-rows.js'
+import * as bots from '../../store/bots.js'
 import * as deliveries from '../../store/deliveries.js'
 import type { Op } from '../../store/operation.js'
 import * as webhooks from '../../store/webhooks.js'
@@ -16,14 +18,15 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
   const { store, keys, webhooks: policy } = deps
   return {
     set: async ({ botId, ...input }, { caller }) =>
-      answer(await setWebhook(deps, botId, input, () => webhooks.refuseOwner(caller.accountId, botId))),
+      answer(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
 
-    setByBot: async (input, { caller }) => answer(await setWebhook<never>(deps, caller.botId, input, mayAlways)),
+    setByBot: async (input, { caller }) => answer(await setWebhook<never>(deps, caller.botId, input, itself)),
 
     delete: async ({ botId, drop_pending_updates: drop = false }, { caller }) =>
       answer(
         await store.write(function* () {
-          return (yield* webhooks.refuseOwner(caller.accountId, botId)) ?? (yield* webhooks.remove(botId, drop))
+          const bot = yield* bots.approved(caller.accountId, botId)
+          return 'ok' in bot ? bot : yield* webhooks.remove(botId, drop)
         }),
       ),
 
@@ -38,8 +41,8 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
   }
 }
 
-/** A bot that calls with its token is its own. */
-function* mayAlways(): Op<null> {
+/** A bot that calls with its token is approved and its own. */
+function* itself(): Op<null> {
   return null
 }
 
@@ -51,7 +54,7 @@ async function setWebhook<R extends Refusal>(
   { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,
   botId: string,
   input: WebhookInput,
-  refuseCaller: () => Op<R | null>,
+  findBot: () => Op<BotRow | R | null>,
 ) {
   const { allowed_ips: allowedIps, url } = input
   const badEntry = allowedIps?.findIndex((entry) => !checkAllowedIp(entry)) ?? -1
@@ -65,8 +68,8 @@ async function setWebhook<R extends Refusal>(
 
   /** The URL under the addresses that will be allowed, or why it may not be set now. */
   const admit = function* (): Op<CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'WEBHOOK_URL_REFUSED'>> {
-    const refusal = yield* refuseCaller()
-    if (refusal !== null) return refusal
+    const bot = yield* findBot()
+    if (bot !== null && 'ok' in bot) return bot
     const was = yield* webhooks.webhookOf(botId)
     // A poll that is open beside a webhook is on its way to its own 409.
     if (was === null && polls.isOpen(botId)) return refuse('POLLING_ACTIVE')
