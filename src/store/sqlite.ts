@@ -22,8 +22,8 @@ interface Pending {
 type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
 
 /**
- * One connection, one writer. Writes queue up and share a commit (group commit), each behind a savepoint of its
- * own, and are answered after the commit. No transaction stays open across ticks, so reads see committed state.
+ * One connection, one writer. Writes queue up and share a commit (group commit), each alone answerable for its
+ * failure, and are answered after the commit. No transaction stays open across ticks, so reads see committed state.
  * Reads queue up too, to the end of the tick: answered one after the other they take a third less, since their
  * code stays in the processor's cache and one wake-up of the peer serves several answers.
  * @param path a file, or `:memory:`
@@ -51,9 +51,12 @@ export function openSqliteStore(path: string): Store {
   /** Set after a failed fsync: what the disk holds is unknown until the file is opened anew. */
   let broken: Error | null = null
 
-  /** Runs one operation; its savepoint opens with its first change, so that refusals cost none. */
-  function attempt(op: () => Op<unknown>): Outcome {
-    let opened = false
+  /**
+   * Runs one operation inside the open transaction. Null: it failed after it had changed something, which is still
+   * there. A `guarded` one changes behind a savepoint, which takes that back.
+   */
+  function attempt(op: () => Op<unknown>, guarded: boolean): Outcome | null {
+    let changed = false
     const notices: Notice[] = []
     try {
       const steps = op()
@@ -65,19 +68,47 @@ export function openSqliteStore(path: string): Store {
           continue
         }
         if (step.value.kind === 'run') {
-          if (!opened) savepoint.run()
-          opened = true
+          if (guarded && !changed) savepoint.run()
+          changed = true
           memo?.written(step.value.sql)
         }
         step = steps.next(execute(step.value))
       }
-      if (opened) release.run()
+      if (guarded && changed) release.run()
       return { value: step.value, notices }
     } catch (error) {
       if (!isOfOperation(sqliteProblemOf(error))) throw error
-      if (opened) db.exec('rollback to op; release op')
+      if (!changed) return { error }
+      if (!guarded) return null
+      db.exec('rollback to op; release op')
       return { error }
     }
+  }
+
+  /** Null: one of them left a change behind when it failed. */
+  function attemptAll(batch: readonly Pending[], guarded: boolean): Outcome[] | null {
+    const outcomes: Outcome[] = []
+    for (const { op } of batch) {
+      const outcome = attempt(op, guarded)
+      if (outcome === null) return null
+      outcomes.push(outcome)
+    }
+    return outcomes
+  }
+
+  /**
+   * Savepoints copy every page before it changes, and hardly any operation fails after its first change: so all run
+   * without them, and once more with them where one does.
+   */
+  function commitBatch(batch: readonly Pending[]): Outcome[] {
+    begin.run()
+    let outcomes = attemptAll(batch, false)
+    if (outcomes === null) {
+      db.exec('rollback; begin immediate')
+      outcomes = attemptAll(batch, true) as Outcome[]
+    }
+    commit.run()
+    return outcomes
   }
 
   function drain(): void {
@@ -110,12 +141,10 @@ export function openSqliteStore(path: string): Store {
   function commitWrites(): void {
     const batch = writes.length <= BATCH_MAX ? writes : writes.slice(0, BATCH_MAX)
     writes = writes.length <= BATCH_MAX ? [] : writes.slice(BATCH_MAX)
-    const outcomes: Outcome[] = []
+    let outcomes: Outcome[]
     try {
       if (broken !== null) throw broken
-      begin.run()
-      for (const { op } of batch) outcomes.push(attempt(op))
-      commit.run()
+      outcomes = commitBatch(batch)
     } catch (cause) {
       abandon(cause)
       for (const { reject } of batch) reject(new StoreUnavailable('the database could not commit', { cause }))

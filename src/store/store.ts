@@ -5,7 +5,7 @@ export interface Store {
   readonly name: string
   /**
    * Runs an operation in a transaction of its own and answers after the commit that holds its work.
-   * An operation that throws leaves nothing behind.
+   * An operation that throws leaves nothing behind. `op` may be called again when a commit has to be built anew.
    * @throws StoreUnavailable when the commit failed: nothing was acknowledged, the call may be repeated.
    */
   write<T>(op: () => Op<T>): Promise<T>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Op, all, one, run } from '../../src/store/operation.js'
+import { type Op, all, notify, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'
 
@@ -60,6 +60,25 @@ describe.each(engines)('$name', ({ create }) => {
       { status: 'fulfilled', value: 'd' },
     ])
     expect(await store.read(notes)).toEqual(['a', 'd'])
+  })
+
+  it('beside an operation that throws after it wrote, others are done once and told once; its own notices never', async () => {
+    const heard: string[] = []
+    store.listen((subject) => heard.push(subject))
+    const told = (id: string) =>
+      store.write(function* () {
+        const noted = yield* note(id)
+        yield* notify(id)
+        return noted
+      })
+    const failing = store.write(function* () {
+      yield* note('b')
+      yield* notify('b')
+      throw new Error('a bug')
+    })
+    await Promise.allSettled([told('a'), failing, told('c')])
+    expect(await store.read(notes)).toEqual(['a', 'c'])
+    expect(heard).toEqual(['a', 'c'])
   })
 
   it('an operation that throws before it wrote harms nobody either', async () => {
