@@ -19,7 +19,7 @@ const layers: Readonly<Record<string, { readonly folders: readonly string[]; rea
   server: { folders: ['store', 'domain', 'contract', 'webhooks'] },
   client: { folders: ['contract'] },
   secure: { folders: [], packages: /^(node:|@noble\/)/ },
-  webhooks: { folders: ['contract'] },
+  webhooks: { folders: ['contract'], packages: /^(node:|undici$)/ },
   cli: { folders: ['client', 'contract'] },
 }
 
@@ -33,6 +33,9 @@ function breach({ from, to, kind }: Import): string | undefined {
   if (layer === undefined) return `${folder}/ has no place among the layers`
   if (from === 'webhooks/signature.ts' && !/^(node:|@noble\/)/.test(to)) {
     return 'a verifier that others embed imports only noble and node built-ins'
+  }
+  if (from === 'webhooks/guard.ts' && !to.startsWith('node:')) {
+    return 'what decides where deliveries go is audited in one file'
   }
   if (!to.endsWith('.ts')) {
     return layer.packages === undefined || layer.packages.test(to) ? undefined : `${folder}/ must not know this package`
@@ -81,6 +84,14 @@ test('every import of src/ keeps the layers', () => {
   expect(breachesOf(imports)).toEqual([])
 })
 
+test('the library of webhook receivers reaches no package: it is embedded into the servers of others', () => {
+  const reached = new Set(['webhooks/index.ts'])
+  for (const file of reached) {
+    for (const { from, to, kind } of imports) if (from === file && kind !== 'type') reached.add(to)
+  }
+  expect([...reached].filter((it) => !it.startsWith('webhooks/'))).toEqual(['node:crypto'])
+})
+
 test('the reader of imports finds them: each file under src/ that has any, every relative one a file that is there', () => {
   expect(imports.length).toBeGreaterThan(files.length)
   const relative = imports.filter(({ to }) => to.endsWith('.ts')).map(({ to }) => to)
@@ -97,6 +108,10 @@ test.each([
   ['server/app.ts', "import '../client/index.js'", 'client/index.ts'],
   ['secure/suite.ts', "import { x } from 'undici'", 'undici'],
   ['webhooks/signature.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
+  ['webhooks/guard.ts', "import { x } from './deliver.js'", 'webhooks/deliver.ts'],
+  ['webhooks/guard.ts', "import { x } from 'undici'", 'undici'],
+  ['webhooks/deliver.ts', "import { x } from 'fastify'", 'fastify'],
+  ['webhooks/deliver.ts', "import { x } from '../server/clock.js'", 'server/clock.ts'],
   ['cli/main.ts', "import { x } from '../server/listen.js'", 'server/listen.ts'],
   ['cli/commands/vouchers.ts', "await import('../../server/listen.js')", 'server/listen.ts'],
   ['cli/commands/server.ts', "import { x } from '../../server/listen.js'", 'server/listen.ts'],
@@ -111,6 +126,7 @@ test.each([
   ['cli/commands/server.ts', "const { startServer } = await import('../../server/listen.js')"],
   ['cli/commands/quickstart.ts', "import type { RunningServer } from '../../server/options.js'"],
   ['cli/commands/vouchers.ts', "import * as vouchers from '../../contract/vouchers.js'"],
+  ['server/app.ts', "import { createSender } from '../webhooks/deliver.js'"],
   ['server/app.ts', "// import { x } from '../client/index.js'\nimport { y } from '../store/store.js'"],
 ])('%s with %j is fine', (from, source) => {
   expect(breachesOf(importsOf(from, source))).toEqual([])

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { Client, type Dispatcher } from 'undici'
+import { Client } from 'undici'
 import type { AttemptLimit } from './attempt-limit.js'
 import { connectErrorCode, type ExchangeErrorCode } from './delivery-errors.js'
 import type { CheckedUrl } from './guard.js'
@@ -93,7 +93,7 @@ export class Connection {
     this.#client.on('disconnect', () => this.onEnd?.())
   }
 
-  /** True when the last exchange ended as HTTP has it and the connection still stands. */
+  /** True when the last exchange ended as HTTP has it and the connection still stands. If not, destroy it. */
   get reusable(): boolean {
     return this.#reusable && this.#client.stats.connected
   }
@@ -113,7 +113,7 @@ export class Connection {
     const { url } = post.checked
     const path = url.pathname + url.search
     return new Promise((resolve, reject) => {
-      let controller: Dispatcher.DispatchController | undefined
+      let sent = false
       let head: Omit<Answer, 'body'> | undefined
       let bodyTimer: NodeJS.Timeout | undefined
       let settled = false
@@ -125,22 +125,18 @@ export class Connection {
         settled = true
         clearTimeout(bodyTimer)
         limit.unlisten(stop)
-        if (head === undefined) resolve({ answer: null, unsent: controller === undefined, failure })
+        if (head === undefined) resolve({ answer: null, unsent: !sent, failure })
         else resolve({ answer: { ...head, body: Buffer.concat(body) } })
       }
-      const stop = () => {
-        settle(limit.reached ?? 'response_timeout')
-        controller?.abort(new Error('stopped'))
-      }
+      // Whoever sent the delivery destroys a connection that is not reusable, and with it what still runs.
+      const stop = () => settle(limit.reached ?? 'response_timeout')
       limit.listen(stop)
 
       this.#client.dispatch(
         { method: 'POST', path, headers: post.headers, body: post.body },
         {
-          onRequestStart: (started) => {
-            // Stopped while the connection was opened: nothing is written.
-            if (settled) return started.abort(new Error('stopped'))
-            controller = started
+          onRequestStart: () => {
+            sent = true
             limit.waitsFor = 'response'
           },
           onResponseStart: (_controller, status, headers) => {
@@ -156,12 +152,12 @@ export class Connection {
             if (bodyBytes > maxBodyBytes) stop()
           },
           onResponseEnd: () => {
-            this.#reusable = true
+            this.#reusable = !settled
             settle('response_invalid')
           },
           onResponseError: (_controller, error) => {
             if (error instanceof NotOpened) settle(error.failure)
-            else if (controller === undefined && !settled) reject(error)
+            else if (!sent && !settled) reject(error)
             else settle(this.#bytesReceived > 0 ? 'response_invalid' : 'connection_reset')
           },
         },

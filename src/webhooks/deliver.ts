@@ -122,7 +122,7 @@ export function createSender(options: SenderOptions = {}): Sender {
     try {
       return await connection.post({ checked, headers, body, ...limits })
     } finally {
-      if (connection.reusable && !closed) kept.keep(key, connection)
+      if (connection.reusable) kept.keep(key, connection)
       else void connection.destroy()
     }
   }

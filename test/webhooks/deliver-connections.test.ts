@@ -1,8 +1,28 @@
-import { describe, expect, it } from 'vitest'
+import { connect } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
+import { AttemptLimit } from '../../src/webhooks/attempt-limit.js'
+import { Connection } from '../../src/webhooks/connection.js'
+import { checkUrl } from '../../src/webhooks/guard.js'
+import { KeptConnections } from '../../src/webhooks/kept-connections.js'
 import { hooksExampleCom } from './certificates.js'
 import { ended, httpReceiver, internet, publicAddress, rawReceiver, senderFor, tlsReceiver } from './delivering.js'
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+/** One delivery, and the connection that it leaves. */
+async function postOnce(url: string) {
+  const checked = checkUrl(url, { loopbackPorts: new Set([Number(new URL(url).port)]) })
+  if (!checked.ok) throw new Error(checked.reason)
+  const connection = new Connection(checked.url.origin, '127.0.0.1', {
+    connectTcp: (host, port) => connect({ host, port }),
+    ca: undefined,
+  })
+  const limit = new AttemptLimit(5_000)
+  const body = Buffer.from('{"update_id":1}')
+  const exchange = await connection.post({ checked, headers: {}, body, limit, connectTimeoutMs: null })
+  limit.release()
+  return { connection, exchange }
+}
 
 describe('a connection', () => {
   it('is kept from one delivery to the next', async () => {
@@ -70,6 +90,33 @@ describe('a connection', () => {
       await ended(connections.at(-1))
     }
     expect(connections).toHaveLength(3)
+  })
+
+  it('of which a body runs until its end is not kept', async () => {
+    const { url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nok'))
+    const { connection, exchange } = await postOnce(url)
+    expect([exchange.answer?.body.toString(), connection.reusable]).toEqual(['ok', false])
+    await connection.destroy()
+  })
+
+  it('that ends while nobody uses it is not held any longer', async () => {
+    const { url, connections } = await rawReceiver((socket) => void socket.write(ok))
+    const { connection } = await postOnce(url)
+    const kept = new KeptConnections()
+    kept.keep('key', connection)
+    expect(kept.size).toBe(1)
+    connections[0]?.end()
+    await vi.waitFor(() => expect(kept.size).toBe(0))
+    expect(kept.take('key')).toBeUndefined()
+  })
+
+  it.each([
+    ['at most 16 KiB of a body is kept', 16 * 1024, 1],
+    ['more of a body than is read is not used again', 16 * 1024 + 1, 2],
+  ])('with %s', async (_, length, expected) => {
+    const { send, url, connections } = await httpReceiver((_request, response) => response.end('x'.repeat(length)))
+    for (let delivery = 0; delivery < 2; delivery++) expect(await send(url)).toMatchObject({ delivered: true })
+    expect(connections).toHaveLength(expected)
   })
 
   it('on which more comes than was asked for is not used again', async () => {

@@ -13,6 +13,7 @@ import {
   tlsReceiver,
 } from './delivering.js'
 
+const silent = () => {}
 const lookup = async () => [publicAddress]
 const answering = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
 
@@ -166,6 +167,23 @@ describe('a receiver that is not there', () => {
     })
     expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: '93.184.216.2' })
     expect(dialled).toEqual(['93.184.216.2 443'])
+  })
+
+  it('any more, after it took the delivery, is not looked for elsewhere', async () => {
+    const { port } = await tcpReceiver(silent)
+    const { dialled, options } = internet(port)
+    const server = await tlsReceiver(hooksExampleCom, {}, (socket) => socket.destroy())
+    const { send } = senderFor({
+      ca: hooksExampleCom.cert,
+      lookup: async () => ['93.184.216.1', '93.184.216.2'],
+      connectTcp: (address, wanted) =>
+        (address === '93.184.216.1' ? internet(server.port).options : options).connectTcp(address, wanted),
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      error: { code: 'connection_reset' },
+      ipAddress: '93.184.216.1',
+    })
+    expect(dialled).toEqual([])
   })
 
   it('at any of its addresses is called on at no more than four', async () => {

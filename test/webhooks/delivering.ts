@@ -64,14 +64,17 @@ export function tcpReceiver(accept: (socket: Socket) => void, options: SenderOpt
   return receiverOf(createTcpServer(accept), 'https', options)
 }
 
-/** A receiver over TLS that answers 200 to anything. */
+const answerOk = (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+
+/** A receiver over TLS. */
 export function tlsReceiver(
   certificate: { key: string; cert: string },
   options: SenderOptions = {},
+  answer: (socket: Socket) => void = answerOk,
 ): Promise<Receiver> {
   const server = createTlsServer(certificate, (socket) => {
     socket.on('error', () => {})
-    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+    socket.on('data', () => answer(socket))
   })
   return receiverOf(server, 'https', options)
 }
