@@ -124,7 +124,8 @@ export function labelOf(name: string): string {
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/
 
-function textOf(value: unknown, short = false): string {
+/** A value as people read it, on one line. */
+export function textOf(value: unknown, short = false): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'string')
     return plainLine(INSTANT.test(value) ? `${value.slice(0, 10)} ${value.slice(11, short ? 16 : 19)}Z` : value)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
 import { BuiltCli } from '../support/built-cli.js'
-import { redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 
@@ -248,6 +248,14 @@ test('quickstart for a person shows each step with its command, and says how to 
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(14)
   expect(stdout).toContain('$ voucherctl server start --detach')
+}, 30_000)
+
+test('the commands of quickstart are broken where the terminal ends', async () => {
+  const { exit, stdout } = await cli('quickstart', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
+  expect(exit).toBe(0)
+  const lines = stdout.split('\n').filter((line) => / --.* --| --.*\\$/.test(line))
+  expect(lines.length).toBeGreaterThan(5)
+  expect(lines.filter((line) => line.length > 60)).toEqual([])
 }, 30_000)
 
 function shell(script: string) {

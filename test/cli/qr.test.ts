@@ -122,3 +122,8 @@ test('the QR file is there before anything is printed', async () => {
   expect(details).toEqual({ voucher_id: issuedVoucher.id })
   expect(readdirSync(dir)).toEqual(['out.svg'])
 })
+
+test('times of an issued voucher read as everywhere else', async () => {
+  const { stdout } = await run('')
+  expect(stdout).toMatch(/^valid until  2026-11-21 10:00:00Z$/m)
+})

@@ -6,7 +6,7 @@ import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { pairs, required, requiredUnless, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
-import { plainLine } from '../plain.js'
+import { textOf } from '../show.js'
 
 /** The value of a credential of an issued voucher; absent where a server does not answer it. */
 export function credentialOf(
@@ -125,6 +125,6 @@ function details(voucher: IssuedVoucher | null, file: string | undefined): strin
   ] as const
   return rows
     .filter(([, value]) => value !== undefined)
-    .map(([label, value]) => `${label.padEnd(11)}  ${plainLine(String(value))}`)
+    .map(([label, value]) => `${label.padEnd(11)}  ${textOf(value)}`)
     .join('\n')
 }

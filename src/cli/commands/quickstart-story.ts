@@ -91,7 +91,7 @@ export class Story {
     const mark = step.exit === 0 ? paint.done('✓') : paint.hint('✗')
     output.say(`${this.steps.length === 1 ? '' : '\n'}${mark} ${number}  ${paint.strong(step.title)}`)
     output.say(`      ${plainLine(step.result)}`)
-    const lines = breakCommand(plainLine(asTyped(host.env, step.command)), 72)
+    const lines = breakCommand(plainLine(asTyped(host.env, step.command)), Math.min(72, (output.width ?? 80) - INDENT))
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }
 
@@ -107,6 +107,9 @@ export class Story {
     for (const line of lines) output.say(`      ${line}`)
   }
 }
+
+/** What stands before a command, and a backslash after it. */
+const INDENT = 12
 
 /** The command as the person typed this one: npm sets the variable while npx runs. */
 export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
