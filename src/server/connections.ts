@@ -72,6 +72,10 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
     }, SWEEP_MS)
     server.once('close', () => clearInterval(sweep))
   }
+  // Node forgets a connection that asked for a tunnel.
+  server.closeAllConnections = () => {
+    for (const socket of connections.keys()) socket.destroy()
+  }
   return server
 }
 
@@ -102,6 +106,8 @@ class Connection {
     this.#last = { request, response }
     response.once('close', () => {
       this.#unanswered -= 1
+      // An idle connection holds nothing of its last call; one that was answered before its body came is within it still.
+      if (request.complete && this.#last?.request === request) this.#last = undefined
     })
     if (isLast) this.#closeAfter(response)
     return true

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../support/server.js'
+import { testApp } from '../support/server-app.js'
 import { RawConnection } from '../support/server-raw.js'
 import { type Tenant, newTenant } from '../support/server-tenant.js'
 
@@ -79,6 +80,18 @@ describe('what is no request, behind requests', () => {
     await connection.end()
     expect(connection.received).toBe('')
   })
+})
+
+it('a body that takes too long after its request was answered adds no second answer', async () => {
+  const { app, close } = testApp()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
+  const connection = await RawConnection.to((app.server.address() as { port: number }).port)
+  connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{`)
+  expect((await connection.answer()).code).toBe('TOKEN_MISSING')
+  await connection.end()
+  expect(connection.received).toBe('')
+  await close()
 })
 
 describe('clients that end their side', () => {
