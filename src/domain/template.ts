@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { Template } from '../contract/templates.js'
+import type { Template, TemplateInput, Validity } from '../contract/templates.js'
 import type { TemplateRow } from './rows.js'
 import { formatInstant } from './time.js'
 
@@ -29,6 +29,35 @@ export function templateRecord(row: TemplateRow): Template {
     metadata: JSON.parse(row.metadata),
     createdAt: formatInstant(row.created_at),
     updatedAt: formatInstant(row.updated_at),
+  }
+}
+
+/** A template before it is known whose it is. */
+export type TemplateDraft = Omit<TemplateRow, 'application_id' | 'account_id' | 'bot_id'>
+
+/** @param validity of the input, as records hold it */
+export function draftTemplate(input: TemplateInput, validity: Validity, id: string, now: number): TemplateDraft {
+  return {
+    id,
+    external_template_id: input.external_template_id,
+    name: input.name,
+    type: input.type,
+    issuer_name: input.issuer_name,
+    fulfiller_name: input.fulfiller_name,
+    fulfillment_category: input.fulfillment_category,
+    acquisition_source: input.acquisition_source,
+    validity: JSON.stringify(validity),
+    issue_limit: input.issue_limit,
+    issued_count: 0,
+    status: 'draft',
+    rejection_code: null,
+    rejection_reason: null,
+    submitted_at: null,
+    reviewed_at: null,
+    description: input.description ?? null,
+    metadata: JSON.stringify(input.metadata ?? {}),
+    created_at: now,
+    updated_at: now,
   }
 }
 

@@ -54,6 +54,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   })
 
   app.decorateRequest('caller', null)
+  app.decorateRequest('botId', null)
   app.decorateRequest('failureCode', null)
   app.decorateRequest('applicationId', null)
   app.decorateRequest('replayed', false)
@@ -81,6 +82,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   })
   const note = (request: FastifyRequest, reply: FastifyReply) => {
     const { endpoint } = request.routeOptions.config
+    if (request.botId !== null && endpoint !== undefined) {
+      const { botId, failureCode: code } = request
+      deps.botCalls.note({ botId, path: endpoint.path, status: reply.statusCode, code }, deps.clock.now())
+    }
     metrics.observe({
       endpoint: endpoint?.id ?? 'none',
       method: request.method,

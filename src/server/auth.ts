@@ -10,6 +10,13 @@ import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
 import { headerValues } from './headers.js'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose token came with the call, also when it may not be made; null for any other credential. */
+    botId: string | null
+  }
+}
+
 /** Who calls: an application or a bot by its token, an account by its JWT, or the operator. */
 export interface Caller {
   readonly kind: CredentialKind
@@ -60,7 +67,7 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
     case 'token':
       return byToken(deps, endpoint, value)
     case 'bot':
-      return byBotToken(deps, endpoint, value)
+      return byBotToken(deps, endpoint, request, value)
     case 'jwt': {
       const verified = await deps.accounts.verify(value, deps.clock.now())
       return verified.ok ? { ...OPERATOR, kind, accountId: verified.accountId } : verified
@@ -84,10 +91,16 @@ async function byToken(deps: Deps, endpoint: Endpoint, value: string): Promise<C
   return { kind: 'token', accountId, applicationId, tokenId, botId: '' }
 }
 
-async function byBotToken(deps: Deps, endpoint: Endpoint, value: string): Promise<Caller | Refusal> {
+async function byBotToken(
+  deps: Deps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  value: string,
+): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => botTokens.callerByHash(hash))
+  request.botId = row?.bot_id ?? null
   const refusal = refuseBotCall(row, endpoint)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>

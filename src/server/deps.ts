@@ -3,6 +3,7 @@ import type { Keyring } from '../domain/keyring.js'
 import type { Store } from '../store/store.js'
 import type { Lookup } from '../webhooks/guard.js'
 import type { AccountKeys } from './accounts.js'
+import type { BotCalls } from './bot-calls.js'
 import type { Clock } from './clock.js'
 import type { Faults } from './faults.js'
 import type { Limits } from './limits.js'
@@ -33,6 +34,7 @@ export interface Deps {
   readonly faults: Faults
   readonly requestLog: RequestLog
   readonly tokenUses: TokenUses
+  readonly botCalls: BotCalls
   readonly polls: Polls
   readonly webhooks: WebhookPolicy
   readonly autoApprove: boolean

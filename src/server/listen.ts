@@ -9,6 +9,7 @@ import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
+import { forgetOldCalls } from '../store/bot-calls.js'
 import { forget as forgetDeliveries } from '../store/deliveries.js'
 import { forgetExpired } from '../store/idempotency.js'
 import { knowsNoKeys, unknownKeys } from '../store/keys.js'
@@ -20,6 +21,7 @@ import { createSender } from '../webhooks/deliver.js'
 import { createLookup } from '../webhooks/guard.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
+import { BotCalls } from './bot-calls.js'
 import { TestClock, systemClock } from './clock.js'
 import type { Deps } from './deps.js'
 import { DeliveryWorker } from './delivery-worker.js'
@@ -47,6 +49,7 @@ export const DEFAULT_PORT = 8420
 /** What is in flight may take so long to finish when the server stops. */
 const CLOSE_MS_MAX = 9_000
 const TOKEN_USE_INTERVAL_MS = 60_000
+const BOT_CALLS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
 const EXPIRED_PER_WRITE = 1_000
 
@@ -108,6 +111,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     faults: new Faults(),
     requestLog,
     tokenUses,
+    botCalls: new BotCalls(store),
     polls: new Polls(),
     webhooks: {
       loopbackPorts: new Set(options.webhookLoopbackPorts),
@@ -160,6 +164,7 @@ async function accepting(
   }
   const timers = [
     setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
+    setInterval(() => deps.botCalls.flush().catch(failed('calls of bots were not written')), BOT_CALLS_INTERVAL_MS),
     setInterval(forget, EXPIRY_INTERVAL_MS),
   ]
   const stopForgetting = deps.clock.onMove(forget)
@@ -180,6 +185,7 @@ async function accepting(
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
+    await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()
     removeServerFile(dataDir)
     if (options.memory) rmSync(dataDir, { recursive: true, force: true })
@@ -203,6 +209,7 @@ async function forgetAllExpired(store: Store, now: number): Promise<void> {
   await forgetAll(store, () => forgetExpired(now, EXPIRED_PER_WRITE))
   await forgetAll(store, () => forgetOld(now, EXPIRED_PER_WRITE))
   await forgetAll(store, () => forgetDeliveries(now - DELIVERY_KEPT_MS, EXPIRED_PER_WRITE))
+  await forgetAll(store, () => forgetOldCalls(now, EXPIRED_PER_WRITE))
 }
 
 /** In writes of a bounded size, so that calls come between. @param some answers how many it removed */

@@ -4,6 +4,7 @@ import { type IdPrefix, type RandomBytes, newId } from '../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../src/domain/tokens.js'
 import { ownAccountKeys } from '../../src/server/accounts.js'
 import { type AppEvents, buildApp } from '../../src/server/app.js'
+import { BotCalls } from '../../src/server/bot-calls.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
@@ -65,6 +66,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     faults: new Faults(),
     requestLog: new RequestLog(),
     tokenUses: new TokenUses(store),
+    botCalls: new BotCalls(store),
     polls: new Polls(),
     webhooks: {
       loopbackPorts: new Set<number>(),

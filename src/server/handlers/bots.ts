@@ -1,9 +1,14 @@
+import type { BotMetrics } from '../../contract/bots.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
+import { formatInstant } from '../../domain/time.js'
 import { makeToken } from '../../domain/tokens.js'
+import * as calls from '../../store/bot-calls.js'
+import * as templates from '../../store/bot-templates.js'
 import * as bots from '../../store/bots.js'
 import { type Checks, type MakeHandlers, answer } from '../handler.js'
-import { notYet } from './not-yet.js'
-import { namedOnce } from './tokens.js'
+import type { LimitVerdict } from '../limits.js'
+import { draftOf, validityIssues } from './templates.js'
+import { namedOnce, unlessUnavailable } from './tokens.js'
 
 type Console =
   | 'apply'
@@ -42,12 +47,30 @@ export const botChecks: Checks = {
     ...namedOnce(body.scopes ?? []),
   ],
   'bots.update': urlIssues,
+  'bots.createTemplate': validityIssues,
+}
+
+/** A window is open from its first call on. */
+function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] {
+  if (window === null) return { limit: null, used: 0, remaining: null, reset_at: null }
+  const { policy, remaining, resetSeconds } = window
+  const used = policy.calls - remaining
+  const resetAt = used === 0 ? null : formatInstant(now + resetSeconds * 1000)
+  return { limit: policy.calls, used, remaining, reset_at: resetAt }
 }
 
 /** What the owner of a bot does in the console (interface.md, D). */
 export const botConsoleHandlers: (
   deps: Parameters<MakeHandlers<'bots'>>[0],
-) => Pick<ReturnType<MakeHandlers<'bots'>>, Console> = ({ store, clock, random, newId, autoApprove }) => ({
+) => Pick<ReturnType<MakeHandlers<'bots'>>, Console> = ({
+  store,
+  clock,
+  random,
+  newId,
+  autoApprove,
+  botCalls,
+  limits,
+}) => ({
   apply: async (application, { caller }) => {
     const id = newId('bot')
     return answer(await store.write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove)))
@@ -70,8 +93,23 @@ export const botConsoleHandlers: (
     return answer(await store.write(() => bots.regenerateToken(caller.accountId, botId, token, clock.now())))
   },
 
-  metrics: notYet,
-  templates: notYet,
-  createTemplate: notYet,
-  submitTemplate: notYet,
+  metrics: async ({ botId }, { caller }) => {
+    await botCalls.flush().catch(unlessUnavailable)
+    const now = clock.now()
+    const stored = answer(await store.read(() => calls.metrics(caller.accountId, botId, now)))
+    if (!stored.ok) return stored
+    return { ok: true, data: { ...stored.data, quota: quotaOf(await limits.look('bot_calls', botId), now) } }
+  },
+
+  templates: async ({ botId, ...filter }, { caller }) =>
+    answer(await store.read(() => templates.list(caller.accountId, botId, filter))),
+
+  createTemplate: async ({ botId, ...input }, { caller }) => {
+    const draft = draftOf(input, newId('tpl'), clock.now())
+    if ('ok' in draft) return draft
+    return answer(await store.write(() => templates.create(caller.accountId, botId, draft)))
+  },
+
+  submitTemplate: async ({ botId, templateId }, { caller }) =>
+    answer(await store.write(() => templates.submit(caller.accountId, botId, templateId, clock.now(), autoApprove))),
 })

@@ -7,8 +7,8 @@ import { type Checks, type MakeHandlers, answer } from '../handler.js'
 
 const DAY_MS = 86_400_000
 
-/** A store that cannot write may still read: the list then lacks the last uses of this minute. */
-function unlessUnavailable(error: unknown): void {
+/** A store that cannot write may still read: what was collected in memory is then missing from the answer. */
+export function unlessUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error
 }
 

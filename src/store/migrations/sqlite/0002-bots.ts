@@ -77,6 +77,7 @@ create table updates (
 create index updates_pending on updates (bot_id, update_id) where pending = 1;
 create index updates_expiring on updates (created_at) where pending = 1;
 create index updates_confirmed on updates (created_at) where body = '';
+create index updates_of_bots_by_age on updates (bot_id, created_at);
 
 create table webhooks (
   bot_id text primary key references bots (id),
@@ -149,4 +150,5 @@ create table bot_calls (
   calls integer not null,
   primary key (bot_id, minute, method, status, code)
 ) strict, without rowid;
+create index bot_calls_by_age on bot_calls (minute);
 `
