@@ -132,7 +132,7 @@ describe('a connection', () => {
         // The late answer to the first delivery would look like one to the second.
         if (requests++ > 0) socket.write(ok)
       },
-      { timeoutMs: 200 },
+      { timeoutMs: 1_000 },
     )
     expect(await send(url)).toMatchObject({ error: { code: 'response_timeout' } })
     expect(await send(url)).toMatchObject({ delivered: true })
