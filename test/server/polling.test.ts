@@ -35,6 +35,24 @@ describe('getUpdates', () => {
     expect((await getUpdates()).sameness).toBe(first.sameness)
   })
 
+  it('answers each update as it is stored, to the byte, and nothing between that would change it', async () => {
+    const texts = [
+      '{ "update_id" : 1.0, "type":"ping","__proto__":{"x":1},"10":1,"9":2 }',
+      '{"update_id":2,"text":"\u2028\u2029 🎟 e\u0301 \\ud800 \\u0041 \\/","n":1e2,"n":-0}',
+    ]
+    await ping(2)
+    for (const [index, text] of texts.entries()) {
+      await server.deps.store.write(function* () {
+        const sql = 'update updates set body = $2 where update_id = $1'
+        yield { kind: 'run', sql, params: [index + 1, text] }
+      })
+    }
+    const answer = await getUpdates()
+    const requestId = answer.headers['x-request-id']
+    expect(answer.text).toBe(`{"success":true,"data":{"items":[${texts.join(',')}]},"requestId":"${requestId}"}`)
+    expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text))
+  })
+
   it('takes an empty body', async () => {
     await ping()
     const { path, method } = contract.bots.updates

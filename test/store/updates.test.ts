@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { DeliveryRow, UpdateRow } from '../../src/domain/bot-rows.js'
+import { all, run } from '../../src/store/operation.js'
+import { addUpdate } from '../../src/store/outbox.js'
+import type { Store } from '../../src/store/store.js'
+import { forgetOld, poll } from '../../src/store/updates.js'
+import { beforeEachStore, engines } from '../support/engines.js'
+import { DAY_MS, START_MS } from '../support/server-app.js'
+import { plantWebhook } from '../support/server-webhooks.js'
+
+let store: Store
+let made = 0
+
+const BOT = 'bot_1'
+
+async function plantBot(): Promise<void> {
+  await store.write(function* () {
+    yield* run(
+      `insert into bots (id, account_id, name, username, review_status, status, scopes, profile, command_menus,
+         submitted_at, created_at, updated_at)
+       values ($1, 'acc', 'Bot', $1, 'approved', 'active', '[]', '{}', '[]', 0, 0, 0)`,
+      [BOT],
+    )
+    yield* run('insert into update_queues (bot_id, last_update_id) values ($1, 0)', [BOT])
+  })
+}
+
+const add = (payload: object = {}, now = START_MS) =>
+  store.write(() =>
+    addUpdate({ botId: BOT, type: 'ping', chatId: null, payload, now, newDeliveryId: () => `dlv_${++made}` }),
+  )
+const polled = async (now = START_MS, offset?: number) => {
+  const found = await store.write(() => poll({ botId: BOT, offset, limit: 100, now }))
+  if ('ok' in found) throw new Error(found.code)
+  return found
+}
+const idsOf = (bodies: readonly string[]) => bodies.map((body) => (JSON.parse(body) as { update_id: number }).update_id)
+const updates = () => store.read(() => all<UpdateRow>('select * from updates order by update_id'))
+const deliveries = () => store.read(() => all<DeliveryRow>('select * from deliveries order by update_id'))
+const write = (sql: string) => store.write(() => run(sql))
+const unsetWebhook = () => write('delete from webhooks')
+
+describe.each(engines)('$name', ({ create }) => {
+  beforeEachStore(create, (opened) => {
+    store = opened
+  })
+  beforeEach(plantBot)
+
+  describe('the text of an update', () => {
+    it('is what is stored, to the character, whatever is in it', async () => {
+      const odd = [
+        '{"__proto__":1,"constructor":{"prototype":2}}',
+        '{"b":1,"10":2,"9":3,"a":{"1":{"0":[]}}}',
+        '{"text":"🎟 \\u2028\\u2029\\u0000\\u007f é e\\u0301 \\ud800"}',
+        '{"":"","</script>":"<!--","x":"\\u0022\\\\"}',
+        '{"n":[0,-0,1e21,5e-324,123456789012345680000,0.1,null,true]}',
+      ]
+      for (const text of odd) await add(JSON.parse(text) as object)
+      const stored = (await updates()).map((it) => it.body)
+      expect(await polled()).toEqual(stored)
+      for (const [index, body] of stored.entries()) {
+        expect(JSON.stringify(JSON.parse(body).ping)).toBe(JSON.stringify(JSON.parse(odd[index] as string)))
+      }
+    })
+  })
+
+  describe('confirming', () => {
+    it('takes the text of an update away and keeps that of one which a delivery may send again', async () => {
+      await store.write(() => plantWebhook(BOT))
+      await add()
+      await add()
+      await write(`update deliveries set status = 'cancelled', ready = 0`)
+      await write('update deliveries set last_attempt_at = 1 where update_id = 1')
+      await unsetWebhook()
+      expect(idsOf(await polled(START_MS, 3))).toEqual([])
+      expect((await updates()).map((it) => [it.pending, it.body === ''])).toEqual([
+        [0, false],
+        [0, true],
+      ])
+    })
+  })
+
+  describe('after 24 hours', () => {
+    it('what nobody confirmed is removed, not a millisecond earlier, and its id stays used', async () => {
+      await add({}, START_MS)
+      await add({}, START_MS + 1)
+      expect(await store.write(() => forgetOld(START_MS + DAY_MS - 1, 100))).toBe(0)
+      expect(await store.write(() => forgetOld(START_MS + DAY_MS, 100))).toBe(1)
+      expect((await updates()).map((it) => it.update_id)).toEqual([2])
+      await store.write(() => forgetOld(START_MS + DAY_MS + 1, 100))
+      expect(await updates()).toEqual([])
+      expect(await add()).toBe(3)
+    })
+
+    it('what was confirmed is removed', async () => {
+      await add()
+      await add()
+      await polled(START_MS, 2)
+      await polled(START_MS, 3)
+      expect(await store.write(() => forgetOld(START_MS + DAY_MS - 1, 100))).toBe(0)
+      expect((await updates()).length).toBe(2)
+      expect(await store.write(() => forgetOld(START_MS + DAY_MS, 100))).toBe(2)
+      expect(await updates()).toEqual([])
+    })
+
+    it('a delivery that was never attempted is cancelled as expired', async () => {
+      await store.write(() => plantWebhook(BOT))
+      await add()
+      await store.write(() => forgetOld(START_MS + DAY_MS, 100))
+      expect(await updates()).toEqual([])
+      expect(await deliveries()).toMatchObject([
+        { update_id: 1, status: 'cancelled', cancel_reason: 'expired', ready: 0, next_attempt_at: null },
+      ])
+    })
+
+    it('one that was attempted, or is being attempted, stays with its update', async () => {
+      await store.write(() => plantWebhook(BOT))
+      for (let n = 0; n < 3; n++) await add()
+      await write(`update deliveries set status = 'failed', attempt_count = 1, last_attempt_at = 1 where update_id = 1`)
+      await write(`update deliveries set status = 'delivering' where update_id = 2`)
+      await store.write(() => forgetOld(START_MS + DAY_MS, 100))
+      expect((await updates()).map((it) => it.update_id)).toEqual([1, 2])
+      expect((await deliveries()).map((it) => it.status)).toEqual(['failed', 'delivering', 'cancelled'])
+      await unsetWebhook()
+      expect(idsOf(await polled(START_MS + DAY_MS))).toEqual([1, 2])
+    })
+
+    it('a delivery that was cancelled for another reason keeps it', async () => {
+      await store.write(() => plantWebhook(BOT))
+      await add()
+      await write(`update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', ready = 0`)
+      await unsetWebhook()
+      await store.write(() => forgetOld(START_MS + DAY_MS, 100))
+      expect([(await updates()).length, (await deliveries())[0]?.cancel_reason]).toEqual([0, 'webhook_deleted'])
+    })
+
+    it('many go in portions', async () => {
+      for (let n = 0; n < 5; n++) await add()
+      expect(await store.write(() => forgetOld(START_MS + DAY_MS, 2))).toBe(2)
+      expect((await updates()).length).toBe(3)
+    })
+
+    it('what is looked for stands in an index, however much is kept', async () => {
+      const plan = await store.read(() =>
+        all<{ detail: string }>(
+          `explain query plan select bot_id, update_id from updates where pending = 1 and created_at <= $1
+           order by created_at limit $2`,
+          [0, 1],
+        ),
+      )
+      expect(plan.map((it) => it.detail).join()).toContain('updates_expiring')
+    })
+  })
+})
