@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Endpoint, failuresOf, scopes } from '../../src/contract/endpoint.js'
+import { type Endpoint, botScopes, failuresOf, scopes } from '../../src/contract/endpoint.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
@@ -10,8 +10,11 @@ import { RequestLog } from '../../src/server/request-log.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { START_MS, type TestApp, seededRandom, testApp } from '../support/server-app.js'
 import type { Answer } from '../support/server-client.js'
+import { newChat } from '../support/server-chats.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
-import { codeOf } from '../support/server-tenant.js'
+import { type TestBot, codeOf } from '../support/server-tenant.js'
+import { plantWebhook } from '../support/server-webhooks.js'
+import { WatchedPolls } from '../support/watched-polls.js'
 
 type Produce = (scene: Scene) => Promise<Answer>
 
@@ -28,7 +31,12 @@ const common: Partial<Record<FailureCode, Produce>> = {
     return scene.send({ credential, to: scene.later(366) })
   },
   TOKEN_REVOKED: async (scene) => {
-    const { tenant } = scene
+    const { tenant, bot } = scene
+    if (bot !== null) {
+      await scene.request()
+      await tenant.console(contract.bots.regenerateToken, { botId: bot.id })
+      return scene.send()
+    }
     const { id, token } = await tenant.newToken()
     await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: id })
     return scene.send({ credential: token })
@@ -44,8 +52,32 @@ const common: Partial<Record<FailureCode, Produce>> = {
     return scene.send()
   },
   INSUFFICIENT_SCOPE: async (scene) => {
+    if (scene.bot !== null) {
+      const others = botScopes.filter((scope) => scope !== scene.endpoint.scope)
+      return scene.send({ credential: (await scene.tenant.linkedBot(others)).token })
+    }
     const others = scopes.filter((scope) => scope !== scene.endpoint.scope)
     return scene.send({ credential: (await scene.tenant.newToken(others)).token })
+  },
+  BOT_DISABLED: async (scene) => {
+    await scene.tenant.operator(contract.platform.disableBot, { botId: await botIdOf(scene) })
+    return scene.send()
+  },
+  BOT_NOT_LINKED: async (scene) => {
+    await scene.request()
+    await scene.tenant.console(contract.apps.unlinkBot, { appId: scene.tenant.appId, botId: await botIdOf(scene) })
+    return scene.send()
+  },
+  BOT_NOT_FOUND: (scene) => scene.send({ input: botNamed(scene, 'bot_01ARZ3NDEKTSV4RRFFQ69G5FAV') }),
+  BOT_NOT_APPROVED: async (scene) => scene.send({ input: botNamed(scene, (await scene.tenant.appliedBot()).id) }),
+  CHAT_NOT_FOUND: (scene) => {
+    const id = 'chat_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+    return scene.send({ input: scene.endpoint.params === undefined ? { chat_id: id } : { chatId: id } })
+  },
+  BOT_BLOCKED: async (scene) => {
+    const { chat_id: chatId, chatId: inPath = chatId } = await scene.input()
+    await scene.tenant.operator(contract.platform.blockChat, { chatId: String(inPath) })
+    return scene.send()
   },
   RATE_LIMITED: (scene) => {
     const { limit } = scene.endpoint
@@ -116,6 +148,35 @@ const specific: Readonly<Record<string, Produce>> = {
     await scene.send()
     return scene.send({ input: { recipient_user_id: 'user-2' } })
   },
+  'bots.issue CHAT_NOT_PRIVATE': async (scene) =>
+    scene.send({ input: { chat_id: (await newChat(scene.tenant, scene.bot as TestBot, { type: 'group' })).id } }),
+  'bots.issue TEMPLATE_NOT_ACTIVE': (scene) => (specific['vouchers.issue TEMPLATE_NOT_ACTIVE'] as Produce)(scene),
+  'bots.issue TEMPLATE_VALIDITY_ENDED': (scene) =>
+    (specific['vouchers.issue TEMPLATE_VALIDITY_ENDED'] as Produce)(scene),
+  'bots.issue TEMPLATE_QUOTA_EXHAUSTED': (scene) =>
+    (specific['vouchers.issue TEMPLATE_QUOTA_EXHAUSTED'] as Produce)(scene),
+  'bots.issue EXTERNAL_ISSUE_ID_CONFLICT': async (scene) => {
+    await scene.send()
+    const other = await newChat(scene.tenant, scene.bot as TestBot, { user_id: 'somebody-else' })
+    return scene.send({ input: { chat_id: other.id } })
+  },
+  'bots.updates WEBHOOK_ACTIVE': async (scene) => {
+    await scene.server.deps.store.write(() => plantWebhook((scene.bot as TestBot).id))
+    return scene.send()
+  },
+  'bots.updates OFFSET_IN_FUTURE': (scene) => scene.send({ input: { offset: 3 } }),
+  'bots.updates POLL_TERMINATED': async (scene) => {
+    const polls = new WatchedPolls()
+    const to = scene.twin({ polls })
+    const held = scene.send({ input: { offset: 2, timeout: 50 }, to })
+    await polls.waits(1)
+    await scene.send({ to })
+    return held
+  },
+  'platform.addUpdate BOT_STATE_CONFLICT': async (scene) => {
+    await (await scene.tenant.itsBot()).call(contract.bots.updates, { allowed_updates: ['message'] })
+    return scene.send()
+  },
   'vouchers.redeem VOUCHER_ALREADY_REDEEMED': (scene) => scene.sendTwice({}),
   'vouchers.redeem VOUCHER_EXPIRED': (scene) => scene.send({ to: scene.later(30) }),
   'vouchers.redeem VOUCHER_NOT_YET_VALID': async (scene) => {
@@ -127,7 +188,17 @@ const specific: Readonly<Record<string, Produce>> = {
   'vouchers.reverse REVERSAL_WINDOW_CLOSED': (scene) => scene.send({ to: scene.later(91) }),
 }
 
+/** The bot that a call is about, or that makes it. */
+async function botIdOf(scene: Scene): Promise<string> {
+  return String((await scene.input()).botId ?? scene.bot?.id)
+}
+
+function botNamed({ endpoint }: Scene, id: string): Record<string, string> {
+  return endpoint.params === undefined ? { bot_id: id } : { botId: id }
+}
+
 function forged({ caller }: Endpoint, genuine: string): string {
+  if (caller === 'bot') return makeToken('sbot_', seededRandom('another server'))
   if (caller === 'operator') return makeToken('opk_', seededRandom('another operator'))
   if (caller === 'token') return makeToken('sop_', seededRandom('another server'))
   const [head, , signature] = genuine.split('.')

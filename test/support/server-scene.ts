@@ -8,7 +8,8 @@ import { createLimits } from '../../src/server/limits.js'
 import type { RateLimitName } from '../../src/server/options.js'
 import { START_MS, type TestApp, testApp } from './server-app.js'
 import { type Answer, type WireRequest, freshKey, wireOf } from './server-client.js'
-import { type Tenant, botBody, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
+import { newChat } from './server-chats.js'
+import { type Tenant, type TestBot, botBody, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
 
 /** What a call of an endpoint needs to succeed, prepared for a tenant. */
 export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record<string, unknown>>>> = {
@@ -45,6 +46,27 @@ export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record
     botId: (await tenant.linkedBot()).id,
     templateId: (await tenant.draft()).id,
   }),
+  'bots.issue': async (tenant) => ({
+    chat_id: (await newChat(tenant, await tenant.itsBot())).id,
+    template_id: (await tenant.template()).id,
+    external_issue_id: `issue-${serial()}`,
+  }),
+  'bots.send': async (tenant) => ({ chat_id: (await newChat(tenant, await tenant.itsBot())).id, text: 'Hello' }),
+  'bots.updates': async (tenant) => {
+    const { id: botId } = await tenant.itsBot()
+    await tenant.operator(contract.platform.addUpdate, { botId, type: 'ping' })
+    return {}
+  },
+  'platform.addUpdate': async (tenant) => ({ botId: (await tenant.itsBot()).id, type: 'ping' }),
+  'platform.createChat': async (tenant) => ({ bot_id: (await tenant.itsBot()).id, user_id: 'user-1' }),
+  'platform.chats': async () => ({}),
+  'platform.messages': async (tenant) => ({ chatId: (await newChat(tenant, await tenant.itsBot())).id }),
+  'platform.sendAsUser': async (tenant) => ({
+    chatId: (await newChat(tenant, await tenant.itsBot())).id,
+    text: 'Hello?',
+  }),
+  'platform.blockChat': async (tenant) => ({ chatId: (await newChat(tenant, await tenant.itsBot())).id }),
+  'platform.unblockChat': async (tenant) => ({ chatId: (await newChat(tenant, await tenant.itsBot())).id }),
   'platform.approveBot': async (tenant) => ({ botId: (await tenant.appliedBot()).id }),
   'platform.rejectBot': async (tenant) => ({ botId: (await tenant.appliedBot()).id, note: 'What is it for?' }),
   'platform.disableBot': async (tenant) => ({ botId: (await tenant.approvedBot()).id }),
@@ -100,14 +122,18 @@ export class Scene {
     readonly server: TestApp,
     readonly endpoint: Endpoint,
     readonly tenant: Tenant,
+    /** The caller of an endpoint that bots call; elsewhere the tenant has one when it is asked for. */
+    readonly bot: TestBot | null,
   ) {}
 
   static async of(server: TestApp, endpoint: Endpoint): Promise<Scene> {
-    return new Scene(server, endpoint, await newTenant(server))
+    const tenant = await newTenant(server)
+    return new Scene(server, endpoint, tenant, endpoint.caller === 'bot' ? await tenant.itsBot() : null)
   }
 
   get credential(): string {
-    const { endpoint, tenant } = this
+    const { endpoint, tenant, bot } = this
+    if (bot !== null) return bot.token
     if (endpoint.caller === 'token') return tenant.token
     return endpoint.caller === 'jwt' ? tenant.jwt : tenant.place.operatorKey
   }
@@ -132,10 +158,15 @@ export class Scene {
     for (const close of this.#closing) await close()
   }
 
+  /** What the call sends unless told: the sample, prepared once. */
+  async input(): Promise<Readonly<Record<string, unknown>>> {
+    this.#input ??= await (samples[this.endpoint.id] as NonNullable<(typeof samples)[string]>)(this.tenant)
+    return this.#input
+  }
+
   async request({ input = {}, credential, key, headers = {}, body, query }: Sent = {}): Promise<WireRequest> {
     const { endpoint } = this
-    this.#input ??= await (samples[endpoint.id] as NonNullable<(typeof samples)[string]>)(this.tenant)
-    const wire = wireOf(endpoint, { ...this.#input, ...input })
+    const wire = wireOf(endpoint, { ...(await this.input()), ...input })
     const sent = credential === undefined ? this.credential : credential
     const idempotencyKey = key === undefined && endpoint.idempotent ? freshKey() : key
     return {

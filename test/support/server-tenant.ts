@@ -46,6 +46,8 @@ export interface TestBot {
 
 /** An account with one application and a token that has every scope. */
 export class Tenant {
+  #bot: Promise<TestBot> | undefined
+
   constructor(
     readonly place: Place,
     readonly accountId: string,
@@ -115,6 +117,12 @@ export class Tenant {
     const linked = await this.console(contract.apps.linkBot, { appId: this.appId, botId: bot.id })
     if (linked.status !== 200) throw new Error(linked.text)
     return bot
+  }
+
+  /** The one linked bot that whatever needs a bot shares. */
+  itsBot(): Promise<TestBot> {
+    this.#bot ??= this.linkedBot()
+    return this.#bot
   }
 
   async redeem(voucher: IssuedVoucher, extra?: Extra): Promise<Redemption> {
