@@ -8,7 +8,7 @@ const LINGER_MS_MAX = 5_000
 /** A client that ended its side may wait so long for its answers; a client that has gone looks the same. */
 const HALF_OPEN_MS_MAX = 500
 /** A connection without a byte for so long is idle: the next request of a busy client comes sooner. */
-const QUIET_MS = 150
+const QUIET_MS = 200
 const SWEEP_MS = 25
 /** What an idle client needs to see that the connection ends. */
 const IDLE_LINGER_MS_MAX = 500

@@ -20,8 +20,8 @@ const bearer = () => `Authorization: Bearer ${tenant.token}\r\n`
 const get = (target: string, headers = bearer()) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 
 /** The next call of the list is answered late: what comes after it must wait. */
-const slowList = () =>
-  tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'delay', times: 1, delay_ms: 100 })
+const slowList = (delay_ms = 100) =>
+  tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'delay', times: 1, delay_ms })
 
 /** Every answer until the connection ends: status and code. */
 async function answersTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
@@ -96,14 +96,14 @@ it('a body that takes too long after its request was answered adds no second ans
 
 describe('clients that end their side', () => {
   it('after whole requests they get every answer', async () => {
-    await slowList()
+    await slowList(20)
     const text = await halfClosed(get(LIST) + get(LIST))
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
   it('within a request they are told', async () => {
     expect(await halfClosed('GET / HTTP/1.1\r\nHos')).toMatch(/^HTTP\/1\.1 400 /)
-    await slowList()
+    await slowList(20)
     expect((await halfClosed(`${get(LIST)}GET / HT`)).match(/HTTP\/1\.1 \d+/g)).toEqual([
       'HTTP/1.1 200',
       'HTTP/1.1 400',

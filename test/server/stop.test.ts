@@ -76,8 +76,8 @@ describe('SIGTERM', () => {
         await idle[0]?.write(REQUEST).answer()
         const started = performance.now()
         expect(await child.stop(10_000)).toBe(0)
-        // 0.2 s on a machine that does nothing else.
-        expect(performance.now() - started).toBeLessThan(2_000)
+        // 0.25 s on a machine that does nothing else.
+        expect(performance.now() - started).toBeLessThan(3_000)
         for (const connection of idle) await connection.end()
       }),
     30_000,
