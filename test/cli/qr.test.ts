@@ -127,3 +127,18 @@ test('times of an issued voucher read as everywhere else', async () => {
   const { stdout } = await run('')
   expect(stdout).toMatch(/^valid until  2026-11-21 10:00:00Z$/m)
 })
+
+test.each([2_331, 2_332])(
+  'QR data of %i bytes is shown, or said to be none, and never ends in an exception',
+  async (bytes) => {
+    const credentials = [{ type: 'qr_token', value: 'q'.repeat(bytes) }]
+    const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))
+    const path = join(temporaryDir(), 'out.svg')
+    for (const how of ['--qr', `--qr-file ${path}`]) {
+      const ran = await cli(`${issue} ${how} --base-url ${baseUrl}`, { env: secrets })
+      expect(ran.exit).toBe(bytes > 2_331 ? 9 : 0)
+      if (bytes > 2_331)
+        expect(ran.stderr).toMatch(/The voucher was issued, but .*no QR data.*\n {2}voucher_id: vch_01/)
+    }
+  },
+)

@@ -21,6 +21,9 @@ export function credentialOf(
   return typeof found?.value === 'string' ? found.value : undefined
 }
 
+/** What the largest QR code holds at error correction level M (ISO/IEC 18004); longer data would end in an exception. */
+const QR_BYTES_MAX = 2_331
+
 export const issue = leaf({
   name: 'issue',
   summary: contract.issue.summary,
@@ -76,11 +79,17 @@ export const issue = leaf({
         : await context.call((await import('../../contract/bots.js')).issue, { chat_id: chat, ...what })
     if (!issued.ok) return issued
     const voucher = issued.data
-    const qrToken = credentialOf(voucher, 'qr_token')
+    const answered = credentialOf(voucher, 'qr_token')
+    const qrToken = Buffer.byteLength(answered ?? '') > QR_BYTES_MAX ? undefined : answered
     if (qrToken === undefined && (flags.qr || file !== undefined)) {
-      return fail('INVALID_RESPONSE', 'The voucher was issued, but the answer holds no QR data to show.', null, {
-        voucher_id: voucher?.id,
-      })
+      return fail(
+        'INVALID_RESPONSE',
+        'The voucher was issued, but the answer holds no QR data that can be shown.',
+        null,
+        {
+          voucher_id: voucher?.id,
+        },
+      )
     }
     // The file first: a reader of stdout that goes away ends the command.
     if (qrToken !== undefined && file !== undefined) {
