@@ -207,10 +207,10 @@ describe('a receiver that sends without end', () => {
     }
     for (let warmUp = 0; warmUp < 20; warmUp++) await send(url)
     const before = used()
-    for (let delivery = 0; delivery < 200; delivery++) await send(url)
-    // 200 answers of which 16 KiB were kept would be 3 MiB each 1,000; whole reads of 64 KiB far more.
+    for (let delivery = 0; delivery < 100; delivery++) await send(url)
+    // Each receiver would have sent megabytes.
     expect(used() - before).toBeLessThan(64 * 1024 * 1024)
-  })
+  }, 30_000)
 })
 
 describe('others', () => {
