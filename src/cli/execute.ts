@@ -4,22 +4,30 @@ import type { Failure } from './failure.js'
 import { exitOf, usage } from './failure.js'
 import type { Flag, Flags } from './flags.js'
 import type { Globals } from './globals.js'
-import { globalFlags } from './globals.js'
+import { globalFlags, knownFormat } from './globals.js'
 import type { Host } from './host.js'
 import type { Leaf, Outcome } from './leaf.js'
 import { askMissing } from './missing.js'
+import { flagIn } from './operands.js'
 import { Output } from './output.js'
 import type { Entry } from './program.js'
-import { resolveSettings } from './settings.js'
+import { resolveSettings, storedFormat } from './settings.js'
 import { untilAborted } from './until-aborted.js'
 
-/** Runs the command that the arguments name, and answers its exit code. `failed` shows what fails before its settings are known. */
+/** Runs the command that the arguments name, and answers its exit code. `asked` is the format in the flags or the environment. */
 export async function execute(
   argv: readonly string[],
   entry: Entry | undefined,
   host: Host,
-  failed: Output,
+  asked: string | undefined,
 ): Promise<number> {
+  const failed = new Output(host, {
+    // Read when there is a failure to show: a command whose flags are right has its format from its settings.
+    get format() {
+      return knownFormat(asked ?? storedFormat(host, flagIn(argv, 'profile', 'p')))
+    },
+  })
+
   const parsed = parseArguments(argv, await entry?.load())
   if (!parsed.ok) return report(parsed, failed)
   const { leaf, path, given, positional } = parsed

@@ -3,6 +3,7 @@ import { choice, duration, integer, one, text, toggle, withLetter } from './flag
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
+export const knownFormat = (name: unknown): Format => formats.find((it) => it === name) ?? 'table'
 
 /** Flags of every command, accepted before and after it. One letter has one meaning across the tool. */
 export const globalFlags = {

@@ -1,34 +1,31 @@
 import { fail } from './failure.js'
-import type { Format } from './globals.js'
-import { formats } from './globals.js'
+import { knownFormat } from './globals.js'
 import type { Host } from './host.js'
-import { operandsOf } from './operands.js'
+import { flagIn, operandsOf } from './operands.js'
 import { Output } from './output.js'
 import { findEntry } from './program.js'
-import { storedFormat } from './settings.js'
 
 /** Runs one command line and answers its exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const asked = formatIn(argv, host)
   const shown = new Output(host, { format: knownFormat(asked) })
-  const failed = new Output(host, {
-    // Read when there is a failure to show: a command whose flags are right has its format from its settings.
-    get format() {
-      return knownFormat(asked ?? storedFormat(host, flagIn(argv, 'profile', 'p')))
-    },
-  })
   try {
-    return await dispatch(argv, host, shown, failed)
+    return await dispatch(argv, host, shown, asked)
   } catch (error) {
     // A bug: its text may hold anything, so that it is shown only when asked for.
     const hint = 'Run it again with --debug to see where, and report it.'
-    await failed.fail(fail('UNEXPECTED', 'voucherctl failed unexpectedly.', argv.includes('--debug') ? null : hint))
-    if (argv.includes('--debug')) failed.trace(error instanceof Error ? (error.stack ?? error.message) : String(error))
+    await shown.fail(fail('UNEXPECTED', 'voucherctl failed unexpectedly.', argv.includes('--debug') ? null : hint))
+    if (argv.includes('--debug')) shown.trace(error instanceof Error ? (error.stack ?? error.message) : String(error))
     return 1
   }
 }
 
-async function dispatch(argv: readonly string[], host: Host, shown: Output, failed: Output): Promise<number> {
+async function dispatch(
+  argv: readonly string[],
+  host: Host,
+  shown: Output,
+  asked: string | undefined,
+): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const operands = operandsOf(argv)
   const asksHelp = own.includes('--help') || own.includes('-h') || operands[0] === 'help'
@@ -40,7 +37,7 @@ async function dispatch(argv: readonly string[], host: Host, shown: Output, fail
   }
   const { execute } = await import('./execute.js')
   // Help of something that is not there: the parser knows what was meant.
-  return execute(asksHelp ? names : argv, findEntry(names[0]), host, failed)
+  return execute(asksHelp ? names : argv, findEntry(names[0]), host, asked)
 }
 
 async function showVersion(output: Output, version: string): Promise<number> {
@@ -52,13 +49,4 @@ async function showVersion(output: Output, version: string): Promise<number> {
 /** What flags or the environment name, before the flags were read. */
 function formatIn(argv: readonly string[], { env }: Host): string | undefined {
   return argv.includes('--json') ? 'json' : (flagIn(argv, 'output', 'o') ?? (env.VOUCHERCTL_OUTPUT || undefined))
-}
-
-const knownFormat = (name: unknown): Format => formats.find((it) => it === name) ?? 'table'
-
-function flagIn(argv: readonly string[], name: string, letter: string): string | undefined {
-  const inside = argv.find((it) => it.startsWith(`--${name}=`))?.slice(`--${name}=`.length)
-  const joined = argv.find((it) => it.startsWith(`-${letter}`) && it.length > 2)?.slice(2)
-  const at = argv.findIndex((it) => it === `-${letter}` || it === `--${name}`)
-  return inside ?? joined ?? (at >= 0 ? argv[at + 1] : undefined)
 }
