@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Endpoint, botScopes, failuresOf, scopes } from '../../src/contract/endpoint.js'
+import { type BotScope, type Endpoint, botScopes, failuresOf, scopes } from '../../src/contract/endpoint.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
@@ -111,12 +111,49 @@ const common: Partial<Record<FailureCode, Produce>> = {
   TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS, onMove: () => () => {} } }) }),
 }
 
+/** A rejected template is submitted while another holds its external id. */
+async function resubmitTaken(scene: Scene): Promise<Answer> {
+  const { tenant } = scene
+  const { id, externalTemplateId } = await tenant.reviewing()
+  await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'UNCLEAR', reason: 'What is it?' })
+  await tenant.draft({ external_template_id: externalTemplateId })
+  return scene.send({ input: { templateId: id } })
+}
+
+/** By a call of the console about a bot that lacks the scope. */
+const botWithout =
+  (scope: BotScope): Produce =>
+  async (scene) => {
+    const others = botScopes.filter((it) => it !== scope)
+    return scene.send({ input: { botId: (await scene.tenant.linkedBot(others)).id } })
+  }
+
 /** The codes that take a story of their own, by endpoint. */
 const specific: Readonly<Record<string, Produce>> = {
   'apps.create APPLICATION_LIMIT_REACHED': async (scene) => {
     for (let have = 1; have < 50; have++) await scene.send()
     return scene.send()
   },
+  'apps.linkBot BOT_ALREADY_LINKED': async (scene) => {
+    await scene.send()
+    const { id } = (await scene.tenant.console(contract.apps.create, { name: 'Another shop' })).data
+    return scene.send({ input: { appId: id } })
+  },
+  'bots.apply BOT_LIMIT_REACHED': async (scene) => {
+    for (let have = 0; have < 20; have++) await scene.tenant.appliedBot()
+    return scene.send()
+  },
+  'bots.apply USERNAME_TAKEN': (scene) => scene.sendTwice({}),
+  'bots.templates INSUFFICIENT_SCOPE': botWithout('vouchers:read'),
+  'bots.createTemplate INSUFFICIENT_SCOPE': botWithout('vouchers:templates:write'),
+  'bots.createTemplate EXTERNAL_TEMPLATE_ID_EXISTS': (scene) => scene.sendTwice({}),
+  'bots.submitTemplate INSUFFICIENT_SCOPE': botWithout('vouchers:templates:write'),
+  'bots.submitTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'bots.submitTemplate EXTERNAL_TEMPLATE_ID_EXISTS': resubmitTaken,
+  'platform.approveBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'platform.rejectBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'platform.disableBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
+  'platform.enableBot BOT_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'tokens.create TOKEN_LIMIT_REACHED': async (scene) => {
     for (let have = 1; have < 20; have++) await scene.send()
     return scene.send()
@@ -124,13 +161,7 @@ const specific: Readonly<Record<string, Produce>> = {
   'tokens.revoke TOKEN_NOT_FOUND': (scene) => scene.send({ input: { tokenId: 'tok_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
   'templates.create EXTERNAL_TEMPLATE_ID_EXISTS': (scene) => scene.sendTwice({}),
   'templates.submit TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
-  'templates.submit EXTERNAL_TEMPLATE_ID_EXISTS': async (scene) => {
-    const { tenant } = scene
-    const { id, externalTemplateId } = await tenant.reviewing()
-    await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'UNCLEAR', reason: 'What is it?' })
-    await tenant.draft({ external_template_id: externalTemplateId })
-    return scene.send({ input: { templateId: id } })
-  },
+  'templates.submit EXTERNAL_TEMPLATE_ID_EXISTS': resubmitTaken,
   'platform.approveTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'platform.rejectTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'vouchers.issue TEMPLATE_NOT_ACTIVE': async (scene) =>
