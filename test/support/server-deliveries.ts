@@ -1,0 +1,153 @@
+import { type IncomingHttpHeaders, createServer } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { contract } from '../../src/contract/index.js'
+import type { InputOf } from '../../src/contract/endpoint.js'
+import type { Delivery } from '../../src/contract/webhook.js'
+import { DeliveryWorker } from '../../src/server/delivery-worker.js'
+import { type Sender, type SenderOptions, createSender } from '../../src/webhooks/deliver.js'
+import { verifyWebhook } from '../../src/webhooks/signature.js'
+import { listen } from './listen.js'
+import { type TestApp, testApp } from './server-app.js'
+import { type Tenant, type TestBot, newTenant } from './server-tenant.js'
+
+/** What a receiver got. */
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  readonly updateId: number
+}
+
+export type ReceiverAnswer = number | { readonly status: number; readonly headers: Record<string, string> }
+
+export interface Receiver {
+  readonly port: number
+  readonly url: string
+  readonly calls: Received[]
+  /** How many it holds unanswered, and the most that it held at once. */
+  readonly held: { now: number; most: number }
+  /** Of the calls to come. */
+  answer: (call: Received) => ReceiverAnswer | Promise<ReceiverAnswer>
+}
+
+/** A receiver on a port of the loopback, which answers 200 until told otherwise. */
+export async function newReceiver(): Promise<Receiver> {
+  const calls: Received[] = []
+  const held = { now: 0, most: 0 }
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', async () => {
+      const body = Buffer.concat(chunks)
+      const { update_id: updateId } = JSON.parse(body.toString('utf8')) as { update_id: number }
+      const call = { path: request.url ?? '', headers: request.headers, body, updateId }
+      calls.push(call)
+      held.now += 1
+      held.most = Math.max(held.most, held.now)
+      const answer = await receiver.answer(call)
+      held.now -= 1
+      if (typeof answer === 'number') response.writeHead(answer).end()
+      else response.writeHead(answer.status, answer.headers).end()
+    })
+  })
+  const port = await listen(server)
+  const receiver: Receiver = { port, url: `http://127.0.0.1:${port}/hook`, calls, held, answer: () => 200 }
+  return receiver
+}
+
+/** Waits for what happens on sockets and in the store; the test's own time limit is its end. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+export const SECRET = 'a-secret-that-signs'
+
+/** A server with its delivery worker, an account and a bot; the clock stands still between moves. */
+export class DeliveryScene {
+  #worker: DeliveryWorker | undefined
+  /** True time; deliveries are signed with it. */
+  trueNow = Date.now()
+  readonly workerErrors: unknown[] = []
+
+  private constructor(
+    readonly server: TestApp,
+    readonly ports: Set<number>,
+    readonly tenant: Tenant,
+    readonly bot: TestBot,
+  ) {}
+
+  static async open(options: { started?: boolean } = {}): Promise<DeliveryScene> {
+    const ports = new Set<number>()
+    const lookup = async () => ['93.184.215.14']
+    const server = testApp({ webhooks: { loopbackPorts: ports, egressIps: ['198.51.100.7'], lookup } })
+    const tenant = await newTenant(server)
+    const scene = new DeliveryScene(server, ports, tenant, await tenant.bot())
+    onTestFinished(async () => {
+      await scene.stopWorker(0)
+      await server.close()
+    })
+    if (options.started !== false) await scene.startWorker()
+    return scene
+  }
+
+  async startWorker(options: SenderOptions = {}): Promise<void> {
+    const sender: Sender = createSender({ loopbackPorts: this.ports, ...options })
+    const { store, clock, keys } = this.server.deps
+    const onError = (error: unknown) => this.workerErrors.push(error)
+    this.#worker = new DeliveryWorker({ store, clock, keys, sender, trueNow: () => this.trueNow, onError })
+    await this.#worker.start({ alone: true })
+  }
+
+  async stopWorker(graceMs: number): Promise<void> {
+    await this.#worker?.stop(graceMs)
+    this.#worker = undefined
+    if (this.workerErrors.length > 0) throw this.workerErrors[0]
+  }
+
+  async receiver(): Promise<Receiver> {
+    const receiver = await newReceiver()
+    this.ports.add(receiver.port)
+    return receiver
+  }
+
+  set(receiver: Pick<Receiver, 'url'>, input: Partial<InputOf<typeof contract.webhook.set>> = {}, bot = this.bot) {
+    const wish = { url: receiver.url, secret_token: SECRET, ...input }
+    return this.tenant.console(contract.webhook.set, { botId: bot.id, ...wish })
+  }
+
+  /** A ping, which belongs to no chat. Answers its update_id. */
+  async ping(bot = this.bot): Promise<number> {
+    const input = { botId: bot.id, type: 'ping' as const, payload: {} }
+    const made = await this.tenant.operator(contract.platform.addUpdate, input)
+    if (made.status !== 200) throw new Error(made.text)
+    return made.data.update_id
+  }
+
+  async deliveries(filter: { status?: Delivery['status']; limit?: number } = {}, bot = this.bot): Promise<Delivery[]> {
+    const listed = await this.tenant.console(contract.webhook.deliveries, { botId: bot.id, limit: 100, ...filter })
+    return listed.data.items
+  }
+
+  async delivery(updateId: number): Promise<Delivery> {
+    const found = (await this.deliveries()).find((it) => it.update_id === updateId)
+    if (found === undefined) throw new Error(`update ${updateId} has no delivery`)
+    return found
+  }
+
+  async untilStatus(updateId: number, status: Delivery['status']): Promise<Delivery> {
+    await until(async () => (await this.delivery(updateId)).status === status)
+    return this.delivery(updateId)
+  }
+
+  retry(deliveryId: string, input: { force?: boolean } = {}) {
+    return this.tenant.console(contract.webhook.retry, { botId: this.bot.id, deliveryId, ...input })
+  }
+
+  info() {
+    return this.bot.call(contract.webhook.info, {})
+  }
+
+  verdict({ headers, body }: Received, secrets: readonly string[] = [SECRET]) {
+    return verifyWebhook({ headers, rawBody: body, secrets, now: this.trueNow })
+  }
+}
