@@ -7,6 +7,7 @@ import { START_MS, type TestApp, accountKey, seededRandom, testApp } from '../su
 import { type Answer, wireOf } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
 import { type Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+import { newDelivery } from '../support/server-webhooks.js'
 
 let server: TestApp
 beforeAll(() => {
@@ -54,6 +55,16 @@ describe('what belongs to another tenant', () => {
       'redemptionId',
       'REDEMPTION_NOT_FOUND',
       async (tenant) => (await tenant.redeem(await tenant.issue())).id,
+    ],
+    [contract.webhook.set, 'botId', 'BOT_NOT_FOUND', async (tenant) => (await tenant.itsBot()).id],
+    [contract.webhook.delete, 'botId', 'BOT_NOT_FOUND', async (tenant) => (await tenant.itsBot()).id],
+    [contract.webhook.deliveries, 'botId', 'BOT_NOT_FOUND', async (tenant) => (await tenant.itsBot()).id],
+    [contract.webhook.retry, 'botId', 'BOT_NOT_FOUND', async (tenant) => (await tenant.itsBot()).id],
+    [
+      contract.webhook.retry,
+      'deliveryId',
+      'DELIVERY_NOT_FOUND',
+      async (tenant) => (await newDelivery(tenant, await tenant.itsBot())).id,
     ],
   ]
   const odd = ['x', '', 'tpl_', '../x', '%', '%zz', '\u0000', 'é', '🎟', "' or 1=1 --", 'x'.repeat(4_000), '__proto__']

@@ -112,7 +112,8 @@ describe('the order of deliveries', () => {
     receiver.answer = held.answer
     await scene.set(receiver, { allowed_updates: ['message'], max_connections: 2 })
     const chats = await Promise.all(Array.from({ length: 6 }, () => newChat(scene.tenant, scene.bot)))
-    for (const [index, chat] of chats.entries()) for (let n = 0; n < 20; n++) await say(scene.tenant, chat, `${index} ${n}`)
+    for (const [index, chat] of chats.entries())
+      for (let n = 0; n < 20; n++) await say(scene.tenant, chat, `${index} ${n}`)
     await scene.startWorker()
     await until(() => held.waiting.size === 2)
     expect(receiver.calls.map(textOf)).toContain('0 0')

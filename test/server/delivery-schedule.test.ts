@@ -70,7 +70,12 @@ describe('the schedule', () => {
     await scene.set(receiver)
     const updateId = await scene.ping()
     const delivered = await scene.untilStatus(updateId, 'delivered')
-    expect(delivered).toMatchObject({ attempt_count: 1, last_status_code: 200, last_error: null, next_attempt_at: null })
+    expect(delivered).toMatchObject({
+      attempt_count: 1,
+      last_status_code: 200,
+      last_error: null,
+      next_attempt_at: null,
+    })
     expect(delivered.delivered_at).toBe(new Date(scene.server.clock.now()).toISOString())
     const { headers, path } = receiver.calls[0] as (typeof receiver.calls)[number]
     expect(path).toBe('/hook')

@@ -70,6 +70,8 @@ const common: Partial<Record<FailureCode, Produce>> = {
   },
   BOT_NOT_FOUND: (scene) => scene.send({ input: botNamed(scene, 'bot_01ARZ3NDEKTSV4RRFFQ69G5FAV') }),
   BOT_NOT_APPROVED: async (scene) => scene.send({ input: botNamed(scene, (await scene.tenant.appliedBot()).id) }),
+  WEBHOOK_URL_REFUSED: (scene) => scene.send({ input: { url: 'https://localhost/hook' } }),
+  DELIVERY_NOT_FOUND: (scene) => scene.send({ input: { deliveryId: 'dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV' } }),
   CHAT_NOT_FOUND: (scene) => {
     const id = 'chat_01ARZ3NDEKTSV4RRFFQ69G5FAV'
     return scene.send({ input: scene.endpoint.params === undefined ? { chat_id: id } : { chatId: id } })
@@ -191,6 +193,9 @@ const specific: Readonly<Record<string, Produce>> = {
     const other = await newChat(scene.tenant, scene.bot as TestBot, { user_id: 'somebody-else' })
     return scene.send({ input: { chat_id: other.id } })
   },
+  'webhook.set POLLING_ACTIVE': pollingActive,
+  'webhook.setByBot POLLING_ACTIVE': pollingActive,
+  'webhook.retry DELIVERY_NOT_RETRYABLE': (scene) => scene.sendTwice({}),
   'bots.updates WEBHOOK_ACTIVE': async (scene) => {
     await scene.server.deps.store.write(() => plantWebhook((scene.bot as TestBot).id))
     return scene.send()
@@ -261,6 +266,16 @@ async function inProgress(scene: Scene): Promise<Answer> {
     return answer
   } finally {
     vi.useRealTimers()
+  }
+}
+
+/** A webhook is wanted while a getUpdates call is open. */
+async function pollingActive(scene: Scene): Promise<Answer> {
+  const poll = scene.server.deps.polls.open((await scene.tenant.itsBot()).id)
+  try {
+    return await scene.send()
+  } finally {
+    poll.end()
   }
 }
 

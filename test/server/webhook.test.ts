@@ -260,7 +260,11 @@ describe('the list of deliveries', () => {
     for (let n = 0; n < 5; n++) await ping()
     const list = async (input: Record<string, unknown>, caller = tenant) =>
       caller.console(contract.webhook.deliveries, { botId: bot.id, ...input })
-    const pages = [await list({ page: 1, limit: 2 }), await list({ page: 3, limit: 2 }), await list({ page: 4, limit: 2 })]
+    const pages = [
+      await list({ page: 1, limit: 2 }),
+      await list({ page: 3, limit: 2 }),
+      await list({ page: 4, limit: 2 }),
+    ]
     expect(pages.map((it) => it.data.items.length)).toEqual([2, 1, 0])
     expect(pages[0]?.data.pagination).toEqual({ page: 1, limit: 2, total: 5, pages: 3 })
     expect((await list({ status: 'pending' })).data.pagination.total).toBe(5)
@@ -269,7 +273,10 @@ describe('the list of deliveries', () => {
     expect((await list({}, stranger)).code).toBe('BOT_NOT_FOUND')
     const [delivery] = (await list({})).data.items
     const own = await stranger.bot()
-    const crossed = await stranger.console(contract.webhook.retry, { botId: own.id, deliveryId: delivery?.id as string })
+    const crossed = await stranger.console(contract.webhook.retry, {
+      botId: own.id,
+      deliveryId: delivery?.id as string,
+    })
     expect(crossed.code).toBe('DELIVERY_NOT_FOUND')
   })
 })

@@ -6,13 +6,15 @@ import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { createLimits } from '../../src/server/limits.js'
 import type { RateLimitName } from '../../src/server/options.js'
+import type { Store } from '../../src/store/store.js'
 import { START_MS, type TestApp, testApp } from './server-app.js'
 import { type Answer, type WireRequest, freshKey, wireOf } from './server-client.js'
 import { newChat } from './server-chats.js'
+import { HOOK_URL, failedDelivery } from './server-webhooks.js'
 import { type Tenant, type TestBot, botBody, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
 
 /** What a call of an endpoint needs to succeed, prepared for a tenant. */
-export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record<string, unknown>>>> = {
+export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => Promise<Record<string, unknown>>>> = {
   'apps.list': async () => ({}),
   'apps.create': async () => ({ name: 'Shop' }),
   'apps.get': async ({ appId }) => ({ appId }),
@@ -74,6 +76,15 @@ export const samples: Readonly<Record<string, (tenant: Tenant) => Promise<Record
     const { id: botId } = await tenant.approvedBot()
     await tenant.operator(contract.platform.disableBot, { botId })
     return { botId }
+  },
+  'webhook.set': async (tenant) => ({ botId: (await tenant.itsBot()).id, url: HOOK_URL }),
+  'webhook.setByBot': async () => ({ url: HOOK_URL }),
+  'webhook.delete': async (tenant) => ({ botId: (await tenant.itsBot()).id }),
+  'webhook.info': async () => ({}),
+  'webhook.deliveries': async (tenant) => ({ botId: (await tenant.itsBot()).id }),
+  'webhook.retry': async (tenant, store) => {
+    const bot = await tenant.itsBot()
+    return { botId: bot.id, deliveryId: (await failedDelivery(tenant, bot, store)).id }
   },
   'platform.issueAccountToken': async () => ({ accountId: 'somebody' }),
   'platform.reviews': async () => ({}),
@@ -160,7 +171,10 @@ export class Scene {
 
   /** What the call sends unless told: the sample, prepared once. */
   async input(): Promise<Readonly<Record<string, unknown>>> {
-    this.#input ??= await (samples[this.endpoint.id] as NonNullable<(typeof samples)[string]>)(this.tenant)
+    this.#input ??= await (samples[this.endpoint.id] as NonNullable<(typeof samples)[string]>)(
+      this.tenant,
+      this.server.deps.store,
+    )
     return this.#input
   }
 

@@ -1,4 +1,8 @@
+import { contract } from '../../src/contract/index.js'
+import type { Delivery } from '../../src/contract/webhook.js'
 import { type Op, notify, run } from '../../src/store/operation.js'
+import type { Store } from '../../src/store/store.js'
+import type { Tenant, TestBot } from './server-tenant.js'
 
 /** Puts a webhook where none is: what a test of something else needs of one. */
 export function* plantWebhook(botId: string): Op<void> {
@@ -8,4 +12,23 @@ export function* plantWebhook(botId: string): Op<void> {
     [botId],
   )
   yield* notify(botId)
+}
+
+export const HOOK_URL = 'https://hooks.example.com/hook'
+
+/** A delivery that waits, of a bot whose webhook it sets. */
+export async function newDelivery(tenant: Tenant, bot: Pick<TestBot, 'id'>): Promise<Delivery> {
+  const botId = bot.id
+  await tenant.console(contract.webhook.set, { botId, url: HOOK_URL })
+  await tenant.operator(contract.platform.addUpdate, { botId, type: 'ping' })
+  return (await tenant.console(contract.webhook.deliveries, { botId })).data.items[0] as Delivery
+}
+
+/** As `newDelivery`, after its first attempt has failed. */
+export async function failedDelivery(tenant: Tenant, bot: Pick<TestBot, 'id'>, store: Store): Promise<Delivery> {
+  const delivery = await newDelivery(tenant, bot)
+  await store.write(() =>
+    run("update deliveries set status = 'failed', attempt_count = 1, ready = 0 where id = $1", [delivery.id]),
+  )
+  return delivery
 }
