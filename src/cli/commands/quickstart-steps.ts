@@ -9,12 +9,14 @@ import { fail } from '../failure.js'
 import { readOperatorKey } from '../local-server.js'
 import { redact } from '../secrets.js'
 import { credentialOf } from './issue.js'
+import { tellOfBot } from './quickstart-bot.js'
+import type { Receiver } from './quickstart-receiver.js'
 import type { ServerFacts, Story } from './quickstart-story.js'
 
 const account = 'demo'
 
 /** The whole story; the first failure that it is not about ends it. */
-export async function tell(story: Story, server: ServerFacts): Promise<Failure | undefined> {
+export async function tell(story: Story, server: ServerFacts, receiver: Receiver): Promise<Failure | undefined> {
   await story.add({
     title: 'A server',
     command: 'voucherctl server start --detach',
@@ -26,12 +28,13 @@ export async function tell(story: Story, server: ServerFacts): Promise<Failure |
   const key = readOperatorKey({ operator_key_file: server.operatorKeyFile })
   if (key === undefined) return fail('UNEXPECTED', 'The server wrote no operator key.')
   story.credentials.set('operator', key)
-  const template = await prepare(story)
-  return template.ok ? circulate(story, template.data) : template
+  const prepared = await prepare(story)
+  if (!prepared.ok) return prepared
+  return (await circulate(story, prepared.templateId)) ?? (await tellOfBot(story, prepared, receiver))
 }
 
 /** From the account to an active template. */
-async function prepare(story: Story) {
+async function prepare(story: Story): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
   const login = await story.play(platform.issueAccountToken, {
     title: 'An account',
     command: `voucherctl login --local --account ${account}`,
@@ -85,16 +88,17 @@ async function prepare(story: Story) {
     tell: (it) => `the template is ${it.status}`,
   })
   if (!submitted.ok) return submitted
-  return story.play(platform.approveTemplate, {
+  const approved = await story.play(platform.approveTemplate, {
     title: 'Approved, as the platform would',
     command: `voucherctl platform templates approve ${id}`,
     input: { templateId: id },
     tell: (it) => `the template is ${it.status}: it can be issued`,
   })
+  return approved.ok ? { ok: true, appId: app.data.id, templateId: id } : approved
 }
 
 /** From the issue of a voucher to its reversal. */
-async function circulate(story: Story, { id: templateId }: { id: string }): Promise<Failure | undefined> {
+async function circulate(story: Story, templateId: string): Promise<Failure | undefined> {
   const issued = await story.play(vouchers.issue, {
     title: 'Issued to a user',
     command: `voucherctl vouchers issue --template ${templateId} --external-id order-1001 --recipient user-42 --qr`,

@@ -56,6 +56,11 @@ export class Story {
     this.#call = createCall(withRetry(createHttpTransport(baseUrl)), { token })
   }
 
+  /** Aborted when the person gives up. */
+  get signal(): AbortSignal {
+    return this.#context.host.signal
+  }
+
   newKey(): string {
     return this.#context.host.newId()
   }

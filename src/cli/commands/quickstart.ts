@@ -4,6 +4,7 @@ import type { Context } from '../context.js'
 import { fail } from '../failure.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { type Receiver, startReceiver } from './quickstart-receiver.js'
 import { asTyped, Story } from './quickstart-story.js'
 import { tell } from './quickstart-steps.js'
 
@@ -11,7 +12,7 @@ export const quickstart = leaf({
   name: 'quickstart',
   summary: 'A real voucher from start to end, on a throwaway local server',
   notes: [
-    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, shows the command of each step, and removes everything at the end. Nothing is asked and no profile is touched.',
+    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, lets a bot deliver another in a chat and a webhook hear of it, shows the command of each step, and removes everything at the end. Nothing is asked and no profile is touched.',
   ],
   examples: [{ command: 'voucherctl quickstart' }, { command: 'voucherctl quickstart --json' }],
   changes: true,
@@ -22,27 +23,36 @@ export const quickstart = leaf({
     const { join } = await import('node:path')
     const dataDir = await mkdtemp(join(tmpdir(), 'voucherctl-quickstart-'))
     let server: RunningServer | undefined
+    let receiver: Receiver | undefined
     try {
+      receiver = await startReceiver()
       const { startServer } = await import('../../server/listen.js')
-      server = await startServer({ dataDir, port: 0, operator: true, logLevel: 'silent' })
-      return await tellOn(context, server)
+      server = await startServer({
+        dataDir,
+        port: 0,
+        operator: true,
+        logLevel: 'silent',
+        webhookLoopbackPorts: [receiver.port],
+      })
+      return await tellOn(context, server, receiver)
     } catch (error) {
       const code = codeOf(error)
       if (code !== 'SQLITE_MISSING' && code !== 'STORE_UNUSABLE') throw error
       return fail(code, error instanceof Error ? error.message : '')
     } finally {
       await server?.close()
+      await receiver?.close()
       await rm(dataDir, { recursive: true, force: true })
     }
   },
 })
 
-async function tellOn(context: Context, server: RunningServer): Promise<Outcome<unknown>> {
+async function tellOn(context: Context, server: RunningServer, receiver: Receiver): Promise<Outcome<unknown>> {
   const { output, host } = context
   const isForPeople = output.options.format === 'table'
   const startedAt = host.now()
   const story = new Story(context, server.baseUrl, isForPeople)
-  const failure = await tell(story, server)
+  const failure = await tell(story, server, receiver)
   if (failure !== undefined) return failure
   const durationMs = host.now() - startedAt
   const next = [
