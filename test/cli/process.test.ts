@@ -234,11 +234,17 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
   const ran = await built.run(['quickstart', '--json'], home, { TMPDIR: temporary })
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
   const { steps } = JSON.parse(ran.stdout)
-  expect(steps.map((it: { exit: number }) => it.exit)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0])
+  const exits = steps.map((it: { exit: number }) => it.exit)
+  expect(exits).toEqual([...Array(11).fill(0), 6, ...Array(11).fill(0)])
   expect(steps[11].result).toContain('VOUCHER_ALREADY_REDEEMED')
   expect(steps[10].result).toContain('replayed')
+  for (const [at, type] of [
+    [20, 'my_chat_member'],
+    [22, 'voucher_issued'],
+  ] as const)
+    expect(steps[at].result).toMatch(new RegExp(`^update \\d, ${type}: signature valid`))
   for (const { command } of steps) expect(command).toMatch(/^voucherctl /)
-  expect(ran.stdout).not.toMatch(/sop_\w{9}|eyJ\w|opk_\w/)
+  expect(ran.stdout).not.toMatch(/sop_\w{9}|sbot_\w{9}|eyJ\w|opk_\w/)
   expect(readdirSync(temporary)).toEqual([])
   expect(readdirSync(home)).toHaveLength(1)
 }, 30_000)
@@ -246,7 +252,7 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
 test('quickstart for a person shows each step with its command, and says how to go on', async () => {
   const { exit, stdout, stderr } = await built.run(['quickstart'], temporaryDir())
   expect([exit, stderr]).toEqual([0, ''])
-  expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(14)
+  expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(23)
   expect(stdout).toContain('$ voucherctl server start --detach')
 }, 30_000)
 

@@ -23,7 +23,17 @@ test('--version is the version of the package', async () => {
 test('--help names the groups', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('--help')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
-  for (const group of ['quickstart', 'server', 'apps', 'tokens', 'templates', 'vouchers', 'platform']) {
+  for (const group of [
+    'quickstart',
+    'server',
+    'apps',
+    'tokens',
+    'templates',
+    'vouchers',
+    'bots',
+    'webhook',
+    'platform',
+  ]) {
     expect(stdout).toMatch(new RegExp(`^\\s+${group}\\b`, 'm'))
   }
 })
@@ -34,12 +44,12 @@ test('an unknown command is wrong usage', async () => {
   expect(stderr).toContain('vouchers')
 })
 
-test('quickstart issues, redeems and reverses a voucher on a server of its own; --json is one document', async () => {
+test('quickstart issues, redeems and reverses a voucher and delivers one by bot and webhook; --json is one document', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('quickstart', '--json')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const document = JSON.parse(stdout) as unknown
   const text = JSON.stringify(document)
-  for (const step of ['issue', 'verify', 'redeem', 'reverse']) expect(text).toContain(step)
+  for (const step of ['issue', 'verify', 'redeem', 'reverse', 'signature valid']) expect(text).toContain(step)
 })
 
 test('the interface is printed as OpenAPI', async () => {
