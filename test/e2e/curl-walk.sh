@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every runtime and console endpoint of the interface, and the operator's plane where it is needed, with curl alone: no
 # client of this project takes part. Prints `METHOD PATH STATUS` of each call; ends at the first status that is another.
-# Usage: curl-walk.sh NODE SCRIPT [--bots]: the command line to start the server with; the bots of an application too.
+# Usage: curl-walk.sh NODE SCRIPT, the command line to start the server with.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -121,17 +121,15 @@ call "$token" POST $api/vouchers/verify 200 "{\"credential\":{\"type\":\"redeem_
 says '"redeemable":true'
 
 # C. Bots of an application
-if [ "${3-}" = --bots ]; then
-  call "$jwt" POST /api/v1/bots/applications 201 '{"name":"Barista","username":"barista_bot"}'
-  bot=$(text id)
-  call "$jwt" PUT $api/applications/"$app"/bots/"$bot" 409
-  says '"code":"BOT_NOT_APPROVED"'
-  call "$operator" POST $platform/bots/"$bot"/approve 200
-  call "$jwt" PUT $api/applications/"$app"/bots/"$bot" 200
-  says "\"botId\":\"$bot\""
-  call "$jwt" DELETE $api/applications/"$app"/bots/"$bot" 200
-  says '"linkedBots":\[\]'
-fi
+call "$jwt" POST /api/v1/bots/applications 201 '{"name":"Barista","username":"barista_bot"}'
+bot=$(text id)
+call "$jwt" PUT $api/applications/"$app"/bots/"$bot" 409
+says '"code":"BOT_NOT_APPROVED"'
+call "$operator" POST $platform/bots/"$bot"/approve 200
+call "$jwt" PUT $api/applications/"$app"/bots/"$bot" 200
+says "\"botId\":\"$bot\""
+call "$jwt" DELETE $api/applications/"$app"/bots/"$bot" 200
+says '"linkedBots":\[\]'
 
 # C. The end of a token and of an application
 call "$jwt" DELETE $api/applications/"$app"/tokens/"$reader_id" 200
