@@ -8,8 +8,14 @@ const APPLICATION_ID = 0x76636872
 
 const PAGE_BYTES_MIN = 512
 
-/** 16 MB of journal: four times SQLite's default, since fewer checkpoints write a page that changes often fewer times. */
-const CHECKPOINT_PAGES = 4_000
+/** 64 MB of journal, since fewer checkpoints write a page that changes often fewer times. */
+const CHECKPOINT_PAGES = 16_000
+
+/**
+ * 16 MB of pages; the system caches the file too. More is slower to write: a commit that split a page walks the
+ * whole hash table of the cache, since splits number pages beyond the end for a moment.
+ */
+const CACHE_KIB = 16_384
 
 /** Up to this size every page is checked at the start; larger files are checked page by page as they are read. */
 const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
@@ -34,8 +40,8 @@ export function openSqliteFile(path: string): SqliteDatabase {
     const mode = pragma(db, 'locking_mode = exclusive')
     if (!inMemory) requireOneConnection(db, mode)
     db.exec(
-      'pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -65536; pragma temp_store = memory; ' +
-        `pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+      'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; ' +
+        `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     )
     refuseForeign(db, path)
     pragma(db, 'journal_mode = wal')
