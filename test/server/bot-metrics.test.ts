@@ -7,6 +7,8 @@ import { all, run } from '../../src/store/operation.js'
 import { addUpdate } from '../../src/store/outbox.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { DAY_MS, type TestApp, testApp } from '../support/server-app.js'
+import { inFolder, liveServer } from '../support/server.js'
+import { callerOf } from '../support/server-client.js'
 import { type Tenant, newTenant } from '../support/server-tenant.js'
 
 const { bots } = contract
@@ -212,6 +214,23 @@ describe('updates and deliveries', () => {
       p95_ms: 19,
     })
     await own.close()
+  })
+})
+
+it('what was counted when the server stops is there when it starts again', async () => {
+  await inFolder(async (dataDir) => {
+    const first = await liveServer({ dataDir })
+    const tenant = await newTenant(first)
+    const bot = await tenant.bot()
+    await badSend(bot)
+    await first.close()
+    const second = await liveServer({ dataDir })
+    const console = callerOf(second.send, tenant.jwt)
+    expect((await console(bots.metrics, { botId: bot.id })).data.calls).toEqual({
+      total: 1,
+      by_method: { sendMessage: 1 },
+    })
+    await second.close()
   })
 })
 

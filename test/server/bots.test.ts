@@ -3,7 +3,7 @@ import { contract } from '../../src/contract/index.js'
 import { all } from '../../src/store/operation.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { wireOf } from '../support/server-client.js'
-import { type Tenant, botBody, newTenant, serial } from '../support/server-tenant.js'
+import { type Tenant, botBody, newTenant, serial, templateBody } from '../support/server-tenant.js'
 
 let server: TestApp
 beforeAll(() => {
@@ -395,5 +395,28 @@ describe('regenerating the token', () => {
     expect([await knock(server, token), await knock(server, one_time_token)]).toEqual(['TOKEN_REVOKED', 'BOT_DISABLED'])
     await tenant.operator(platform.enableBot, { botId: id })
     expect(await knock(server, one_time_token)).toBeNull()
+  })
+})
+
+describe('the order of checks of a console call', () => {
+  it('is form, bot, approval, enabled, scope, and then what the call is about', async () => {
+    const tenant = await newTenant(server)
+    const call = async (botId: string, input: object = {}) =>
+      (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code
+    const pending = (await tenant.appliedBot()).id
+    const lacking = await tenant.linkedBot(['messages:send'])
+    const full = await tenant.linkedBot()
+    const held = { external_template_id: (await tenant.draft()).externalTemplateId }
+    for (const botId of ['bot_0', pending, lacking.id, full.id]) {
+      expect([botId, await call(botId, { unknown: 1 })]).toEqual([botId, 'VALIDATION_FAILED'])
+    }
+    expect(await call('bot_0', held)).toBe('BOT_NOT_FOUND')
+    expect(await call(pending, held)).toBe('BOT_NOT_APPROVED')
+    expect(await call(lacking.id, held)).toBe('INSUFFICIENT_SCOPE')
+    expect(await call(full.id, held)).toBe('EXTERNAL_TEMPLATE_ID_EXISTS')
+    for (const { id } of [lacking, full]) {
+      await tenant.operator(platform.disableBot, { botId: id })
+      expect(await call(id, held)).toBe('BOT_DISABLED')
+    }
   })
 })
