@@ -5,6 +5,7 @@ import { contract, endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
 import { START_MS, type TestApp, accountKey, seededRandom, testApp } from '../support/server-app.js'
 import { type Answer, wireOf } from '../support/server-client.js'
+import { newChat } from '../support/server-chats.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
 import { type Tenant, codeOf, newTenant } from '../support/server-tenant.js'
 import { newDelivery } from '../support/server-webhooks.js'
@@ -44,6 +45,19 @@ describe('what belongs to another tenant', () => {
     [contract.bots.submitTemplate, 'botId', 'BOT_NOT_FOUND', async (tenant) => (await tenant.linkedBot()).id],
     [contract.bots.submitTemplate, 'templateId', 'TEMPLATE_NOT_FOUND', async (tenant) => (await tenant.draft()).id],
     [contract.vouchers.issue, 'template_id', 'TEMPLATE_NOT_FOUND', async (tenant) => (await tenant.template()).id],
+    [contract.bots.issue, 'template_id', 'TEMPLATE_NOT_FOUND', async (tenant) => (await tenant.template()).id],
+    [
+      contract.bots.issue,
+      'chat_id',
+      'CHAT_NOT_FOUND',
+      async (tenant) => (await newChat(tenant, await tenant.itsBot())).id,
+    ],
+    [
+      contract.bots.send,
+      'chat_id',
+      'CHAT_NOT_FOUND',
+      async (tenant) => (await newChat(tenant, await tenant.itsBot())).id,
+    ],
     [
       contract.vouchers.redemption,
       'redemptionId',

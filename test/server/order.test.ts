@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
+import { type Endpoint, botScopes, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { createLimits } from '../../src/server/limits.js'
 import { type TestApp, testApp } from '../support/server-app.js'
@@ -14,7 +14,7 @@ interface Violation {
   readonly code: string
   /** What it does to the tenant; all preparations come before any spoiling one. */
   prepare?(scene: Scene): Promise<void>
-  spoil?(scene: Scene): Promise<void>
+  spoil?(scene: Scene, botId: string): Promise<void>
   /** What it does to the request. */
   readonly sent?: Sent
   readonly path?: (path: string) => string
@@ -22,6 +22,9 @@ interface Violation {
   readonly narrowToken?: true
   readonly limited?: true
 }
+
+const narrow: Violation = { code: 'INSUFFICIENT_SCOPE', narrowToken: true }
+const limited: Violation = { code: 'RATE_LIMITED', limited: true }
 
 const before: Violation[] = [
   { code: 'ROUTE_NOT_FOUND', path: (path) => path.replace(/(?=\?|$)/, '/and/more') },
@@ -39,9 +42,24 @@ const before: Violation[] = [
       await tenant.operator(contract.platform.setAppFeatures, { appId: tenant.appId, features: [] })
     },
   },
-  { code: 'INSUFFICIENT_SCOPE', narrowToken: true },
-  { code: 'RATE_LIMITED', limited: true },
+  narrow,
+  limited,
 ]
+
+/** As before, where the caller is a bot. A bot that is not linked acts for no application: its own chain, below. */
+const beforeOfBot: Violation[] = [
+  ...before.slice(0, 3),
+  {
+    code: 'BOT_DISABLED',
+    spoil: async ({ tenant }, botId) => void (await tenant.operator(contract.platform.disableBot, { botId })),
+  },
+  ...before.slice(3),
+]
+const unlinked: Violation = {
+  code: 'BOT_NOT_LINKED',
+  spoil: async ({ tenant }, botId) =>
+    void (await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId })),
+}
 
 const badType: Violation = {
   code: 'UNSUPPORTED_MEDIA_TYPE',
@@ -94,6 +112,35 @@ const chains: [Endpoint, Violation[]][] = [
     ],
   ],
   [
+    contract.bots.issue,
+    [
+      ...beforeOfBot,
+      badType,
+      badBody,
+      { code: 'IDEMPOTENCY_KEY_INVALID', sent: { key: 'two words' } },
+      usedKey,
+      { code: 'CHAT_NOT_FOUND', sent: { input: { chat_id: 'chat_0' } } },
+      {
+        code: 'BOT_BLOCKED',
+        prepare: async (scene) => {
+          const { chat_id: chatId } = await scene.input()
+          await scene.tenant.operator(contract.platform.blockChat, { chatId: String(chatId) })
+        },
+      },
+      { code: 'TEMPLATE_NOT_FOUND', sent: { input: { template_id: 'tpl_0' } } },
+    ],
+  ],
+  [contract.bots.issue, [...beforeOfBot.slice(0, 4), narrow, unlinked, limited, badType]],
+  [
+    contract.bots.send,
+    [
+      ...beforeOfBot.filter(({ code }) => !/^(APPLICATION|FEATURE)/.test(code)),
+      badType,
+      badBody,
+      { code: 'CHAT_NOT_FOUND', sent: { input: { chat_id: 'chat_0' } } },
+    ],
+  ],
+  [
     contract.templates.submit,
     [
       ...before,
@@ -111,17 +158,22 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
+/** A caller of the tenant that lacks only the scope. */
+async function narrowCaller({ endpoint, tenant, bot }: Scene): Promise<{ token: string; botId?: string }> {
+  if (bot === null) return tenant.newToken(scopes.filter((scope) => scope !== endpoint.scope))
+  const { id: botId, token } = await tenant.linkedBot(botScopes.filter((scope) => scope !== endpoint.scope))
+  return { token, botId }
+}
+
 async function codeOf(endpoint: Endpoint, violations: readonly Violation[]): Promise<string | null> {
   const scene = await Scene.of(server, endpoint)
   try {
     await scene.request()
     for (const { prepare } of violations) await prepare?.(scene)
-    const narrow = violations.some((it) => it.narrowToken)
-      ? (await scene.tenant.newToken(scopes.filter((scope) => scope !== endpoint.scope))).token
-      : undefined
-    for (const { spoil } of violations) await spoil?.(scene)
+    const asNarrow = violations.some((it) => it.narrowToken) ? await narrowCaller(scene) : undefined
+    for (const { spoil } of violations) await spoil?.(scene, asNarrow?.botId ?? scene.bot?.id ?? '')
     const sent: Sent = {
-      ...(narrow === undefined ? {} : { credential: narrow }),
+      ...(asNarrow === undefined ? {} : { credential: asNarrow.token }),
       ...violations.reduce<Sent>((all, it) => ({ ...all, ...it.sent, input: { ...all.input, ...it.sent?.input } }), {}),
     }
     let to = server
