@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
+import { type Endpoint, botScopes, scopes } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
 import { START_MS, type TestApp, accountKey, seededRandom, testApp } from '../support/server-app.js'
@@ -161,11 +161,26 @@ describe('kinds of credentials', () => {
 
 describe('scopes', () => {
   const runtime = endpoints.filter((it) => it.caller === 'token')
+  const ofBots = endpoints.filter((it) => it.caller === 'bot')
 
-  it('every runtime endpoint asks for exactly one', () => {
-    expect(runtime.every((it) => it.scope !== undefined)).toBe(true)
-    expect(endpoints.filter((it) => it.scope !== undefined)).toEqual(runtime)
+  it('every runtime endpoint and every call of a bot asks for exactly one', () => {
+    const scoped = [...runtime, ...ofBots]
+    expect(scoped.every((it) => it.scope !== undefined)).toBe(true)
+    expect(new Set(endpoints.filter((it) => it.scope !== undefined))).toEqual(new Set(scoped))
   })
+
+  it.each(ofBots.map((it) => [it.id, it] as const))(
+    '%s takes a bot with its scope, and no other',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      for (const scope of botScopes) {
+        const answer = await scene.send({ credential: (await scene.tenant.linkedBot([scope])).token })
+        const refused = scope === endpoint.scope ? {} : { required_scope: endpoint.scope }
+        expect([scope, answer.code === 'INSUFFICIENT_SCOPE']).toEqual([scope, scope !== endpoint.scope])
+        expect(answer.details).toEqual(refused)
+      }
+    },
+  )
 
   it.each(runtime.map((it) => [it.id, it] as const))(
     '%s takes a token with its scope alone, and no other',
