@@ -87,7 +87,7 @@ function lineOf(it: Update): string {
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
     update.created_at,
-    `#${update.update_id}`,
+    update.update_id === undefined ? undefined : `#${update.update_id}`,
     update.type,
     payload.chat?.id,
     payload.from?.id,
