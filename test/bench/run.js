@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { cache, root } from './bundle.js'
+import { measureDeliveries } from './deliveries.js'
 import { measureStartup } from './startup.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
@@ -33,6 +34,16 @@ if (wanted('P5', 'P6', 'P7')) {
     ...(await measureThroughput({
       rounds: Number(flags.rounds),
       count: flags.quick ? 3_000 : 20_000,
+      profile: flags.profile,
+      say,
+    })),
+  )
+}
+if (wanted('P9')) {
+  rows.push(
+    ...(await measureDeliveries({
+      rounds: Number(flags.rounds),
+      count: flags.quick ? 2_000 : 10_000,
       profile: flags.profile,
       say,
     })),

@@ -11,8 +11,10 @@ const bundle = join(root, 'node_modules', '.cache', 'voucherctl-test', `server-$
 
 const ENTRY = `
 import { startServer } from './src/server/listen.js'
-const [dataDir, logLevel] = process.argv.slice(2)
-const server = await startServer({ port: 0, dataDir, logLevel, rateLimits: 'off', testClock: true })
+const [dataDir, logLevel, loopbackPort] = process.argv.slice(2)
+const webhookLoopbackPorts = loopbackPort === undefined ? [] : [Number(loopbackPort)]
+const options = { port: 0, dataDir, logLevel, rateLimits: 'off', testClock: true, webhookLoopbackPorts }
+const server = await startServer(options)
 process.once('SIGTERM', () => server.close())
 process.stdout.write(JSON.stringify(server) + '\\n')
 `
@@ -47,9 +49,18 @@ export interface ServerChild {
   readonly stderr: Readable
 }
 
-/** The server as a process of its own, ready to answer. Told not to, nobody reads its stderr. */
-export async function startServerChild(dataDir: string, logLevel = 'silent', readsStderr = true): Promise<ServerChild> {
-  const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel], {
+/**
+ * The server as a process of its own, ready to answer. Told not to, nobody reads its stderr.
+ * @param loopbackPort of a receiver on this machine that webhooks may name
+ */
+export async function startServerChild(
+  dataDir: string,
+  logLevel = 'silent',
+  readsStderr = true,
+  loopbackPort?: number,
+): Promise<ServerChild> {
+  const ports = loopbackPort === undefined ? [] : [String(loopbackPort)]
+  const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel, ...ports], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -1,0 +1,124 @@
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { bundle, cache } from './bundle.js'
+import { startChild } from './child.js'
+import { median } from './median.js'
+import { fetchJson } from './prepare.js'
+import { rowOf } from './row.js'
+
+const CONNECTIONS = 40
+const CHATS = 100
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url))
+
+/**
+ * P9: deliveries a second of messages in chats, signed, each with its delivery, attempt and update rows, against
+ * undici posting the same bodies to the same receiver. The first round warms up and is not counted.
+ * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
+ */
+export async function measureDeliveries({ rounds, count, profile, say }) {
+  const [serverFile, posterFile] = await Promise.all([bundle('server-under-test'), bundle('poster')])
+  const dataDir = mkdtempSync(join(cache, 'data-'))
+  const log = openSync(join(dataDir, 'server.log'), 'a')
+  const receiver = startChild(here('receiver.js'))
+  const { port } = await receiver.nextMessage()
+  const server = startChild(serverFile, [dataDir, String(port)], { stderr: log })
+  const poster = startChild(posterFile)
+  const samples = { deliveries: [], posts: [] }
+  try {
+    const { baseUrl, operatorKeyFile } = await server.nextMessage()
+    const platform = operatorOf(baseUrl, readFileSync(operatorKeyFile, 'utf8').trim())
+    for (let round = 0; round <= rounds; round++) {
+      const bot = await prepareBot(baseUrl, platform, `bench_${round}`)
+      await inParallel(count, (n) =>
+        platform(`/chats/${bot.chats[n % CHATS]}/messages`, { text: `Is table ${n} still free this evening?` }),
+      )
+      const waiting = await fetchJson(`${baseUrl}/api/v1/bots/getUpdates`, { token: bot.token, body: {} })
+      const bodies = waiting.items.map((it) => JSON.stringify(it))
+
+      const deliver = async () => {
+        const profiled = profile !== undefined && round === rounds
+        if (profiled) await server.ask('profile')
+        const before = (await server.ask('cpu')).cpu
+        const measured = receiver.ask({ count })
+        await bot.setWebhook({ url: `http://127.0.0.1:${port}/hook`, max_connections: CONNECTIONS })
+        const { perSecond, busy } = await measured
+        const after = (await server.ask('cpu')).cpu
+        if (profiled) await server.ask({ profileTo: join(profile, 'deliveries.cpuprofile') })
+        await requireDelivered(baseUrl, bot, count)
+        return { perSecond, busy, cpu: (after.user + after.system - before.user - before.system) / count }
+      }
+      const post = async () => {
+        const measured = receiver.ask({ count })
+        await poster.ask({ port, connections: CONNECTIONS, bodies, count })
+        return await measured
+      }
+      const parts = { deliveries: deliver, posts: post }
+      const order = round % 2 === 0 ? ['posts', 'deliveries'] : ['deliveries', 'posts']
+      const measured = {}
+      for (const name of order) measured[name] = await parts[name]()
+      if (round > 0) for (const [name, sample] of Object.entries(measured)) samples[name].push(sample)
+      const { deliveries, posts } = measured
+      say(
+        `${round === 0 ? 'warm-up' : `round ${round}`}: deliveries ${Math.round(deliveries.perSecond)}/s (server ${deliveries.cpu.toFixed(0)} us each, preparing the rows included; receiver ${Math.round(deliveries.busy * 100)} %)  posts ${Math.round(posts.perSecond)}/s (receiver ${Math.round(posts.busy * 100)} %)`,
+      )
+    }
+  } finally {
+    await Promise.all([server.stop(), receiver.stop(), poster.stop()])
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  const rate = (name) => median(samples[name].map((it) => it.perSecond))
+  return [
+    rowOf({
+      id: 'P9',
+      what: `webhook deliveries, signed, with their rows, ${CONNECTIONS} connections`,
+      value: rate('deliveries'),
+      reference: rate('posts'),
+      target: 0.5,
+      unit: 'deliveries/s',
+      against: 'undici posting the bodies',
+      runs: rounds,
+    }),
+  ]
+}
+
+function operatorOf(baseUrl, token) {
+  return (path, body = {}) => fetchJson(`${baseUrl}/_platform/v1${path}`, { token, body })
+}
+
+/** An approved bot with its token and chats. */
+async function prepareBot(baseUrl, platform, username) {
+  const { jwt } = await platform(`/accounts/${username}/token`)
+  const { id } = await fetchJson(`${baseUrl}/api/v1/bots/applications`, {
+    token: jwt,
+    body: { name: 'Bench', username },
+  })
+  await platform(`/bots/${id}/approve`)
+  const { one_time_token: token } = await fetchJson(`${baseUrl}/api/v1/bots/my/${id}`, { token: jwt })
+  const chats = []
+  for (let n = 0; n < CHATS; n++) chats.push((await platform('/chats', { bot_id: id, user_id: `user-${n}` })).id)
+  // The chats' own updates are no part of it.
+  await fetchJson(`${baseUrl}/api/v1/bots/getUpdates`, { token, body: { offset: CHATS + 1 } })
+  const setWebhook = (body) => fetchJson(`${baseUrl}/api/v1/bots/setWebhook`, { token, body })
+  return { id, jwt, token, chats, setWebhook }
+}
+
+/** Every row says so too, before long. */
+async function requireDelivered(baseUrl, { id, jwt }, count) {
+  const url = `${baseUrl}/api/v1/bots/my/${id}/deliveries?status=delivered&limit=1`
+  for (let tries = 0; tries < 100; tries++) {
+    const { pagination } = await fetchJson(url, { token: jwt })
+    if (pagination.total === count) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('not every delivery was written down as delivered')
+}
+
+async function inParallel(count, call) {
+  let next = 0
+  const work = async () => {
+    while (next < count) await call(next++)
+  }
+  await Promise.all(Array.from({ length: 32 }, work))
+}

@@ -1,0 +1,23 @@
+// The reference of P9, a process of its own: undici posting bodies in a loop, each connection one after the other. No
+// signature, no look-up, no rows. A job: { port, connections, bodies, count }; the bodies are taken in turn.
+import process from 'node:process'
+import { Pool } from 'undici'
+
+process.on('message', async ({ port, connections, bodies, count }) => {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
+  const buffers = bodies.map((body) => Buffer.from(body))
+  let sent = 0
+  const post = async () => {
+    while (sent < count) {
+      const body = buffers[sent++ % buffers.length]
+      const headers = { 'content-type': 'application/json' }
+      const answer = await pool.request({ method: 'POST', path: '/hook', headers, body })
+      await answer.body.dump()
+      if (answer.statusCode !== 200) throw new Error(`the receiver answered ${answer.statusCode}`)
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, post))
+  await pool.close()
+  process.send({ posted: count, cpu: process.cpuUsage() })
+})
+process.on('disconnect', () => process.exit())
