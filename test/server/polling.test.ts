@@ -278,6 +278,26 @@ describe('a held call', () => {
     expect(idsOf((await newer).data.items)).toEqual([1])
   })
 
+  it('is ended by a newer one also when it has found something, which waits for the newer one then', async () => {
+    await ping()
+    const { store } = server.deps
+    let release = () => {}
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = testApp({ polls, store: { ...store, write: (op) => gate.then(() => store.write(op)) } })
+    const { method, path } = contract.bots.updates
+    const send = () => slow.send({ method, path, headers: { authorization: `Bearer ${bot.token}` } })
+    const older = send()
+    await polls.opens(1)
+    const newer = send()
+    await polls.opens(2)
+    release()
+    expect((await older).code).toBe('POLL_TERMINATED')
+    expect((await newer).text).toContain('"update_id":1')
+    await slow.close()
+  })
+
   it('is not ended by the poll of another bot', async () => {
     const held = hold()
     await polls.waits(1)

@@ -1,15 +1,18 @@
 import { type Poll, Polls } from '../../src/server/polls.js'
 
-/** Polls that tell a test when one begins to wait and when one has ended, and stop before a wait where it wants. */
+/** Polls that tell a test when one comes, begins to wait and has ended, and stop before a wait where it wants. */
 export class WatchedPolls extends Polls {
   /** Runs before each wait begins: between what a poll has read and its wait. */
   beforeWait: () => Promise<void> = async () => {}
+  #opens = 0
   #waits = 0
   #ends = 0
   readonly #listeners = new Set<() => void>()
 
   override open(botId: string): Poll {
     const poll = super.open(botId)
+    this.#opens += 1
+    this.#tell()
     return {
       get superseded() {
         return poll.superseded
@@ -27,6 +30,11 @@ export class WatchedPolls extends Polls {
         this.#tell()
       },
     }
+  }
+
+  /** Resolves once so many calls have come, counted from the start. */
+  async opens(count: number): Promise<void> {
+    while (this.#opens < count) await this.#change()
   }
 
   /** Resolves once so many waits have begun, counted from the start. */
