@@ -33,11 +33,14 @@ describe('the names of the limits', () => {
     'templates.list': 'reads',
     'templates.create': 'template_writes',
     'templates.submit': 'template_writes',
+    'bots.issue': 'bot_issue',
   }
-  it('every runtime endpoint has its own, console endpoints share one, the operator has none', () => {
-    for (const { id, caller, limit } of endpoints) {
-      expect([id, limit]).toEqual([id, caller === 'token' ? names[id] : caller === 'jwt' ? 'console' : undefined])
-    }
+  const limitOf = ({ id, caller }: Endpoint): RateLimitName | undefined => {
+    if (caller === 'operator') return undefined
+    return names[id] ?? (caller === 'jwt' ? 'console' : 'bot_calls')
+  }
+  it('every runtime endpoint has its own, console endpoints share one and the calls of bots another, the operator has none', () => {
+    for (const it of endpoints as readonly Endpoint[]) expect([it.id, it.limit]).toEqual([it.id, limitOf(it)])
   })
 
   it('have the numbers of the decision, in windows of 60 s', () => {
@@ -49,6 +52,8 @@ describe('the names of the limits', () => {
       reverse: 1200,
       reads: 6000,
       template_writes: 120,
+      bot_issue: 600,
+      bot_calls: 1800,
       console: 600,
       credential_failures: 600,
       auth_failures: 600,
