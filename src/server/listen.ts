@@ -59,6 +59,10 @@ const EXPIRED_PER_WRITE = 1_000
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
+  // Whoever reaches this server could otherwise make it call services of its own machine.
+  if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopback(host)) {
+    throw new RangeError('webhookLoopbackPorts needs a host that is loopback')
+  }
   const dataDir = options.memory ? makeTemporaryDir() : resolve(options.dataDir ?? defaultDataDir())
   const undo: (() => unknown)[] = []
   if (options.memory) undo.push(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -74,6 +74,7 @@ function argumentsOf(flags: Given, dir: string): string[] {
   const { detach: _detach, data: _data, 'rate-limit': limits, ...rest } = flags
   const args = Object.entries(rest).flatMap(([name, value]) => {
     if (value === undefined || value === false) return []
+    if (Array.isArray(value)) return value.map((it) => `--${name}=${it}`)
     return value === true ? [`--${name}`] : [`--${name}=${value}`]
   })
   const where = flags.memory === true ? [] : [`--data=${dir}`]

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { RateLimit, RateLimitName, ServerOptions } from '../../server/options.js'
 import { codeOf } from '../config.js'
 import type { Context } from '../context.js'
@@ -56,6 +57,28 @@ const rateLimit: Flag<RateLimits | undefined> = {
   read: readLimits,
 }
 
+/** Ports, separated by commas or one a flag. */
+const loopbackPorts: Flag<readonly number[]> = {
+  value: 'PORT,...',
+  summary: 'Let webhooks name these ports of this machine, with http too, for local work',
+  repeatable: true,
+  read: (texts) => {
+    const ports = texts.flatMap((it) => it.split(','))
+    const valid = ports.every((it) => /^[1-9]\d{0,4}$/.test(it) && Number(it) <= 65_535)
+    return valid ? { ok: true, value: ports.map(Number) } : { ok: false, message: 'must be ports from 1 to 65535' }
+  },
+}
+
+const egressIps: Flag<readonly string[]> = {
+  value: 'IP',
+  summary: 'An address that deliveries come from, as getWebhookInfo reports it',
+  repeatable: true,
+  read: (texts) =>
+    texts.every((it) => isIP(it) !== 0)
+      ? { ok: true, value: texts }
+      : { ok: false, message: 'must be an IPv4 or IPv6 address' },
+}
+
 const startFlags = {
   port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
@@ -71,6 +94,8 @@ const startFlags = {
       : { ok: false, message: 'must be an http(s) URL' },
   ),
   'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
+  'dev-webhook-loopback': loopbackPorts,
+  'egress-ip': egressIps,
   operator: choice(['on', 'off'], 'The platform commands; default on when bound to loopback'),
   'log-level': choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Default info'),
 }
@@ -100,6 +125,10 @@ const start = leaf({
   run: async (context, { flags }): Promise<Outcome<Ready>> => {
     if (flags.memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
     if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
+    if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined) {
+      const { isLoopback } = await import('../../server/listen.js')
+      if (!isLoopback(flags.host)) return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
+    }
     const dir = dataDirOf(context.host, flags.data)
     if (context.dryRun) return context.plan(`start a server ${flags.memory ? 'in memory' : `on ${dir}`}`)
     const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
@@ -181,6 +210,8 @@ function optionsOf(flags: StartFlags): ServerOptions {
     }),
     autoApprove: flags['auto-approve'],
     testClock: flags['test-clock'],
+    webhookLoopbackPorts: flags['dev-webhook-loopback'],
+    egressIps: flags['egress-ip'],
   }
 }
 
