@@ -131,9 +131,10 @@ export function* review(
 export function* adopt(botId: string, applicationId: string, now: number): Op<void> {
   yield* run(
     `update templates set application_id = $2, updated_at = $3
-     where application_id = '' and bot_id = $1 and (status = 'rejected' or external_template_id not in (
-       select external_template_id from templates
-       where application_id = $2 and application_id <> '' and status <> 'rejected'))`,
+     where application_id = '' and bot_id = $1 and (status = 'rejected' or not exists (
+       select 1 from templates held
+       where held.application_id <> '' and held.application_id = $2 and held.status <> 'rejected'
+         and held.external_template_id = templates.external_template_id))`,
     [botId, applicationId, now],
   )
 }

@@ -168,6 +168,23 @@ describe('linking', () => {
     expect((await door.list()).sort()).toEqual([held.id, free, taken].sort())
   })
 
+  it('adopts a rejected one whose external id is taken: it stands in nobody’s way until it is submitted', async () => {
+    const tenant = await newTenant(server)
+    const { appId } = tenant
+    const { id: botId } = await tenant.bot()
+    const door = doorOf(tenant, botId)
+    const held = await tenant.draft()
+    const { id } = (await door.create({ external_template_id: held.externalTemplateId })).data
+    await door.submit(id)
+    await door.reject(id)
+    await tenant.console(apps.linkBot, { appId, botId })
+    expect((await door.list()).sort()).toEqual([held.id, id].sort())
+    expect(await door.submit(id)).toMatchObject({
+      code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
+      details: { template_id: held.id },
+    })
+  })
+
   it('adopts nothing of another bot of the account', async () => {
     const tenant = await newTenant(server)
     const [linked, other] = [await tenant.bot(), await tenant.bot()]

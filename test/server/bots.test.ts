@@ -350,6 +350,18 @@ describe('regenerating the token', () => {
     expect(read).not.toHaveProperty('one_time_token')
   })
 
+  it('is a change of the bot; the first read, which makes a token too, is none', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id: botId, updated_at } = await tenant.approvedBot()
+    own.clock.advance(5)
+    expect((await tenant.console(bots.get, { botId })).data).toMatchObject({ has_token: true, updated_at })
+    expect((await tenant.console(bots.list, {})).data.items[0]).toMatchObject({ has_token: true, updated_at })
+    await tenant.console(bots.regenerateToken, { botId })
+    expect((await tenant.console(bots.get, { botId })).data.updated_at).toBe(iso(own.clock.now()))
+    await own.close()
+  })
+
   it('before the first read: that read then shows none', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
