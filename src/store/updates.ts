@@ -72,14 +72,18 @@ function* firstOfLast(botId: string, count: number, now: number): Op<number> {
 function* confirmBefore(botId: string, updateId: number): Op<void> {
   yield* run(
     `update updates set pending = 0, body = case when ${ATTEMPTED} then body else '' end
-     where bot_id = $1 and pending = 1 and update_id < $2`,
+     where bot_id = $1 and update_id in (
+       select update_id from updates where bot_id = $1 and pending = 1 and update_id < $2)`,
     [botId, updateId],
   )
 }
 
+/** Found in the index of those that wait, which has no more rows however many were delivered: then their texts. */
 function* waiting(botId: string, limit: number, now: number): Op<Bodies> {
   const rows = yield* all<{ body: string }>(
-    `select body from updates where bot_id = $1 and ${ALIVE} order by update_id limit $3`,
+    `select body from updates where bot_id = $1 and update_id in (
+       select update_id from updates where bot_id = $1 and ${ALIVE} order by update_id limit $3)
+     order by update_id`,
     [botId, now - UNCONFIRMED_UPDATE_MS, limit],
   )
   return rows.map(({ body }) => body)

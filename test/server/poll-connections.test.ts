@@ -7,6 +7,7 @@ import { liveServer } from '../support/server.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { type Answer, sendTo } from '../support/server-client.js'
 import { type Tenant, type TestBot, newTenant } from '../support/server-tenant.js'
+import { HOOK_URL } from '../support/server-webhooks.js'
 import { WatchedPolls } from '../support/watched-polls.js'
 
 /** Held calls over real sockets. */
@@ -67,6 +68,18 @@ describe('a held call', () => {
     socket.destroy()
     await polls.ends(1)
     expect(polls.isOpen(bot.id)).toBe(false)
+  })
+
+  it('keeps a webhook from being set until its caller has left', async () => {
+    const set = async () => (await tenant.console(contract.webhook.set, { botId: bot.id, url: HOOK_URL })).code
+    const socket = net.connect(port, '127.0.0.1')
+    socket.write(written())
+    await polls.waits(1)
+    expect(await set()).toBe('POLLING_ACTIVE')
+    socket.destroy()
+    await polls.ends(1)
+    expect(await set()).toBe(null)
+    expect((await hold()).code).toBe('WEBHOOK_ACTIVE')
   })
 
   it('whose caller sends no more gets its answer early', async () => {

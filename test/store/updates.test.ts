@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { DeliveryRow, UpdateRow } from '../../src/domain/bot-rows.js'
-import { all, run } from '../../src/store/operation.js'
+import { type Statement, all, run } from '../../src/store/operation.js'
 import { addUpdate } from '../../src/store/outbox.js'
 import type { Store } from '../../src/store/store.js'
 import { forgetOld, poll } from '../../src/store/updates.js'
@@ -139,16 +139,35 @@ describe.each(engines)('$name', ({ create }) => {
       expect(await store.write(() => forgetOld(START_MS + DAY_MS, 2))).toBe(2)
       expect((await updates()).length).toBe(3)
     })
+  })
 
-    it('what is looked for stands in an index, however much is kept', async () => {
-      const plan = await store.read(() =>
-        all<{ detail: string }>(
-          `explain query plan select bot_id, update_id from updates where pending = 1 and created_at <= $1
-           order by created_at limit $2`,
-          [0, 1],
+  it.each([
+    ['polling', () => poll({ botId: BOT, limit: 100, offset: 2, now: START_MS }), 'updates_pending'],
+    ['polling the last', () => poll({ botId: BOT, limit: 100, offset: -2, now: START_MS }), 'updates_pending'],
+    ['forgetting', () => forgetOld(START_MS, 100), 'updates_expiring'],
+  ] as const)(
+    '%s searches indexes of what waits: what is kept for deliveries costs nothing',
+    async (_what, op, index) => {
+      await add()
+      const statements: Statement[] = []
+      await store.write(function* () {
+        const steps = op()
+        for (let step = steps.next(); !step.done; ) {
+          if (step.value.kind !== 'notify') statements.push(step.value)
+          step = steps.next(yield step.value)
+        }
+      })
+      const ofUpdates = statements.filter((it) => /(from|update|into) updates\b/.test(it.sql))
+      const plans = await Promise.all(
+        ofUpdates.map(({ sql, params }) =>
+          store.read(() => all<{ detail: string }>(`explain query plan ${sql}`, params)),
         ),
       )
-      expect(plan.map((it) => it.detail).join()).toContain('updates_expiring')
-    })
-  })
+      const steps = plans.flatMap((plan) => plan.map((it) => it.detail))
+      expect(steps.filter((it) => it.startsWith('SCAN'))).toEqual([])
+      // A search of the bot's rows alone would pass over everything that it ever got.
+      expect(steps.filter((it) => /PRIMARY KEY \(bot_id=\?\)/.test(it))).toEqual([])
+      expect(steps.join()).toContain(index)
+    },
+  )
 })

@@ -74,7 +74,7 @@ create table updates (
   pending integer not null check (pending in (0, 1)),
   primary key (bot_id, update_id)
 ) strict, without rowid;
-create index updates_pending on updates (bot_id, update_id) where pending = 1;
+create index updates_pending on updates (bot_id, update_id, created_at) where pending = 1;
 create index updates_expiring on updates (created_at) where pending = 1;
 create index updates_confirmed on updates (created_at) where body = '';
 create index updates_of_bots_by_age on updates (bot_id, created_at);
