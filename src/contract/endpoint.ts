@@ -36,6 +36,7 @@ export type LimitName =
   | 'bot_issue'
   | 'bot_calls'
   | 'console'
+  | 'secure_session'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -93,13 +94,19 @@ export type OutputOf<E extends Endpoint> = Static<E['output']>
 /** The codes that a handler of this endpoint may return. */
 export type ErrorOf<E extends Endpoint> = E['failures'][number]
 
+/** Sections A and B: calls for an application, which a policy may want encrypted. */
+export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'>): boolean {
+  return caller === 'token' || linked === true
+}
+
 /** Every code that an endpoint can answer: its own and those that follow from who calls it and what it takes. */
 export function failuresOf(it: Endpoint): readonly FailureCode[] {
   const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
   if (it.caller === 'token' || it.caller === 'jwt') codes.add('TOKEN_EXPIRED')
   if (it.caller === 'token' || it.caller === 'bot') codes.add('TOKEN_REVOKED').add('INSUFFICIENT_SCOPE')
   if (it.caller === 'bot') codes.add('BOT_DISABLED')
-  if (it.caller === 'token' || it.linked) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
+  if (isRuntime(it)) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
+  if (isRuntime(it)) codes.add('SECURE_TRANSPORT_REQUIRED').add('ORIGIN_NOT_ALLOWED')
   if (it.linked) codes.add('BOT_NOT_LINKED')
   if (it.method !== 'GET') codes.add('INVALID_JSON').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
   codes.add('VALIDATION_FAILED')

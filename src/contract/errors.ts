@@ -32,6 +32,9 @@ function rule(status: number, message: string, advice: string): FailureRule {
 
 const retryable = (it: FailureRule): FailureRule => ({ ...it, retryable: true })
 
+/** A failure of the encrypted transport itself: exit code 10, whatever its status. */
+const secure = (it: FailureRule): FailureRule => ({ ...it, exit: 10 })
+
 export const failures = {
   INVALID_JSON: rule(400, 'The body is not valid JSON.', 'Send one JSON object, UTF-8, nested at most 16 levels.'),
   VALIDATION_FAILED: rule(400, 'The request does not fit the interface.', 'Correct each member named in details.errors.'),
@@ -42,6 +45,13 @@ export const failures = {
   CHAT_NOT_PRIVATE: rule(400, 'Vouchers are issued in private chats only.', 'Use the private chat of the user with this bot.'),
   WEBHOOK_URL_REFUSED: rule(400, 'Updates cannot be delivered to this URL.', 'Use an https URL of a public host, port 443, 8443 or from 1024; see details.reason.'),
 
+  SECURE_ENVELOPE_INVALID: secure(rule(400, 'The envelope is malformed.', 'Send exactly its eight fields, binary ones as canonical unpadded base64url.')),
+  SECURE_VERSION_UNSUPPORTED: secure(rule(400, 'This version or suite is not supported.', 'Use the v and the suite that bootstrap names.')),
+  REQUEST_TIMESTAMP_OUT_OF_RANGE: secure(rule(400, 'The clock of the client differs too much.', 'Take the time from serverTime of bootstrap; 60 s are allowed either way.')),
+  DECRYPTION_FAILED: secure(rule(400, 'The envelope could not be decrypted.', 'Check key derivation, AAD, IV and tag; then negotiate a new session.')),
+  SECURE_PUBLIC_KEY_INVALID: secure(rule(400, 'The public key is not valid.', 'Send clientPublicKey: an uncompressed point of P-256, 65 bytes, 87 characters of base64url.')),
+  SECURE_REQUEST_INVALID: secure(rule(400, 'The request inside the envelope is not valid.', 'Correct the part that details.part names.')),
+
   TOKEN_MISSING: rule(401, 'The call carries no credential.', 'Send the header Authorization: Bearer <token>.'),
   TOKEN_INVALID: rule(401, 'The credential is not valid.', 'Check that the whole value was copied and belongs to this server.'),
   TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.'),
@@ -51,6 +61,10 @@ export const failures = {
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.'),
   FEATURE_UNAVAILABLE: rule(403, 'The application does not have the vouchers feature.', 'Ask the platform to switch the feature on.'),
   INSUFFICIENT_SCOPE: rule(403, 'The token lacks the required scope.', 'Create a token that carries details.required_scope.'),
+  ORIGIN_NOT_ALLOWED: rule(403, 'The application does not allow the origin of the session.', 'Open the session with an origin that allowed_origins of the application lists.'),
+  SECURE_ORIGIN_NOT_ALLOWED: secure(rule(403, 'The server does not allow this origin.', 'Send the Origin that the server lists, in canonical form; server integrations send none.')),
+  SECURE_SESSION_ORIGIN_MISMATCH: secure(rule(403, 'The session belongs to another origin.', 'Send the same Origin for session and dispatch, or none for both.')),
+  SECURE_TRANSPORT_DISABLED: secure(rule(403, 'The encrypted transport is switched off.', 'Call the endpoints directly.')),
   BOT_DISABLED: rule(403, 'The bot is disabled.', 'Only the platform enables it again.'),
   BOT_NOT_LINKED: rule(403, 'The bot is not linked to an application.', 'Link it to an application of the same account.'),
   BOT_BLOCKED: rule(403, 'The user has blocked the bot.', 'Only the user can lift the block.'),
@@ -91,10 +105,15 @@ export const failures = {
   POLLING_ACTIVE: rule(409, 'Updates are being polled.', 'End the open getUpdates call, then set the webhook.'),
   POLL_TERMINATED: rule(409, 'A newer getUpdates call took over.', 'Run one poller for each bot.'),
   DELIVERY_NOT_RETRYABLE: rule(409, 'The delivery cannot be retried.', 'Only failed and dead_letter deliveries are, and delivered ones with force, while a webhook is set.'),
+  SECURE_SESSION_EXPIRED: secure(rule(409, 'The session has ended.', 'Negotiate a new session and repeat once with a new rid and IV.')),
+  SECURE_SESSION_MISMATCH: secure(rule(409, 'The session does not belong to this key.', 'Read bootstrap again, negotiate, and repeat once.')),
+  REQUEST_REPLAYED: secure(rule(409, 'This envelope was already processed.', 'Use a new rid and a new IV for every request.')),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.'),
 
   PAYLOAD_TOO_LARGE: rule(413, 'The body is too large.', 'Send at most 64 KiB.'),
+  SECURE_ENVELOPE_TOO_LARGE: secure(rule(413, 'The envelope is too large.', 'Send at most 262,144 bytes, or call the endpoint directly.')),
   UNSUPPORTED_MEDIA_TYPE: rule(415, 'The body is not application/json.', 'Send Content-Type: application/json without a content encoding.'),
+  SECURE_TRANSPORT_REQUIRED: secure(rule(426, 'Calls must be encrypted here.', 'Send the call through the encrypted transport: --secure required.')),
   RATE_LIMITED: rule(429, 'Too many calls.', 'Repeat after the time in Retry-After.'),
   CREDENTIAL_ATTEMPTS_EXCEEDED: rule(429, 'Too many unknown codes were tried.', 'Wait for the time in Retry-After; known codes are still accepted.'),
 

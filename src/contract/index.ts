@@ -67,6 +67,8 @@ export const contract = {
     sendAsUser: platform.sendAsUser,
     blockChat: platform.blockChat,
     unblockChat: platform.unblockChat,
+    secureKeys: platform.secureKeys,
+    rotateSecureKeys: platform.rotateSecureKeys,
     getClock: platform.getClock,
     setClock: platform.setClock,
     advanceClock: platform.advanceClock,

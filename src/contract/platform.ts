@@ -268,6 +268,41 @@ export const unblockChat = endpoint({
   failures: ['CHAT_NOT_FOUND'],
 })
 
+export const secureKey = Type.Object({
+  kid: Type.String(),
+  state: oneOf(['next', 'current', 'grace']),
+  pin: Type.String({ description: 'sha256: and 43 characters of base64url' }),
+  created_at: instant,
+  activated_at: nullable(instant),
+  grace_until: nullable(instant),
+})
+export type SecureKey = Static<typeof secureKey>
+
+export const secureKeys = endpoint({
+  id: 'platform.secureKeys',
+  summary: 'List the keys of the encrypted transport',
+  method: 'GET',
+  path: '/_platform/v1/secure/keys',
+  caller: 'operator',
+  query: input({}),
+  status: 200,
+  output: Type.Object({ items: Type.Array(secureKey) }),
+  failures: [],
+})
+
+export const rotateSecureKeys = endpoint({
+  id: 'platform.rotateSecureKeys',
+  summary: 'Put the next key of the encrypted transport to use',
+  method: 'POST',
+  path: '/_platform/v1/secure/keys/rotate',
+  caller: 'operator',
+  body: input({}),
+  bodyOptional: true,
+  status: 200,
+  output: Type.Object({ items: Type.Array(secureKey) }),
+  failures: [],
+})
+
 const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })
 
 export const getClock = endpoint({

@@ -64,31 +64,55 @@ export interface RuntimeCallerRow {
   suspended: number
   features: string
   secure_transport: ApplicationRow['secure_transport']
+  allowed_origins: string
+}
+
+/** What the policies of an application say about a call of the runtime plane. */
+export type ApplicationPolicy = Pick<
+  RuntimeCallerRow,
+  'status' | 'suspended' | 'features' | 'secure_transport' | 'allowed_origins'
+>
+
+/**
+ * Whether an application takes a call, in the order of decisions.md 1. Null when it does.
+ * @param origin of the encrypted session that the call came through, empty for none; null for a call in plain text
+ */
+export function refuseForApplication(
+  policy: ApplicationPolicy,
+  origin: string | null,
+): Refusal<'APPLICATION_DISABLED' | 'SECURE_TRANSPORT_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'FEATURE_UNAVAILABLE'> | null {
+  const status = applicationStatus(policy)
+  if (status !== 'active') return refuse('APPLICATION_DISABLED', { status })
+  if (origin === null && policy.secure_transport === 'required') return refuse('SECURE_TRANSPORT_REQUIRED')
+  if (origin !== null && !isOriginAllowed(JSON.parse(policy.allowed_origins), origin))
+    return refuse('ORIGIN_NOT_ALLOWED')
+  return policy.features.includes('"vouchers"') ? null : refuse('FEATURE_UNAVAILABLE')
+}
+
+/** A list without `*` wants an origin of its own: a session without one is refused (interface.md F, rule 6). */
+function isOriginAllowed(allowed: readonly string[], origin: string): boolean {
+  return allowed.includes('*') || (origin !== '' && allowed.includes(origin))
 }
 
 /**
- * Whether a token may make a runtime call, in the order of decisions.md 1: 401 for the token itself,
- * 403 for its application, its feature, its scope. Null when it may.
+ * Whether a token may make a runtime call: 401 for the token itself, then what its application says, then its scope.
+ * Null when it may.
+ * @param origin as for `refuseForApplication`
  */
 export function refuseRuntimeCall(
   row: RuntimeCallerRow | undefined,
   requiredScope: string | undefined,
   now: number,
-): Refusal<
-  | 'TOKEN_INVALID'
-  | 'TOKEN_REVOKED'
-  | 'TOKEN_EXPIRED'
-  | 'APPLICATION_DISABLED'
-  | 'FEATURE_UNAVAILABLE'
-  | 'INSUFFICIENT_SCOPE'
-> | null {
+  origin: string | null = null,
+):
+  | Refusal<'TOKEN_INVALID' | 'TOKEN_REVOKED' | 'TOKEN_EXPIRED' | 'INSUFFICIENT_SCOPE'>
+  | ReturnType<typeof refuseForApplication> {
   if (row === undefined) return refuse('TOKEN_INVALID')
   const status = tokenStatus(row, now)
   if (status === 'revoked') return refuse('TOKEN_REVOKED')
   if (status === 'expired') return refuse('TOKEN_EXPIRED')
-  const application = applicationStatus(row)
-  if (application !== 'active') return refuse('APPLICATION_DISABLED', { status: application })
-  if (!row.features.includes('"vouchers"')) return refuse('FEATURE_UNAVAILABLE')
+  const refusal = refuseForApplication(row, origin)
+  if (refusal !== null) return refusal
   if (requiredScope !== undefined && !row.scopes.includes(`"${requiredScope}"`)) {
     return refuse('INSUFFICIENT_SCOPE', { required_scope: requiredScope })
   }

@@ -15,12 +15,14 @@ import type { Handler } from './handler.js'
 import { checks, makeHandlers } from './handlers/index.js'
 import { bindHealth } from './health.js'
 import { InFlight } from './in-flight.js'
+import { InnerCalls } from './inner-calls.js'
 import type { Metrics } from './metrics.js'
 import { allowedMethods } from './routes.js'
+import { bindSecureGateway } from './secure-gateway.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    endpoint?: Endpoint
+    endpoint?: Pick<Endpoint, 'id' | 'path'>
   }
 }
 
@@ -53,11 +55,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     },
   })
 
+  const innerCalls = new InnerCalls()
   app.decorateRequest('caller', null)
   app.decorateRequest('botId', null)
   app.decorateRequest('failureCode', null)
   app.decorateRequest('applicationId', null)
   app.decorateRequest('replayed', false)
+  app.decorateRequest('innerOrigin', null)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
@@ -75,6 +79,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   app.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply)
+    request.innerOrigin = innerCalls.originOf(request.raw)
     if (request.is404) answerOutsideRoutes(request, reply)
     else if (request.raw.httpVersionMinor > 0 && request.headers.host === undefined) {
       sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: [NO_HOST] }))
@@ -138,6 +143,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     done()
   })
   app.addHook('onClose', async () => stopListening())
+  bindSecureGateway(app, deps, innerCalls)
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)
   for (const [group, groupHandlers] of Object.entries(handlers)) {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import type { CredentialKind, Endpoint } from '../contract/endpoint.js'
+import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { refuseRuntimeCall } from '../domain/application.js'
 import { refuseBotCall } from '../domain/bot-caller.js'
@@ -58,6 +58,9 @@ function kindOf(value: string): CredentialKind | null {
 
 /** Authenticates a request and checks what its credential may do (decisions.md 1, order of checks). */
 export async function authenticate(deps: Deps, endpoint: Endpoint, request: FastifyRequest): Promise<Caller | Refusal> {
+  if (deps.secure.required && request.innerOrigin === null && isRuntime(endpoint)) {
+    return refuse('SECURE_TRANSPORT_REQUIRED')
+  }
   const value = bearerOf(request)
   if (typeof value !== 'string') return value
   const kind = kindOf(value)
@@ -65,7 +68,7 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
   if (kind !== endpoint.caller) return refuse('TOKEN_TYPE_NOT_ACCEPTED', { accepted: endpoint.caller })
   switch (endpoint.caller) {
     case 'token':
-      return byToken(deps, endpoint, value)
+      return byToken(deps, endpoint, request, value)
     case 'bot':
       return byBotToken(deps, endpoint, request, value)
     case 'jwt': {
@@ -81,11 +84,16 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
   }
 }
 
-async function byToken(deps: Deps, endpoint: Endpoint, value: string): Promise<Caller | Refusal> {
+async function byToken(
+  deps: Deps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  value: string,
+): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => tokens.callerByHash(hash))
-  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now())
+  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now(), request.innerOrigin)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, token_id: tokenId } = row as NonNullable<typeof row>
   return { kind: 'token', accountId, applicationId, tokenId, botId: '' }
@@ -101,7 +109,7 @@ async function byBotToken(
   const hash = hashToken(value)
   const row = await deps.store.read(() => botTokens.callerByHash(hash))
   request.botId = row?.bot_id ?? null
-  const refusal = refuseBotCall(row, endpoint)
+  const refusal = refuseBotCall(row, endpoint, request.innerOrigin)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
   return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId }

@@ -1,5 +1,7 @@
 import type { IdPrefix, RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
+import type { ServerSession } from '../secure/server-session.js'
+import type { Sessions } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import type { Lookup } from '../webhooks/guard.js'
 import type { AccountKeys } from './accounts.js'
@@ -9,6 +11,7 @@ import type { Faults } from './faults.js'
 import type { Limits } from './limits.js'
 import type { Polls } from './polls.js'
 import type { RequestLog } from './request-log.js'
+import type { SecureKeys } from './secure-keys.js'
 import type { TokenUses } from './token-uses.js'
 
 /** Where updates may be delivered to, beside the rules that hold everywhere. */
@@ -18,6 +21,19 @@ export interface WebhookPolicy {
   /** The addresses that deliveries come from, as getWebhookInfo reports them. */
   readonly egressIps: readonly string[]
   readonly lookup: Lookup
+}
+
+/** The encrypted transport of this server (decisions.md 10). */
+export interface SecureSettings {
+  readonly enabled: boolean
+  /** True where sections A and B are refused in plain text. */
+  readonly required: boolean
+  /** In the derivation of every session's keys. */
+  readonly brand: string
+  /** Origins that may open a session; `*` allows any, and none. */
+  readonly allowedOrigins: readonly string[]
+  readonly keys: SecureKeys
+  readonly sessions: Sessions<ServerSession>
 }
 
 /** Everything that handlers use; nothing else reaches them. */
@@ -37,6 +53,7 @@ export interface Deps {
   readonly botCalls: BotCalls
   readonly polls: Polls
   readonly webhooks: WebhookPolicy
+  readonly secure: SecureSettings
   readonly autoApprove: boolean
   /** Another one at every start: tells a server from one that took over its address. */
   readonly instanceId: string

@@ -8,6 +8,8 @@ declare module 'fastify' {
     failureCode: FailureCode | null
     replayed: boolean
     applicationId: string | null
+    /** Of the encrypted session that the request came through, empty for none; null for a plain request. */
+    innerOrigin: string | null
   }
 }
 
@@ -30,6 +32,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusa
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', String(refusal.retryAfterSeconds))
   else if (code === 'SERVICE_UNAVAILABLE') reply.header('retry-after', '1')
   const { status } = failures[code]
+  if (status === 426) reply.header('upgrade', 'platform-secure/1').header('connection', 'Upgrade')
   if (status === 401)
     reply.header('www-authenticate', code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"')
   if (code === 'INSUFFICIENT_SCOPE') {

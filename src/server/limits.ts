@@ -16,6 +16,7 @@ export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
   bot_issue: { calls: 600, seconds: MINUTE },
   bot_calls: { calls: 1800, seconds: MINUTE },
   console: { calls: 600, seconds: MINUTE },
+  secure_session: { calls: 30, seconds: MINUTE },
   credential_failures: { calls: 600, seconds: MINUTE },
   auth_failures: { calls: 600, seconds: MINUTE },
 }

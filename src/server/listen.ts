@@ -15,6 +15,7 @@ import { forgetExpired } from '../store/idempotency.js'
 import { knowsNoKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { openSqliteStore } from '../store/sqlite.js'
+import { memorySessions } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import { forgetOld } from '../store/updates.js'
 import { createSender } from '../webhooks/deliver.js'
@@ -42,6 +43,7 @@ import type { RunningServer, ServerOptions } from './options.js'
 import { Polls } from './polls.js'
 import { RequestLog, requestLine } from './request-log.js'
 import { StderrLog } from './stderr-log.js'
+import { SecureKeys, secureKeyFile } from './secure-keys.js'
 import { TokenUses } from './token-uses.js'
 
 export const DEFAULT_PORT = 8420
@@ -121,6 +123,14 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
       loopbackPorts: new Set(options.webhookLoopbackPorts),
       egressIps: options.egressIps ?? [],
       lookup: createLookup(),
+    },
+    secure: {
+      enabled: options.secure ?? true,
+      required: options.requireSecure ?? false,
+      brand: options.brand ?? 'platform',
+      allowedOrigins: options.allowedOrigins ?? ['*'],
+      keys: new SecureKeys(secureKeyFile(join(dataDir, 'secure-keys.json'), !options.memory), random, clock.now()),
+      sessions: memorySessions(),
     },
     autoApprove: options.autoApprove ?? false,
     instanceId: Buffer.from(random(16)).toString('hex'),

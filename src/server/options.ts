@@ -32,6 +32,14 @@ export interface ServerOptions {
   readonly webhookLoopbackPorts?: readonly number[]
   /** The addresses that deliveries come from, as getWebhookInfo reports them. Default: none. */
   readonly egressIps?: readonly string[]
+  /** The encrypted transport; default on. */
+  readonly secure?: boolean
+  /** Sections A and B in plain text are refused with 426. */
+  readonly requireSecure?: boolean
+  /** Origins that may open encrypted sessions; default `*`: any, and none. */
+  readonly allowedOrigins?: readonly string[]
+  /** In the derivation of session keys; default `platform`. */
+  readonly brand?: string
   readonly logLevel?: LogLevel
   /** Receives one JSON line a time; default stderr. */
   readonly logTo?: { write(line: string): void }

@@ -1,5 +1,6 @@
 import { contract } from '../contract/index.js'
 import type { Endpoint } from '../contract/endpoint.js'
+import { openEndpoints } from '../contract/secure.js'
 
 export const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
 
@@ -9,7 +10,7 @@ interface Route {
   readonly headToo: boolean
 }
 
-function routesOf(endpoints: readonly Endpoint[]): Route[] {
+function routesOf(endpoints: readonly Pick<Endpoint, 'path' | 'method' | 'streams'>[]): Route[] {
   return endpoints.map(({ path, method, streams }) => ({
     pattern: new RegExp(`^${path.replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
     method,
@@ -18,7 +19,10 @@ function routesOf(endpoints: readonly Endpoint[]): Route[] {
 }
 
 const { platform, ...published } = contract
-const publishedRoutes = routesOf(Object.values(published).flatMap((group): Endpoint[] => Object.values(group)))
+const publishedRoutes = routesOf([
+  ...Object.values(published).flatMap((group): Endpoint[] => Object.values(group)),
+  ...openEndpoints,
+])
 const operatorRoutes = routesOf(Object.values(platform))
 
 /** The methods that a path takes: what 405 names in Allow. Empty outside the routes. */

@@ -5,7 +5,7 @@ import { type Op, oneKept, run } from './operation.js'
 export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
   return yield* oneKept<BotCallerRow>(
     `select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes, b.application_id,
-       a.status, a.suspended, a.features
+       a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
      from bot_tokens t join bots b on b.id = t.bot_id left join applications a on a.id = b.application_id
      where t.token_hash = $1`,
     [tokenHash],

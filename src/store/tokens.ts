@@ -10,7 +10,8 @@ import { type Page, type PageRequest, listPage } from './page.js'
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
   return yield* oneKept<RuntimeCallerRow>(
     `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
-       a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport
+       a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport,
+       a.allowed_origins
      from tokens t join applications a on a.id = t.application_id
      where t.token_hash = $1`,
     [tokenHash],

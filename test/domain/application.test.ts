@@ -22,6 +22,7 @@ const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => 
   suspended: 0,
   features: '["vouchers"]',
   secure_transport: 'optional',
+  allowed_origins: '["*"]',
   ...overrides,
 })
 

@@ -12,7 +12,10 @@ import { createLimits } from '../../src/server/limits.js'
 import { createMetrics } from '../../src/server/metrics.js'
 import { Polls } from '../../src/server/polls.js'
 import { RequestLog } from '../../src/server/request-log.js'
+import { SecureKeys, type SecureKeyFile } from '../../src/server/secure-keys.js'
 import { TokenUses } from '../../src/server/token-uses.js'
+import type { ServerSession } from '../../src/secure/server-session.js'
+import { memorySessions } from '../../src/store/sessions.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import { type Send, injectInto } from './server-client.js'
 
@@ -50,6 +53,18 @@ export interface TestApp {
   close(): Promise<void>
 }
 
+/** Keys of the encrypted transport that live as long as the test. */
+export function keyFileInMemory(): SecureKeyFile {
+  let text: string | null = null
+  return {
+    name: 'secure-keys.json',
+    read: () => text,
+    write: (written) => {
+      text = written
+    },
+  }
+}
+
 export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
   const clock = new TestClock({ now: () => START_MS })
   const random = seededRandom('server')
@@ -72,6 +87,14 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
       loopbackPorts: new Set<number>(),
       egressIps: [],
       lookup: async () => ['93.184.215.14'],
+    },
+    secure: {
+      enabled: true,
+      required: false,
+      brand: 'platform',
+      allowedOrigins: ['*'],
+      keys: new SecureKeys(keyFileInMemory(), seededRandom('secure keys'), START_MS),
+      sessions: memorySessions<ServerSession>(),
     },
     autoApprove: false,
     instanceId: 'instance',

@@ -24,6 +24,7 @@ const limitNames: Readonly<Record<RateLimitName, true>> = {
   bot_issue: true,
   bot_calls: true,
   console: true,
+  secure_session: true,
   credential_failures: true,
   auth_failures: true,
 }

@@ -25,6 +25,16 @@ function byAge(one: Review, other: Review): number {
 export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
   const { store, clock, accounts, faults, requestLog } = deps
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
+  const orNull = (ms: number | null) => (ms === null ? null : formatInstant(ms))
+  const secureKeys = () =>
+    deps.secure.keys.list(clock.now()).map(({ kid, state, pin, createdAt, activatedAt, graceUntil }) => ({
+      kid,
+      state,
+      pin,
+      created_at: formatInstant(createdAt),
+      activated_at: orNull(activatedAt),
+      grace_until: orNull(graceUntil),
+    }))
   return {
     issueAccountToken: async ({ accountId, expires_in_seconds: seconds = JWT_LIFETIME_SECONDS }) => {
       const now = clock.now()
@@ -61,6 +71,12 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
 
     ...platformBotHandlers(deps),
     ...platformChatHandlers(deps),
+
+    secureKeys: async () => ({ ok: true, data: { items: secureKeys() } }),
+    rotateSecureKeys: async () => {
+      deps.secure.keys.rotate(clock.now())
+      return { ok: true, data: { items: secureKeys() } }
+    },
 
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
     setClock: async ({ now }) => {

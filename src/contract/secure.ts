@@ -1,0 +1,108 @@
+import * as Type from 'typebox'
+import type { Endpoint } from './endpoint.js'
+import { oneOf } from './fields.js'
+
+/**
+ * The encrypted transport's own endpoints (interface.md F). They take no credential, answer success without the
+ * envelope, and are bound by the gateway instead of the contract's binder: their order of checks is their own.
+ */
+export type OpenEndpoint = Pick<
+  Endpoint,
+  'id' | 'summary' | 'method' | 'path' | 'limit' | 'body' | 'status' | 'output' | 'failures'
+> & {
+  /** Media type of request and answer. */
+  readonly media: string
+}
+
+const binary = (description: string) => Type.String({ description: `${description}; unpadded base64url` })
+const SUITE = 'P256-HKDF-SHA256-A256GCM'
+
+export const bootstrap: OpenEndpoint = {
+  id: 'secure.bootstrap',
+  summary: 'Read what the encrypted transport of this server takes',
+  method: 'GET',
+  path: '/api/v1/secure/bootstrap',
+  media: 'application/json',
+  status: 200,
+  output: Type.Object({
+    v: Type.Integer(),
+    suite: oneOf([SUITE]),
+    enabled: Type.Boolean(),
+    kid: Type.String(),
+    serverPublicKey: binary('65 bytes, an uncompressed point of P-256'),
+    serverTime: Type.Integer({ description: 'milliseconds since 1970' }),
+  }),
+  failures: [],
+}
+
+export const session: OpenEndpoint = {
+  id: 'secure.session',
+  summary: 'Open a session with an ephemeral key',
+  method: 'POST',
+  path: '/api/v1/secure/session',
+  media: 'application/json',
+  limit: 'secure_session',
+  body: Type.Object({
+    clientPublicKey: binary('65 bytes, an uncompressed point of P-256'),
+    kid: Type.Optional(Type.String()),
+    v: Type.Optional(Type.Integer()),
+    suite: Type.Optional(oneOf([SUITE])),
+  }),
+  status: 200,
+  output: Type.Object({
+    sid: Type.String(),
+    salt: binary('32 bytes'),
+    brand: Type.String(),
+    origin: Type.String({ description: 'empty when the session is not bound to one' }),
+    expiresAt: Type.Integer({ description: 'milliseconds since 1970' }),
+  }),
+  failures: [
+    'SECURE_TRANSPORT_DISABLED',
+    'RATE_LIMITED',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'PAYLOAD_TOO_LARGE',
+    'INVALID_JSON',
+    'SECURE_ORIGIN_NOT_ALLOWED',
+    'SECURE_VERSION_UNSUPPORTED',
+    'SECURE_PUBLIC_KEY_INVALID',
+    'SECURE_SESSION_MISMATCH',
+  ],
+}
+
+const envelope = Type.Object({
+  v: Type.Integer(),
+  suite: oneOf([SUITE]),
+  kid: Type.String(),
+  sid: Type.String(),
+  rid: Type.String(),
+  ts: Type.Integer({ description: 'milliseconds since 1970' }),
+  iv: binary('12 bytes'),
+  ciphertext: binary('ciphertext and 16 bytes of tag'),
+})
+
+export const dispatch: OpenEndpoint = {
+  id: 'secure.dispatch',
+  summary: 'Make one encrypted call; whatever follows the decryption is answered encrypted',
+  method: 'POST',
+  path: '/api/v1/secure/dispatch',
+  media: 'application/vnd.platform.secure+json',
+  body: envelope,
+  status: 200,
+  output: envelope,
+  failures: [
+    'SECURE_TRANSPORT_DISABLED',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'SECURE_ENVELOPE_TOO_LARGE',
+    'SECURE_ENVELOPE_INVALID',
+    'SECURE_VERSION_UNSUPPORTED',
+    'REQUEST_TIMESTAMP_OUT_OF_RANGE',
+    'SECURE_SESSION_EXPIRED',
+    'SECURE_SESSION_MISMATCH',
+    'SECURE_SESSION_ORIGIN_MISMATCH',
+    'DECRYPTION_FAILED',
+    'REQUEST_REPLAYED',
+    'SECURE_REQUEST_INVALID',
+  ],
+}
+
+export const openEndpoints: readonly OpenEndpoint[] = [bootstrap, session, dispatch]
