@@ -10,6 +10,7 @@ import {
   schemaOf,
   successEnvelope,
 } from './openapi-schema.js'
+import { openEndpoints } from './secure.js'
 
 export interface OpenApiOptions {
   /** Of the package. */
@@ -37,6 +38,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   bots: 'Bots: their console, their messages and updates',
   webhook: 'Where the updates of a bot are delivered',
   platform: "The operator's side of a local server",
+  secure: 'The encrypted transport: negotiation, and calls inside envelopes',
   health: 'Is the server alive and ready',
 }
 
@@ -47,7 +49,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: OpenApi
     const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, '{$1}')
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operationOf(endpoint) }
   }
-  const groups = [...new Set(endpoints.map(groupOf)), 'health']
+  const groups = [...new Set([...endpoints, ...openEndpoints].map(groupOf)), 'health']
   return {
     openapi: '3.1.0',
     info: {
@@ -58,12 +60,12 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: OpenApi
     },
     servers: [{ url: options.serverUrl ?? 'http://127.0.0.1:8420' }],
     tags: groups.map((name) => ({ name, description: tagDescriptions[name] ?? name })),
-    paths: { ...paths, ...healthPaths },
+    paths: { ...paths, ...securePaths(), ...healthPaths },
     components: { securitySchemes, schemas: componentSchemas(), examples: componentExamples() },
   }
 }
 
-const groupOf = ({ id }: Endpoint) => id.slice(0, id.indexOf('.'))
+const groupOf = ({ id }: Pick<Endpoint, 'id'>) => id.slice(0, id.indexOf('.'))
 
 function operationOf(endpoint: Endpoint): JsonObject {
   const { id, summary, caller, scope, body, bodyOptional } = endpoint
@@ -133,6 +135,32 @@ function failureResponses(codes: readonly FailureCode[]): JsonObject {
       ]
     }),
   )
+}
+
+/** The encrypted transport's own endpoints: no credential, and a success without the envelope. */
+function securePaths(): JsonObject {
+  const operations = openEndpoints.map(
+    ({ id, summary, method, path, media, body, status, output, failures: codes }) => [
+      path,
+      {
+        [method.toLowerCase()]: {
+          operationId: id,
+          summary,
+          description: `${summary}.`,
+          tags: [groupOf({ id })],
+          security: [],
+          ...(body === undefined
+            ? {}
+            : { requestBody: { required: true, content: { [media]: { schema: schemaOf(body) } } } }),
+          responses: {
+            [status]: { description: 'Done', content: { [media]: { schema: schemaOf(output) } } },
+            ...failureResponses([...codes, 'INTERNAL_ERROR']),
+          },
+        },
+      },
+    ],
+  )
+  return Object.fromEntries(operations)
 }
 
 const statusOf = (

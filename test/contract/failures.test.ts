@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { failuresOf } from '../../src/contract/endpoint.js'
 import { exitOfStatus, type FailureCode, failures, isFailureCode, refuse } from '../../src/contract/errors.js'
 import { endpoints } from '../../src/contract/index.js'
+import { openEndpoints } from '../../src/contract/secure.js'
 
 const all = Object.entries(failures)
 const codesOf = (status: number) => all.filter(([, rule]) => rule.status === status).map(([code]) => code)
@@ -13,8 +14,9 @@ describe.each(all)('%s', (code, { status, exit, message, advice }) => {
     expect(status).toBeLessThan(600)
   })
 
-  test('has the exit code of its status', () => {
-    expect(exit).toBe(exitOfStatus(status))
+  test('has the exit code of its status; the encrypted transport has one for all of its own', () => {
+    const isSecure = /^SECURE_|^DECRYPTION_|^REQUEST_(REPLAYED|TIMESTAMP)/.test(code)
+    expect(exit).toBe(isSecure ? 10 : exitOfStatus(status))
   })
 
   test('says what and what to do, in sentences', () => {
@@ -69,7 +71,10 @@ test('names inherited by every object are no codes', () => {
 })
 
 test('every code but those outside the routes can be answered by an endpoint', () => {
-  const answered = new Set<FailureCode>(endpoints.flatMap(failuresOf))
+  const answered = new Set<FailureCode>([
+    ...endpoints.flatMap(failuresOf),
+    ...openEndpoints.flatMap((it) => it.failures),
+  ])
   const unanswered = all.map(([code]) => code).filter((code) => !answered.has(code as FailureCode))
   expect(unanswered).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
 })

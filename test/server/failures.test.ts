@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type BotScope, type Endpoint, botScopes, failuresOf, scopes } from '../../src/contract/endpoint.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import { contract, endpoints } from '../../src/contract/index.js'
+import { openEndpoints } from '../../src/contract/secure.js'
 import { makeToken } from '../../src/domain/tokens.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
 import { RequestLog } from '../../src/server/request-log.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { securely } from '../support/secure-send.js'
 import { START_MS, type TestApp, seededRandom, testApp } from '../support/server-app.js'
 import type { Answer } from '../support/server-client.js'
 import { newChat } from '../support/server-chats.js'
@@ -45,6 +47,14 @@ const common: Partial<Record<FailureCode, Produce>> = {
     await scene.request()
     await scene.tenant.console(contract.apps.update, { appId: scene.tenant.appId, status: 'disabled' })
     return scene.send()
+  },
+  SECURE_TRANSPORT_REQUIRED: (scene) =>
+    scene.send({ to: scene.twin({ secure: { ...scene.server.deps.secure, required: true } }) }),
+  ORIGIN_NOT_ALLOWED: async (scene) => {
+    await scene.request()
+    const { appId } = scene.tenant
+    await scene.tenant.console(contract.apps.update, { appId, allowed_origins: ['https://a.example'] })
+    return scene.send({ to: { ...scene.server, send: securely(scene.server.send) } })
   },
   FEATURE_UNAVAILABLE: async (scene) => {
     await scene.request()
@@ -296,6 +306,8 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
   const requestLog = Object.assign(new RequestLog(), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
     'platform.issueAccountToken': { clock },
+    'platform.secureKeys': { clock },
+    'platform.rotateSecureKeys': { clock },
     'platform.getClock': { clock },
     'platform.setClock': { clock },
     'platform.advanceClock': { clock },
@@ -348,7 +360,8 @@ describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (id, endpoint) 
       })
       expect(answer.status).toBe(status)
       expect(headers['content-type']).toBe('application/json; charset=utf-8')
-      expect(headers['cache-control']).toBe('no-store')
+      // What comes out of an envelope has the few headers that travel in one.
+      expect(headers['cache-control']).toBe(code === 'ORIGIN_NOT_ALLOWED' ? undefined : 'no-store')
       expect(headers['www-authenticate'] !== undefined).toBe(status === 401 || code === 'INSUFFICIENT_SCOPE')
       const mayWait = status === 429 || status === 503 || code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
       expect(headers['retry-after'] !== undefined).toBe(mayWait)
@@ -367,6 +380,9 @@ it('no case stands for a pair that the contract does not declare', () => {
 })
 
 it('every code of the table belongs to an endpoint, or to what lies outside the routes', () => {
-  const codes = new Set<string>(endpoints.flatMap((it) => failuresOf(it)))
+  const codes = new Set<string>([
+    ...endpoints.flatMap((it) => failuresOf(it)),
+    ...openEndpoints.flatMap((it) => it.failures),
+  ])
   expect(Object.keys(failures).filter((code) => !codes.has(code))).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
 })

@@ -1,0 +1,21 @@
+import { type SecureSessionOptions, createSecureSession } from '../../src/secure/index.js'
+import { Answer, type Send } from './server-client.js'
+import { START_MS } from './server-app.js'
+
+/** Sends requests through the encrypted transport of whatever `send` reaches. */
+export function securely(send: Send, options: Partial<SecureSessionOptions> = {}): Send {
+  const session = createSecureSession({
+    mode: 'required',
+    now: () => START_MS,
+    send: async ({ method, path, headers, body }) => {
+      const answer = await send({ method, path, headers, ...(body === undefined ? {} : { body }) })
+      return { status: answer.status, headers: answer.headers, body: answer.text }
+    },
+    ...options,
+  })
+  return async ({ method, path, headers = {}, body }) => {
+    const sent = await session.send({ method, path, headers, ...(body === undefined ? {} : { body: String(body) }) })
+    if (!sent.ok) throw new Error(`${sent.phase}: ${sent.code}`)
+    return new Answer(sent.response.status, sent.response.headers, sent.response.body)
+  }
+}
