@@ -54,6 +54,7 @@ describe('the names of the limits', () => {
       template_writes: 120,
       bot_issue: 600,
       bot_calls: 1800,
+      secure_session: 30,
       console: 600,
       credential_failures: 600,
       auth_failures: 600,

@@ -80,6 +80,16 @@ const egressIps: Flag<readonly string[]> = {
       : { ok: false, message: 'must be an IPv4 or IPv6 address' },
 }
 
+const allowedOrigins: Flag<readonly string[]> = {
+  value: 'ORIGIN',
+  summary: 'An origin that may open encrypted sessions, or *; default any',
+  repeatable: true,
+  read: (texts) =>
+    texts.every((it) => it === '*' || (/^https?:\/\/[^|]+$/.test(it) && URL.canParse(it) && new URL(it).origin === it))
+      ? { ok: true, value: texts }
+      : { ok: false, message: 'must be * or a full origin such as https://shop.example' },
+}
+
 const startFlags = {
   port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
@@ -95,6 +105,14 @@ const startFlags = {
       : { ok: false, message: 'must be an http(s) URL' },
   ),
   'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
+  'no-secure': toggle('Switch the encrypted transport off'),
+  'require-secure': toggle('Refuse voucher calls in plain text'),
+  'allowed-origin': allowedOrigins,
+  brand: one('NAME', 'Of the encrypted transport, default platform', (it) =>
+    /^[a-z0-9._-]{1,64}$/i.test(it)
+      ? { ok: true, value: it }
+      : { ok: false, message: 'must be 1 to 64 letters, digits, dots, _ and -' },
+  ),
   'dev-webhook-loopback': loopbackPorts,
   'egress-ip': egressIps,
   operator: choice(['on', 'off'], 'The platform commands; default on when bound to loopback'),
@@ -125,6 +143,8 @@ const start = leaf({
   changes: true,
   run: async (context, { flags }): Promise<Outcome<Ready>> => {
     if (flags.memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
+    if (flags['no-secure'] && flags['require-secure'])
+      return usage('--no-secure and --require-secure exclude each other.')
     if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
     if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined) {
       const { isLoopback } = await import('../../server/listen.js')
@@ -207,9 +227,13 @@ function optionsOf(flags: StartFlags): ServerOptions {
       rateLimits: flags['rate-limit'],
       jwksUrl: flags['jwks-url'],
       logLevel: flags['log-level'],
+      brand: flags.brand,
+      allowedOrigins: flags['allowed-origin'].length === 0 ? undefined : flags['allowed-origin'],
       operator: flags.operator === undefined ? undefined : flags.operator === 'on',
     }),
     autoApprove: flags['auto-approve'],
+    secure: !flags['no-secure'],
+    requireSecure: flags['require-secure'],
     testClock: flags['test-clock'],
     webhookLoopbackPorts: flags['dev-webhook-loopback'],
     egressIps: flags['egress-ip'],
