@@ -31,6 +31,13 @@ export const leaseExpired = (durationMs: number): AttemptOutcome => ({
   durationMs,
 })
 
+/** Failures that say nothing of the endpoint: it is not taken for a failing one. */
+const OWN_FAILURES: readonly string[] = ['aborted', 'internal_error', 'lease_expired']
+
+export function saysOfEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolean {
+  return error === null || !OWN_FAILURES.includes(error.code)
+}
+
 type Standing = Pick<
   DeliveryRow,
   | 'status'

@@ -1,5 +1,5 @@
 import type { DeliveryRow, WebhookRow } from '../domain/bot-rows.js'
-import { type AttemptOutcome, LEASE_MS, afterAttempt, leaseExpired } from '../domain/delivery.js'
+import { type AttemptOutcome, LEASE_MS, afterAttempt, leaseExpired, saysOfEndpoint } from '../domain/delivery.js'
 import { UNCONFIRMED_UPDATE_MS } from '../domain/update.js'
 import { type Op, all, one, run } from './operation.js'
 
@@ -21,6 +21,7 @@ export interface Attempt {
 /** How an attempt ended, and when. */
 export interface EndedAttempt {
   readonly attempt: Pick<Attempt, 'deliveryId' | 'botId' | 'updateId' | 'manual' | 'leaseUntil' | 'startedAt'> & {
+    /** Null: its process is gone. */
     readonly webhook: Pick<WebhookRow, 'set_at'> | null
   }
   readonly outcome: AttemptOutcome
@@ -129,7 +130,7 @@ function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
 function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
   const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
   for (const ended of all) {
-    if (ended.attempt.webhook === null) continue
+    if (!saysOfEndpoint(ended.outcome)) continue
     const known = latest.get(ended.attempt.botId)
     latest.set(ended.attempt.botId, {
       ...known,

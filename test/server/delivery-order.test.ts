@@ -238,6 +238,8 @@ describe('a worker that stops', () => {
       attempt_count: 1,
       last_error: { code: 'aborted' },
     })
+    // It was not the endpoint that failed.
+    expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
     receiver.answer = () => 200
     await scene.startWorker()
     scene.server.clock.advance(60_000)
