@@ -6,7 +6,7 @@ import { fail, usage } from './failure.js'
 import { closing, othersMay, othersMayWrite } from './permissions.js'
 
 /** What the server keeps for its owner alone; it makes them so, but a copy or a restored backup may not be. */
-const PRIVATE_FILES = ['keys.json', 'operator.key', 'voucherctl.db']
+const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 const ROOT = 0
 const GROUP_READS = 0o040

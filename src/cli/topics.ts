@@ -24,6 +24,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   7: 'rate limited, retries spent',
   8: 'any other refusal (4xx)',
   9: 'network, timeout, 5xx',
+  10: 'signature invalid; encrypted transport refused',
   129: 'its terminal was closed (SIGHUP)',
   130: 'interrupted (SIGINT)',
   143: 'terminated (SIGTERM)',

@@ -12,7 +12,7 @@ function start(args: string, given: Parameters<typeof cli>[1] = {}) {
   return cli(`server start --port 0 --log-level silent ${args}`, { ...given, signal })
 }
 
-const PRIVATE = ['keys.json', 'operator.key', 'voucherctl.db']
+const PRIVATE = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 test('what others could read of a data folder is closed, and that is said', async () => {
   const dir = join(temporaryDir(), 'data')

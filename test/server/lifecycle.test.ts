@@ -39,7 +39,7 @@ describe('starting', () => {
           .instanceId,
       })
       await server.close()
-      expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'voucherctl.db'])
+      expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
     }))
 
   it('again in the same folder knows everything: tokens, vouchers, keys and the operator', () =>
@@ -67,7 +67,7 @@ describe('starting', () => {
     const { dataDir } = server.running
     expect([modeOf(dataDir), readdirSync(dataDir).sort()]).toEqual([
       0o700,
-      ['keys.json', 'operator.key', 'server.json'],
+      ['keys.json', 'operator.key', 'secure-keys.json', 'server.json'],
     ])
     await server.close()
     expect(existsSync(dataDir)).toBe(false)
