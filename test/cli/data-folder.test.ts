@@ -23,7 +23,7 @@ test('what others could read of a data folder is closed, and that is said', asyn
   expect(ran.stderr.trimEnd().split('\n')).toEqual(
     PRIVATE.map((name) => `warning: ${join(dir, name)} was open to other users of this machine; its mode is 0600 now.`),
   )
-  expect(PRIVATE.map((name) => mode(join(dir, name)))).toEqual(['600', '600', '600'])
+  expect(PRIVATE.map((name) => mode(join(dir, name)))).toEqual(['600', '600', '600', '600'])
   expect((await start(`--data ${dir} --json`)).stderr).toBe('')
 })
 
