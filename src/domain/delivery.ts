@@ -38,7 +38,8 @@ export function saysOfEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolea
   return error === null || !OWN_FAILURES.includes(error.code)
 }
 
-type Standing = Pick<
+/** What decides where a delivery stands after an attempt. */
+export type Standing = Pick<
   DeliveryRow,
   | 'status'
   | 'cancel_reason'

@@ -1,5 +1,13 @@
 import type { DeliveryRow, WebhookRow } from '../domain/bot-rows.js'
-import { type AttemptOutcome, LEASE_MS, afterAttempt, leaseExpired, saysOfEndpoint } from '../domain/delivery.js'
+import {
+  type AfterAttempt,
+  type AttemptOutcome,
+  LEASE_MS,
+  type Standing,
+  afterAttempt,
+  leaseExpired,
+  saysOfEndpoint,
+} from '../domain/delivery.js'
 import { UNCONFIRMED_UPDATE_MS } from '../domain/update.js'
 import { type Op, all, one, run } from './operation.js'
 
@@ -9,6 +17,8 @@ export interface Attempt {
   readonly botId: string
   readonly updateId: number
   readonly manual: boolean
+  /** As the claim has left the delivery. */
+  readonly claimed: Standing
   /** True time, ms: what the delivery holds is told by it. */
   readonly leaseUntil: number
   /** When it was claimed. */
@@ -20,7 +30,7 @@ export interface Attempt {
 
 /** How an attempt ended, and when. */
 export interface EndedAttempt {
-  readonly attempt: Pick<Attempt, 'deliveryId' | 'botId' | 'updateId' | 'manual' | 'leaseUntil' | 'startedAt'> & {
+  readonly attempt: Omit<Attempt, 'body' | 'webhook'> & {
     /** Null: its process is gone. */
     readonly webhook: Pick<WebhookRow, 'set_at'> | null
   }
@@ -90,11 +100,17 @@ export function* botsWithWork(): Op<string[]> {
 
 /** Writes an attempt down, and what it makes of its delivery. */
 function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
-  const { deliveryId: id, botId, updateId } = attempt
-  const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
-  if (row === undefined) return
+  const { deliveryId: id, botId } = attempt
   const { statusCode, error, durationMs } = outcome
   const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
+  // Nearly always it holds its lease still, and nothing has to be read.
+  const expected = afterAttempt(attempt.claimed, attempt, outcome, endedAt)
+  if (expected === null || !(yield* conclude(attempt, expected, outcome, attempt.leaseUntil))) {
+    const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
+    if (row === undefined) return
+    const after = afterAttempt(row, attempt, outcome, endedAt)
+    if (after !== null) yield* conclude(attempt, after, outcome, row.lease_until)
+  }
   yield* run(
     `insert into delivery_attempts
        (delivery_id, number, bot_id, manual, started_at, duration_ms, status_code, error_code, error_message)
@@ -102,13 +118,20 @@ function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
        $2, $3, $4, $5, $6, $7, $8)`,
     [id, botId, attempt.manual ? 1 : 0, attempt.startedAt, durationMs, ...ending],
   )
-  const after = afterAttempt(row, attempt, outcome, endedAt)
-  if (after === null) return
-  yield* run(
+}
+
+/** False when the delivery has another lease than `lease`, or none where one is named: nothing is written then. */
+function* conclude(
+  { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
+  after: AfterAttempt,
+  { statusCode, error, durationMs }: AttemptOutcome,
+  lease: number | null,
+): Op<boolean> {
+  const changed = yield* run(
     `update deliveries set status = $2, cancel_reason = $3, attempt_count = $4, manual_attempt_count = $5,
        next_attempt_at = $6, delivered_at = $7, last_status_code = $8, last_error_code = $9, last_error_message = $10,
        last_duration_ms = $11, ready = 0, resume_status = null, lease_until = null
-     where id = $1`,
+     where id = $1 and coalesce(lease_until, 0) = $12`,
     [
       id,
       after.status,
@@ -117,13 +140,17 @@ function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
       after.manual_attempt_count,
       after.next_attempt_at,
       after.delivered_at,
-      ...ending,
+      statusCode,
+      error?.code ?? null,
+      error?.message ?? null,
       durationMs,
+      lease ?? 0,
     ],
   )
-  if (after.status === 'delivered' || after.status === 'dead_letter') {
+  if (changed > 0 && (after.status === 'delivered' || after.status === 'dead_letter')) {
     yield* run('update updates set pending = 0 where bot_id = $1 and update_id = $2 and pending = 1', [botId, updateId])
   }
+  return changed > 0
 }
 
 /** What the last of these attempts tell of each endpoint, if it is still the one that was called. */
@@ -172,6 +199,7 @@ function* loseLeases(before: number, now: number): Op<string[]> {
         botId: row.bot_id,
         updateId: row.update_id,
         manual: row.resume_status !== null,
+        claimed: row,
         leaseUntil: row.lease_until as number,
         startedAt,
         webhook: null,
@@ -195,9 +223,10 @@ function* flipDue(now: number): Op<string[]> {
   return due.map((it) => it.bot_id)
 }
 
-type Ready = Pick<DeliveryRow, 'id' | 'update_id' | 'chat_key' | 'last_attempt_at' | 'resume_status'>
+type Ready = Pick<DeliveryRow, 'id' | 'update_id' | 'chat_key' | 'last_attempt_at'> & Standing
 
-const READY = 'select id, update_id, chat_key, last_attempt_at, resume_status from deliveries'
+const READY = `select id, update_id, chat_key, last_attempt_at, status, cancel_reason, attempt_count,
+  manual_attempt_count, next_attempt_at, resume_status, lease_until, delivered_at from deliveries`
 
 /**
  * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
@@ -293,17 +322,20 @@ function* take(ready: Ready, webhook: WebhookRow, now: number, trueNow: number):
     return null
   }
   const leaseUntil = trueNow + LEASE_MS
+  const manual = ready.resume_status !== null
+  const nextAttemptAt = manual ? ready.next_attempt_at : null
   yield* run(
     `update deliveries set status = 'delivering', ready = 0, lease_until = $2, last_attempt_at = $3,
-       next_attempt_at = case when resume_status is null then null else next_attempt_at end
+       next_attempt_at = $4
      where id = $1`,
-    [id, leaseUntil, now],
+    [id, leaseUntil, now, nextAttemptAt],
   )
   return {
     deliveryId: id,
     botId,
     updateId,
-    manual: ready.resume_status !== null,
+    manual,
+    claimed: { ...ready, status: 'delivering', lease_until: leaseUntil, next_attempt_at: nextAttemptAt },
     leaseUntil,
     startedAt: now,
     body: update.body,
