@@ -9,7 +9,7 @@ export async function withProgress<T>(host: Host, quiet: boolean, text: string, 
   let spinner: { stop(): unknown } | undefined
   let done = false
   const timer = setTimeout(async () => {
-    const { default: ora } = await import('ora')
+    const { ora } = await import('./spinner.js')
     // stdin is left alone: pressing Ctrl-C must reach the process.
     if (!done) spinner = ora({ text, stream: host.stderr as NodeJS.WriteStream, discardStdin: false }).start()
   }, DELAY_MS)

@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
 import { BuiltCli } from '../support/built-cli.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
@@ -291,6 +292,26 @@ test('a result that cannot be written is a failure, without a stack', async () =
   expect((await once(child, 'close'))[0]).toBe(1)
   expect(stderr).toBe('error: The result cannot be written to standard output (ENOSPC).\n')
 }, 30_000)
+
+test('a call that takes long on a terminal has a spinner', async () => {
+  const load = createRequire(import.meta.url)
+  const { withProgress } = load(join(built.dir, 'dist', 'chunks', 'cli-progress.cjs'))
+  let text = ''
+  const stderr = {
+    write: (it: string) => (text += it),
+    isTTY: true,
+    columns: 80,
+    cursorTo() {},
+    moveCursor() {},
+    clearLine() {},
+    once() {},
+    on() {},
+    off() {},
+    removeListener() {},
+  }
+  const shown = vi.waitUntil(() => text.includes('Working …'))
+  expect(await withProgress({ stderr, env: {} }, false, 'Working …', shown)).toBe(true)
+})
 
 test('in a working folder that was deleted, help is help', async () => {
   const child = shell('mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --help')
