@@ -19,6 +19,10 @@ export interface ContextCallOptions {
   readonly check?: string
   /** Milliseconds, in place of --timeout: what is left of it. */
   readonly timeoutMs?: number
+  /** What the spinner says; default what the endpoint does. */
+  readonly progress?: string
+  /** Ends the call in place of Ctrl-C: for what is still to be done after one. */
+  readonly signal?: AbortSignal
   /** Another server and credential than the chosen ones. */
   readonly target?: { readonly baseUrl: string; readonly credential: string }
 }
@@ -51,6 +55,8 @@ export interface Context {
 
 export function createContext(host: Host, globals: Globals, settings: Settings, output: Output): Context {
   const planned: unknown[] = []
+  // By kind and server: a command that calls more than once asks once.
+  const typed = new Map<string, string>()
   const noInput = globals['no-input']
   const context: Context = {
     host,
@@ -69,7 +75,7 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       if (!credential.ok) return credential
       const key = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
       const callOptions: CallOptions = {
-        signal: host.signal,
+        signal: options.signal ?? host.signal,
         timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
         ...(key === undefined ? {} : { idempotencyKey: key }),
       }
@@ -88,7 +94,12 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       const work = call(endpoint, input, callOptions)
       const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
       const result = showsProgress
-        ? await (await import('./progress.js')).withProgress(host, false, `${endpoint.summary} …`, work)
+        ? await (await import('./progress.js')).withProgress(
+            host,
+            false,
+            `${options.progress ?? endpoint.summary} …`,
+            work,
+          )
         : await work
       return result.ok ? { ok: true, data: result.data } : fromCall(result, options.check)
     },
@@ -110,11 +121,16 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
       const found = await findCredential(host, globals, settings, kind, baseUrl)
       if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
+      const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
+      const known = typed.get(name)
+      if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
       const asked = await context.ask(
         () => found,
-        (questions) => questions.secret(`The ${credentialNames[kind]} for ${new URL(baseUrl).origin} (hidden)`),
+        (questions) => questions.secret(`${name} (hidden)`),
       )
-      return asked.ok ? { ok: true, value: asked.value, source: 'the prompt' } : asked
+      if (!asked.ok) return asked
+      typed.set(name, asked.value)
+      return { ok: true, value: asked.value, source: 'the prompt' }
     },
     ask: (missing, question) => ask(host, noInput, missing, question),
     async confirm(action, word) {

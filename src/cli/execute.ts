@@ -83,6 +83,8 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
   if ('lines' in outcome) {
     const { gone } = output.host.stdout
     for (;;) {
+      // A stream that goes on takes its last line for read.
+      if (gone?.aborted) return 0
       const next = await untilAborted(outcome.lines.next(), gone)
       if (next === undefined) return 0
       if (next.done) return next.value === undefined ? 0 : report(next.value, output)

@@ -3,6 +3,8 @@ import type { Questions } from './prompt.js'
 /** A stream that text is written to, and what is known of the terminal behind it. */
 export interface Out {
   write(text: string): unknown
+  /** Waits until what was written is taken, or the stream is `gone`; absent where that is at once. */
+  settled?(): Promise<void>
   readonly isTTY?: boolean
   readonly columns?: number
   /** Aborted when it takes no more text, as when its reader has gone. What is written then is dropped. */

@@ -49,12 +49,13 @@ export class Output {
     this.host.stderr.write(`\n${paint.quiet(plainLine(next))}\n`)
   }
 
-  /** One document of a stream, on one line. */
+  /** One document of a stream, on one line; it has been taken, or stdout is gone, when this is over. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields } = this.options
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
     if (line !== undefined) this.host.stdout.write(`${plainLine(line)}\n`)
     else this.host.stdout.write(encodeJson(fields === undefined ? data : selectFields(data, fields).data))
+    await this.host.stdout.settled?.()
   }
 
   /** Text for a person, in the table format only: what comes bit by bit, and help. */
@@ -136,6 +137,11 @@ export function processStdout(): Out & { readonly gone: AbortSignal } {
   process.stdout.on('error', (error) => gone.abort(error))
   return {
     write: (text) => gone.signal.aborted || process.stdout.write(text),
+    async settled() {
+      await new Promise<unknown>((resolve) => process.stdout.write('', resolve))
+      // The error of a write is told after its callback.
+      await new Promise((resolve) => setImmediate(resolve))
+    },
     get isTTY() {
       return process.stdout.isTTY
     },

@@ -20,6 +20,8 @@ export interface Given {
   readonly cwd?: string
   readonly signal?: AbortSignal
   readonly self?: Host['self']
+  /** Lines that the reader of stdout takes before it goes away. */
+  readonly linesTaken?: number
 }
 
 export interface Ran {
@@ -55,6 +57,13 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     isTTY: given.terminal ?? false,
     ...(given.columns === undefined ? {} : { columns: given.columns }),
   })
+  const gone = new AbortController()
+  const { linesTaken = Number.POSITIVE_INFINITY } = given
+  // As of a pipe: a write that fails says so later.
+  const settled = async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (written.stdout.split('\n').length - 1 > linesTaken) gone.abort()
+  }
   let time = 0
   let id = 0
   const host: Host = {
@@ -64,7 +73,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
         yield given.stdin ?? ''
       },
     },
-    stdout: out('stdout'),
+    stdout: { ...out('stdout'), gone: gone.signal, settled },
     stderr: out('stderr'),
     env: given.env ?? {},
     cwd: given.cwd ?? home,

@@ -2,14 +2,17 @@ import * as contract from '../../contract/bots.js'
 import type { Update } from '../../contract/updates.js'
 import { updateTypes } from '../../contract/updates.js'
 import type { Context } from '../context.js'
+import { createContext } from '../context.js'
 import { defined } from '../defined.js'
-import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
 import { integer, list, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
-import { isList } from '../show.js'
+import { resolveSettings } from '../settings.js'
+import { isList, textOf } from '../show.js'
+import type { Following, Polled } from './bot-follow.js'
+import { follow } from './bot-follow.js'
 
 /** The longest that a server holds a poll (decisions.md 8, getUpdates). */
 const HOLD_SECONDS_MAX = 50
@@ -20,7 +23,8 @@ export const updates = leaf({
   name: 'updates',
   summary: contract.updates.summary,
   notes: [
-    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed. --timeout is how long the server waits for a first update, at most 50s.',
+    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s.',
+    '--follow waits a minute for a server that is away, and says so; with --retries 0 it does not. When its reader goes away, the updates since the last poll are not confirmed and come again.',
     'A bot with a webhook cannot poll (exit 6): voucherctl webhook delete BOT_ID.',
   ],
   flags: {
@@ -31,48 +35,66 @@ export const updates = leaf({
   },
   examples: [
     { command: 'voucherctl bots updates' },
+    { command: 'voucherctl bots updates --offset 18', comment: 'Confirm every update before 18' },
     { command: 'voucherctl bots updates --follow --json', comment: 'One JSON object a line' },
   ],
   view: { headline: (it: unknown) => (isList(it) ? undefined : lineOf(it as Update)), body: linesOf },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
-    const { offset, limit, follow, 'allowed-update': types } = flags
+    const { offset, limit, follow: goesOn, 'allowed-update': types } = flags
     const asked = context.globals.timeout
     if (asked !== undefined && asked > HOLD_SECONDS_MAX * 1000) {
       return usage(`--timeout is at most ${HOLD_SECONDS_MAX}s: a server holds a poll no longer.`)
     }
     const allowed = types.length === 0 ? {} : { allowed_updates: [...types] }
-    const seconds = asked === undefined ? (follow ? HOLD_SECONDS_MAX : 0) : Math.ceil(asked / 1000)
-    const poll = (from: number | undefined) =>
-      context.call(
+    const seconds = asked === undefined ? (goesOn ? HOLD_SECONDS_MAX : 0) : Math.ceil(asked / 1000)
+    const poll = (from: number | undefined, by = context) =>
+      by.call(
         contract.updates,
         { ...defined({ offset: from, limit }), ...allowed, timeout: seconds },
-        { timeoutMs: seconds * 1000 + GRACE_MS },
+        { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
       )
-    if (!follow || context.dryRun) return poll(offset)
-    return { ok: true, lines: followed(context, poll, offset) }
+    if (!goesOn || context.dryRun) return poll(offset)
+    return { ok: true, lines: follow(following(context, poll), offset) }
   },
 })
 
-type Poll = (offset: number | undefined) => ReturnType<Context['call']>
+/** A minute in all: a server that starts again is back by then. */
+const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
+/** What a person waits for after Ctrl-C at most. */
+const CONFIRM_MS = 2_000
 
-/** Each update once it is there; the next poll confirms those that were printed. */
-async function* followed(
-  { host }: Context,
-  poll: Poll,
-  offset: number | undefined,
-): AsyncGenerator<Update, Failure | undefined> {
-  let next = offset
-  while (!host.signal.aborted) {
-    const polled = await poll(next)
-    if (host.signal.aborted) return undefined
-    if (!polled.ok) return 'plan' in polled ? undefined : polled
-    const { items } = (polled.data ?? {}) as { items?: readonly Update[] }
-    for (const update of items ?? []) {
-      yield update
-      next = update.update_id + 1
-    }
+function following(context: Context, poll: (from: number | undefined, by: Context) => Promise<Polled>): Following {
+  const { host, settings, output } = context
+  const { format } = output.options
+  // The error object of a script stands alone on stderr.
+  const isScript = (format === 'json' || format === 'jsonl') && host.stderr.isTTY !== true
+  let by = context
+  let failed = false
+  return {
+    async poll(from) {
+      if (failed) by = anew(context)
+      const polled = await poll(from, by)
+      failed = !polled.ok
+      return polled
+    },
+    confirm: (before) =>
+      by.call(
+        contract.updates,
+        { offset: before, limit: 1, timeout: 0 },
+        { timeoutMs: CONFIRM_MS, signal: AbortSignal.timeout(CONFIRM_MS) },
+      ),
+    notice: (text) => (isScript ? undefined : output.notice(text)),
+    warn: (text) => output.notice(text),
+    signal: host.signal,
+    waitsMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
   }
-  return undefined
+}
+
+/** The local server that started again is another process, and may listen elsewhere. */
+function anew(context: Context): Context {
+  const { host, globals, settings, output } = context
+  const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
+  return resolved?.ok ? createContext(host, globals, resolved.settings, output) : context
 }
 
 function linesOf(data: unknown): string {
@@ -86,7 +108,7 @@ function lineOf(it: Update): string {
   const update: Update = { ...it }
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
-    update.created_at,
+    update.created_at === undefined ? undefined : textOf(update.created_at),
     update.update_id === undefined ? undefined : `#${update.update_id}`,
     update.type,
     payload.chat?.id,

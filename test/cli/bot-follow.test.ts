@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import type { Following, Polled } from '../../src/cli/commands/bot-follow.js'
+import { follow } from '../../src/cli/commands/bot-follow.js'
+import { exitOf, fail } from '../../src/cli/failure.js'
+import type { Update } from '../../src/contract/updates.js'
+
+const found = (...ids: number[]): Polled => ({
+  ok: true,
+  data: { items: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })) },
+})
+const away = fail('NETWORK_ERROR', 'No connection')
+
+/** Polls that end in order as told; the last of them ends it all. */
+async function play(polls: readonly Polled[], given: Partial<Following> & { offset?: number } = {}) {
+  const stop = new AbortController()
+  const asked: (number | undefined)[] = []
+  const confirmed: number[] = []
+  const said: string[] = []
+  const following: Following = {
+    async poll(from) {
+      const polled = polls[asked.push(from) - 1]
+      if (polled !== undefined) return polled
+      stop.abort()
+      return found()
+    },
+    async confirm(before) {
+      confirmed.push(before)
+      return found()
+    },
+    notice: (text) => said.push(text),
+    warn: (text) => said.push(text),
+    signal: stop.signal,
+    waitsMs: [1, 1],
+    ...given,
+  }
+  const printed: number[] = []
+  const updates = follow(following, given.offset)
+  for (;;) {
+    const next: IteratorResult<Update, unknown> = await updates.next()
+    if (next.done) return { printed, asked, confirmed, said, end: next.value as ReturnType<typeof fail> | undefined }
+    printed.push(next.value.update_id)
+  }
+}
+
+test('the signal confirms what was handed over and not confirmed before, once', async () => {
+  expect(await play([found(7, 8)])).toMatchObject({ printed: [7, 8], asked: [undefined, 9], confirmed: [9] })
+  expect(await play([found(7), found()])).toMatchObject({ asked: [undefined, 8, 8], confirmed: [] })
+  expect(await play([found()])).toMatchObject({ confirmed: [] })
+})
+
+test('a last confirmation that fails is told, with the offset to go on from', async () => {
+  const { said, end } = await play([found(7)], { confirm: async () => away })
+  expect([said.length, end]).toEqual([1, undefined])
+  expect(said[0]).toContain('--offset 8')
+})
+
+test('a server that is away is waited for, and asked again for what was not confirmed', async () => {
+  const { asked, printed, said } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), found(8)])
+  expect([printed, asked]).toEqual([
+    [7, 8],
+    [undefined, 8, 8, 8, 9],
+  ])
+  expect(said).toEqual(['No connection. Trying again.', 'Connected again.'])
+})
+
+test('a server that stays away is given up with its first failure, exit 9, and the offset to go on from', async () => {
+  const { end, asked } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), away])
+  expect([end && exitOf(end), end?.message, end?.details, asked.length]).toEqual([
+    9,
+    'No connection',
+    { next_offset: 8 },
+    4,
+  ])
+})
+
+test('each time that a server comes back counts the waits anew', async () => {
+  const { printed } = await play([found(1), away, away, found(2), away, away, found(3)])
+  expect(printed).toEqual([1, 2, 3])
+})
+
+test('a server that never answered, and a refusal, are failures at once', async () => {
+  expect(await play([away])).toMatchObject({ end: away, asked: [undefined] })
+  const refused = { ...away, code: 'TOKEN_REVOKED', status: 401 }
+  expect((await play([found(), refused])).end).toEqual(refused)
+})
+
+test('the last so many are asked for once, since asking again would drop what came since', async () => {
+  expect((await play([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
+})
