@@ -68,15 +68,15 @@ export function list<V extends string = string>(
 }
 
 /** `key=value` pairs; undefined when absent. */
-export function pairs(summary: string): Flag<Record<string, string> | undefined> {
+export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string, string> | undefined> {
   return {
-    value: 'KEY=VALUE',
+    value,
     summary,
     repeatable: true,
     read: (texts) => {
       if (texts.length === 0) return done(undefined)
       const entries = texts.map((it) => [it.slice(0, it.indexOf('=')), it.slice(it.indexOf('=') + 1)] as const)
-      if (texts.some((it) => it.indexOf('=') < 1)) return wrong('must be key=value')
+      if (texts.some((it) => it.indexOf('=') < 1)) return wrong(`must be ${value.toLowerCase()}`)
       if (new Set(entries.map(([key]) => key)).size < entries.length) return wrong('names a key twice')
       return done(Object.fromEntries(entries))
     },

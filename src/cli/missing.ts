@@ -20,8 +20,10 @@ export async function askMissing(
     ([name, flag]) => flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]),
   )
   const operand = leaf.positional?.ask !== undefined && positional === undefined ? leaf.positional : undefined
-  const names = [...(operand === undefined ? [] : [operand.name]), ...flags.map(([name]) => `--${name}`)]
-  const refusal = () => required(names)
+  const operandNames = operand === undefined ? [] : [operand.name]
+  const names = [...operandNames, ...flags.map(([name]) => `--${name}`)]
+  const inWords = flags.map(([name, { unless }]) => (unless === undefined ? `--${name}` : `--${name} or --${unless}`))
+  const refusal = () => required(names, [...operandNames, ...inWords])
   const values: Record<string, unknown> = { ...given }
   let value = positional
   if (positional === '') return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
@@ -53,10 +55,10 @@ function askFlag(
   })
 }
 
-export function required(names: readonly string[]): Failure {
+export function required(names: readonly string[], inWords = names): Failure {
   return fail(
     'INPUT_REQUIRED',
-    `Missing: ${names.join(', ')}.`,
+    `Missing: ${inWords.join(', ')}.`,
     'Give it on the command line; it is asked for on a terminal only.',
     { missing: names },
   )

@@ -26,7 +26,7 @@ export function showRecord(
     .filter(([, value]) => !isEmpty(value))
   const labels = Math.max(0, ...rows.map(([label]) => label.length))
   const line = ([label, value, name]: (typeof rows)[number]) => {
-    const lines = wrap(textOf(value), width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
+    const lines = wrap(memberText(name, value), width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
     const shown = lines.map((text) => paintCell(name, text, paint)).join(`\n${' '.repeat(labels + GAP)}`)
     return `${paint.quiet(label.padEnd(labels))}  ${shown}\n`
   }
@@ -51,7 +51,7 @@ export async function showList(
   if (items.length === 0) return `${paint.quiet('Nothing to show.')}\n`
   const { default: Table } = await import('cli-table3')
   const columns = members ?? Object.keys(items[0] ?? {})
-  const texts = items.map((item) => columns.map((name) => textOf(valueAt(item, name), true)))
+  const texts = items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), true)))
   const heads = columns.map((name) => labelOf(name).toUpperCase())
   const widths = fitWidths(columns, [heads, ...texts], width)
   const table = new Table({
@@ -134,11 +134,20 @@ export function textOf(value: unknown, short = false): string {
     return (
       Object.entries(value)
         .filter(([, it]) => it !== null)
-        .map(([name, it]) => `${labelOf(name)} ${textOf(it)}`)
+        .map(([name, it]) => `${labelOf(name)} ${memberText(name, it)}`)
         .join(', ') || '-'
     )
   }
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
+}
+
+/** Members named so are Unix seconds (decisions.md 1, times); those that no calendar holds stay numbers. */
+const UNIX_SECONDS = /(?:^|[._])date$/
+const UNIX_SECONDS_MAX = 8.64e12
+
+function memberText(name: string, value: unknown, short = false): string {
+  const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
+  return textOf(isDate ? new Date(value * 1000).toISOString() : value, short)
 }
 
 const paintCell = (name: string, text: string, paint: Paint) =>

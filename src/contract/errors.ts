@@ -55,7 +55,7 @@ export const failures = {
   TOKEN_MISSING: rule(401, 'The call carries no credential.', 'Send the header Authorization: Bearer <token>.'),
   TOKEN_INVALID: rule(401, 'The credential is not valid.', 'Check that the whole value was copied and belongs to this server.'),
   TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.'),
-  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token for the application.'),
+  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.'),
   TOKEN_TYPE_NOT_ACCEPTED: rule(401, 'This kind of credential is not accepted here.', 'Use the credential kind named in details.accepted.'),
 
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.'),

@@ -19,14 +19,15 @@ export function chart(metrics: Partial<BotMetrics> | null): string {
   const { calls, errors, quota, updates, webhook } = metrics ?? {}
   const sections = [
     histogram('calls', calls?.total, calls?.by_method),
-    histogram('errors', errors?.total, { ...errors?.by_status, ...errors?.by_code }),
+    histogram('errors', errors?.total, errors?.by_code),
+    errors?.total ? histogram('errors by status', errors.total, errors.by_status) : '',
     histogram('webhook attempts', webhook?.attempts, {
       delivered: webhook?.delivered,
       failed: webhook?.failed,
-      'dead letter': webhook?.dead_letter,
     }),
     lines([
       ['updates', updates],
+      ['dead letters', webhook?.dead_letter],
       [
         'success rate',
         typeof webhook?.success_rate === 'number' ? `${(webhook.success_rate * 100).toFixed(1)} %` : '-',

@@ -61,8 +61,25 @@ async function keepToken<Data extends { one_time_token?: string }>(
   if (typeof token !== 'string') return { ok: true, data: kept }
   const problem = await storeCredential(context, 'bot', token)
   if (problem === undefined) return { ok: true, data: kept }
-  const hint = `The token of ${botId} is lost. Make another: voucherctl bots regenerate-token ${botId} --save`
+  const hint = `The token of ${botId} is lost. ${another(botId)}`
   return { ...problem, hint, details: { ...problem.details, bot_id: botId } }
+}
+
+const another = (botId: string) => `Make another: voucherctl bots regenerate-token ${botId} --save`
+
+/** --save kept nothing: said, unless the profile holds the token that the bot has. */
+function sayNoneCame({ output, settings }: Context, botId: string, bot: Partial<Bot> | null): void {
+  const prefix = bot?.token_prefix
+  if (typeof prefix === 'string' && settings.profile.credentials?.bot?.value.startsWith(prefix)) return
+  const why = bot?.has_token === true ? `it was shown before. ${another(botId)}` : 'it comes with the approval.'
+  output.notice(`warning: no token was kept: ${why}`)
+}
+
+/** A token that is shown once is lost where --fields leaves it out. */
+function sayLeftOut({ output }: Context, botId: string): void {
+  const { fields } = output.options
+  if (fields === undefined || fields.includes('one_time_token')) return
+  output.notice(`warning: --fields left out the token, which is not shown again. ${another(botId)}`)
 }
 
 const onOff = (summary: string) => choice(['on', 'off'], summary)
@@ -74,14 +91,14 @@ const profileFlags = {
   about: text('TEXT', 'At most 1000 characters'),
   avatar: text('URL', 'https URL of a picture'),
   'cover-url': text('URL', 'https URL of a wide picture'),
-  link: pairs('A link of the profile, TITLE=URL; replaces the links that are there'),
-  'contact-email': text('ADDRESS', 'The three contact flags replace the contact as a whole'),
+  link: pairs('A link of the profile; replaces the links that are there', 'TITLE=URL'),
+  'contact-email': text('ADDRESS', 'E-mail; the contact flags together replace the contact'),
   'contact-phone': text('NUMBER', 'A telephone number'),
   'contact-url': text('URL', 'An https page'),
   'inline-queries': onOff('Whether the bot answers inline queries'),
   'friend-requests': choice(['auto_accept', 'manual', 'disabled'], 'What happens to friend requests'),
   'group-privacy': onOff('Whether the bot sees only what is meant for it in groups'),
-  command: pairs('An entry of the menu, COMMAND=DESCRIPTION; replaces the menu that is there'),
+  command: pairs('An entry of the menu; replaces the menu that is there', 'COMMAND=DESCRIPTION'),
 }
 
 type ProfileGiven = {
@@ -125,12 +142,13 @@ export const bots: Group = {
       summary: contract.list.summary,
       flags: pageFlags,
       examples: [{ command: 'voucherctl bots list' }],
-      view: { members: ['id', 'name', 'username', 'review_status', 'status', 'delivery_mode'] },
+      view: { members: ['id', 'name', 'username', 'review_status', 'status'] },
       run: ({ call }, { flags }) => call(contract.list, defined(flags)),
     }),
     leaf({
       name: 'apply',
       summary: contract.apply.summary,
+      notes: ['A bot that was rejected is applied for again under its username.'],
       flags: {
         name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the bot'),
         username: required(text('USERNAME', '3 to 64 of a-z 0-9 _, starting with a letter; unique'), 'Username'),
@@ -183,6 +201,8 @@ export const bots: Group = {
         const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
         if (!kept.ok) return kept
         const { profileName } = context.settings
+        if (flags.save && !fresh) sayNoneCame(context, positional, got.data)
+        if (!flags.save && fresh) sayLeftOut(context, positional)
         await context.output.print(kept.data as BotDetail, {
           headline: (bot) =>
             `Bot ${bot.name}${fresh ? (flags.save ? `: its token is kept in profile ${profileName.value}.` : '. Keep its token now: it is not shown again.') : ''}`,
@@ -230,6 +250,7 @@ export const bots: Group = {
         if (!made.ok) return made
         const kept = flags.save ? await keepToken(context, positional, made.data ?? {}) : made
         if (!kept.ok) return kept
+        if (!flags.save) sayLeftOut(context, positional)
         const { profileName } = context.settings
         await context.output.print(kept.data, {
           headline: () =>

@@ -1,3 +1,4 @@
+import type { DeliveredVoucher } from '../../contract/bots.js'
 import type { IssuedVoucher } from '../../contract/vouchers.js'
 import * as contract from '../../contract/vouchers.js'
 import { defined } from '../defined.js'
@@ -122,11 +123,19 @@ function checkQr({ output }: Context, qr: boolean, file: string | undefined): Fa
   return undefined
 }
 
+/** Where the bot put it; undefined for a direct issue. A voucher that was issued directly before is in no chat. */
+function deliveredTo(voucher: Partial<DeliveredVoucher> | null): string | undefined {
+  if (voucher?.delivery === undefined) return undefined
+  const { chat_id: chat, message_id: message } = voucher.delivery ?? {}
+  return chat === undefined ? 'no: it was issued without a chat before' : `message ${message} of ${chat}`
+}
+
 function details(voucher: IssuedVoucher | null, file: string | undefined): string {
   const rows = [
     ['redeem code', credentialOf(voucher, 'redeem_code')],
     ['qr token', credentialOf(voucher, 'qr_token')],
     ['qr file', file],
+    ['delivered', deliveredTo(voucher)],
     ['valid from', voucher?.validFrom],
     ['valid until', voucher?.validUntil],
     ['external id', voucher?.externalIssueId],

@@ -83,7 +83,8 @@ export const platformChats: Group = {
       notes,
       flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
       examples: [{ command: 'voucherctl platform chats list --user user-42' }],
-      view: { members: chatMembers },
+      // The bot is left to --bot and the machine formats: two ids and a name do not fit on a line.
+      view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },
       run: ({ call }, { flags: { bot: bot_id, user: user_id, ...page } }) =>
         call(contract.chats, defined({ bot_id, user_id, ...page })),
     }),
@@ -108,6 +109,6 @@ function transcript(data: unknown): string {
 function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>): string {
   const at = typeof date === 'number' ? new Date(date * 1000).toISOString().slice(0, 19).replace('T', ' ') : '-'
   const said = `${at}Z  ${message_id}  ${from?.is_bot ? 'bot' : from?.id}: ${text}`
-  const shown = (voucher?.credentials ?? []).map((it) => `    ${it.type}  ${it.value}`)
+  const shown = (voucher?.credentials ?? []).map((it) => `    ${String(it.type).padEnd(11)}  ${it.value}`)
   return [said, ...shown].map(plainLine).join('\n')
 }

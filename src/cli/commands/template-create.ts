@@ -13,6 +13,8 @@ import { required } from '../missing.js'
 
 /** The bot-side door: the account acts for one of its bots, with its JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
+/** The flag, as a command that follows takes it. */
+export const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
 
 const flags = {
   'external-id': text('ID', 'Your own id of the template'),
@@ -84,7 +86,7 @@ export const create = leaf({
     const definition = await readDefinition(context, given)
     if (!definition.ok) return definition
     const { bot } = given
-    const check = { check: `voucherctl templates list${bot === undefined ? '' : ` --bot ${bot}`}` }
+    const check = { check: `voucherctl templates list${through(bot)}` }
     const created =
       bot === undefined
         ? await context.call(contract.create, definition.value as never, check)
@@ -99,7 +101,7 @@ export const create = leaf({
     const { id } = created.data
     const submitted = await submit(id)
     if (submitted.ok || 'plan' in submitted) return submitted
-    const hint = `The template was created as ${id}: repeat with \`voucherctl templates submit ${id}\`. ${submitted.hint ?? ''}`
+    const hint = `The template was created as ${id}: repeat with \`voucherctl templates submit ${id}${through(bot)}\`. ${submitted.hint ?? ''}`
     return { ...submitted, hint: hint.trim(), details: { ...submitted.details, template_id: id } }
   },
 })

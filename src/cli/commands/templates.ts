@@ -9,7 +9,7 @@ import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { usage } from '../failure.js'
 import { allFlag, fetchPages, pageFlags } from './paging.js'
-import { botFlag, create } from './template-create.js'
+import { botFlag, create, through } from './template-create.js'
 
 export const templateView = (done: (template: Template) => string): View<Template> => ({
   headline: done,
@@ -50,6 +50,10 @@ export const templates: Group = {
       examples: [
         { command: 'voucherctl templates list --status active' },
         { command: 'voucherctl templates list --all -o csv' },
+        {
+          command: 'voucherctl templates list --bot bot_01JC…',
+          comment: 'Those that a bot can issue, with the account JWT',
+        },
       ],
       view: { members: ['id', 'name', 'status', 'issuedCount', 'issueLimit'] },
       run: (context, { flags }) => {
@@ -72,7 +76,10 @@ export const templates: Group = {
       summary: contract.submit.summary,
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
       flags: botFlag,
-      examples: [{ command: 'voucherctl templates submit tpl_01JC…' }],
+      examples: [
+        { command: 'voucherctl templates submit tpl_01JC…' },
+        { command: 'voucherctl templates submit tpl_01JC… --bot bot_01JC…' },
+      ],
       changes: true,
       view: {
         ...templateView((it) => `Submitted template ${it.name}: ${it.status}.`),
@@ -82,7 +89,7 @@ export const templates: Group = {
             : undefined,
       },
       run: ({ call }, { positional: templateId, flags: { bot } }) => {
-        const check = { check: 'voucherctl templates list' }
+        const check = { check: `voucherctl templates list${through(bot)}` }
         return bot === undefined
           ? call(contract.submit, { templateId }, check)
           : call(botDoor.submitTemplate, { botId: bot, templateId }, check)

@@ -65,7 +65,7 @@ export const retry = leaf({
 
 /** Each delivery with its attempts beneath it. */
 function timelines({ items, pagination }: List): string {
-  if (items.length === 0) return 'Nothing was delivered yet.'
+  if (items.length === 0) return 'No deliveries to show.'
   const blocks = (items as Partial<Delivery>[]).map(timeline)
   const more = (pagination?.pages ?? 1) > 1
   const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
@@ -82,9 +82,17 @@ export function timeline(delivery: Partial<Delivery>): string {
 }
 
 function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt): string {
-  const outcome = error ? `${error.message ?? error.code}` : `${status_code}`
-  const parts = [error ? '✗' : '✓', clockOf(started_at), outcome, `${duration_ms} ms`, manual ? 'by hand' : '']
-  return `  ${parts.filter((it) => it !== '').join('  ')}`
+  // A status says it all; any other failure takes a sentence.
+  const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
+  const parts = [
+    error ? '✗' : '✓',
+    clockOf(started_at),
+    status_code ?? undefined,
+    reason,
+    `${duration_ms} ms`,
+    manual ? 'by hand' : undefined,
+  ]
+  return `  ${parts.filter((it) => it !== undefined).join('  ')}`
 }
 
 /** `2026-11-21 10:00:05Z` */

@@ -52,7 +52,7 @@ export const webhook: Group = {
       summary: contract.set.summary,
       notes: [
         'The URL is https with a public host. On a local server, `server start --dev-webhook-loopback PORT` lets http://127.0.0.1:PORT through.',
-        'Every delivery is signed. Without --secret-file the secret that is set stays; where there is none, the server makes one and shows it once.',
+        'Every delivery is signed. The secret comes from --secret-file or VOUCHERCTL_WEBHOOK_SECRET. Without either the one that is set stays; where there is none, the server makes one and shows it once.',
       ],
       positional: botId,
       flags: {
@@ -94,13 +94,13 @@ export const webhook: Group = {
               drop_pending_updates: flags['drop-pending'] || undefined,
             }),
           },
-          { check: 'voucherctl webhook info' },
+          { check: `voucherctl bots get ${positional}` },
         )
         if (!answer.ok) return answer
         const data = secret.generated ? { ...answer.data, one_time_secret_token: secret.value } : answer.data
+        const keep = data?.one_time_secret_token === undefined ? '' : ' Keep the secret now: it is not shown again.'
         await context.output.print(data as DeliveryMode, {
-          headline: (it) =>
-            `Updates are delivered to ${it.url}.${it.one_time_secret_token === undefined ? '' : ' Keep the secret now: it is not shown again.'}`,
+          headline: (it) => `Updates are delivered to ${it.url}.${keep}`,
           members: [...modeMembers, 'one_time_secret_token'],
           next: () => `Next: voucherctl webhook deliveries ${positional}`,
         })
