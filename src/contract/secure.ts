@@ -32,7 +32,7 @@ export const bootstrap: OpenEndpoint = {
     serverPublicKey: binary('65 bytes, an uncompressed point of P-256'),
     serverTime: Type.Integer({ description: 'milliseconds since 1970' }),
   }),
-  failures: [],
+  failures: ['VALIDATION_FAILED'],
 }
 
 export const session: OpenEndpoint = {
@@ -62,6 +62,7 @@ export const session: OpenEndpoint = {
     'UNSUPPORTED_MEDIA_TYPE',
     'PAYLOAD_TOO_LARGE',
     'INVALID_JSON',
+    'VALIDATION_FAILED',
     'SECURE_ORIGIN_NOT_ALLOWED',
     'SECURE_VERSION_UNSUPPORTED',
     'SECURE_PUBLIC_KEY_INVALID',
@@ -93,6 +94,7 @@ export const dispatch: OpenEndpoint = {
     'SECURE_TRANSPORT_DISABLED',
     'UNSUPPORTED_MEDIA_TYPE',
     'SECURE_ENVELOPE_TOO_LARGE',
+    'VALIDATION_FAILED',
     'SECURE_ENVELOPE_INVALID',
     'SECURE_VERSION_UNSUPPORTED',
     'REQUEST_TIMESTAMP_OUT_OF_RANGE',

@@ -15,7 +15,7 @@ import type { Handler } from './handler.js'
 import { checks, makeHandlers } from './handlers/index.js'
 import { bindHealth } from './health.js'
 import { InFlight } from './in-flight.js'
-import { InnerCalls } from './inner-calls.js'
+import { InnerMessage } from './inner-exchange.js'
 import type { Metrics } from './metrics.js'
 import { allowedMethods } from './routes.js'
 import { bindSecureGateway } from './secure-gateway.js'
@@ -55,13 +55,12 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     },
   })
 
-  const innerCalls = new InnerCalls()
   app.decorateRequest('caller', null)
   app.decorateRequest('botId', null)
   app.decorateRequest('failureCode', null)
   app.decorateRequest('applicationId', null)
   app.decorateRequest('replayed', false)
-  app.decorateRequest('innerOrigin', null)
+  app.decorateRequest('inner', null)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
@@ -79,9 +78,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   app.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply)
-    request.innerOrigin = innerCalls.originOf(request.raw)
+    const raw: unknown = request.raw
+    request.inner = raw instanceof InnerMessage ? raw : null
     if (request.is404) answerOutsideRoutes(request, reply)
-    else if (request.raw.httpVersionMinor > 0 && request.headers.host === undefined) {
+    else if (request.inner === null && request.raw.httpVersionMinor > 0 && request.headers.host === undefined) {
       sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: [NO_HOST] }))
     } else done()
   })
@@ -143,7 +143,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     done()
   })
   app.addHook('onClose', async () => stopListening())
-  bindSecureGateway(app, deps, innerCalls)
+  bindSecureGateway(app, deps)
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)
   for (const [group, groupHandlers] of Object.entries(handlers)) {

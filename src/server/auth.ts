@@ -58,7 +58,7 @@ function kindOf(value: string): CredentialKind | null {
 
 /** Authenticates a request and checks what its credential may do (decisions.md 1, order of checks). */
 export async function authenticate(deps: Deps, endpoint: Endpoint, request: FastifyRequest): Promise<Caller | Refusal> {
-  if (deps.secure.required && request.innerOrigin === null && isRuntime(endpoint)) {
+  if (deps.secure.required && request.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
   }
   const value = bearerOf(request)
@@ -93,7 +93,7 @@ async function byToken(
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => tokens.callerByHash(hash))
-  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now(), request.innerOrigin)
+  const refusal = refuseRuntimeCall(row, endpoint.scope, deps.clock.now(), request.inner?.origin ?? null)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, token_id: tokenId } = row as NonNullable<typeof row>
   return { kind: 'token', accountId, applicationId, tokenId, botId: '' }
@@ -109,7 +109,7 @@ async function byBotToken(
   const hash = hashToken(value)
   const row = await deps.store.read(() => botTokens.callerByHash(hash))
   request.botId = row?.bot_id ?? null
-  const refusal = refuseBotCall(row, endpoint, request.innerOrigin)
+  const refusal = refuseBotCall(row, endpoint, request.inner?.origin ?? null)
   if (refusal !== null) return refusal
   const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
   return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId }

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
@@ -15,6 +14,7 @@ import { type Form, loadForm } from './form.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
 import type { Call, Checks, Handler, Reply } from './handler.js'
 import type { InFlight } from './in-flight.js'
+import type { Outer } from './inner-exchange.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -77,9 +77,10 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
         caller,
         claim,
         isHead: request.method === 'HEAD',
-        gone: () => goneSignal(request.raw, reply.raw),
+        isInner: request.inner !== null,
+        gone: () => goneSignal(connectionOf(request, reply)),
       } as Call<Endpoint>
-      const run = () => withFault(deps, endpoint, reply, () => handle(input, call))
+      const run = () => withFault(deps, endpoint, connectionOf(request, reply), () => handle(input, call))
       const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
       return send(request, reply, endpoint, result, form)
     },
@@ -138,11 +139,16 @@ function saidTwice(query: Record<string, unknown>, body: unknown): ValidationIss
   return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
 }
 
+/** Where the answer goes out: for a call from an envelope, over the connection that this came by. */
+function connectionOf({ inner, raw }: FastifyRequest, reply: FastifyReply): Outer {
+  return inner?.outer ?? { request: raw, response: reply.raw }
+}
+
 /**
  * Aborted when the connection ends before the answer, or the caller ends its side of it: who left and who only stopped
  * sending look the same, and an answer that comes early serves the second too.
  */
-function goneSignal({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
+function goneSignal({ request: { socket }, response }: Outer): AbortSignal {
   const controller = new AbortController()
   const leave = () => controller.abort()
   if (response.destroyed || socket.readableEnded) leave()
@@ -172,7 +178,7 @@ function readClaim(
 async function withFault(
   deps: Deps,
   endpoint: Endpoint,
-  reply: FastifyReply,
+  connection: Outer,
   call: () => Promise<Reply<Endpoint>>,
 ): Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'>> {
   const fault = deps.faults.next(endpoint.id)
@@ -187,7 +193,7 @@ async function withFault(
   if (fault.kind === 'error') return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
   const result = await call()
   // The answer is made as ever, for the log and the metrics, and goes nowhere.
-  if (fault.kind === 'drop_response') reply.raw.destroy()
+  if (fault.kind === 'drop_response') connection.response.destroy()
   return result
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FailureEnvelope } from '../contract/envelope.js'
 import { type FailureCode, type Refusal, failures } from '../contract/errors.js'
+import type { InnerMessage } from './inner-exchange.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -8,8 +9,8 @@ declare module 'fastify' {
     failureCode: FailureCode | null
     replayed: boolean
     applicationId: string | null
-    /** Of the encrypted session that the request came through, empty for none; null for a plain request. */
-    innerOrigin: string | null
+    /** Of a request that came out of an envelope; null for a plain one. */
+    inner: InnerMessage | null
   }
 }
 
@@ -32,7 +33,11 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusa
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', String(refusal.retryAfterSeconds))
   else if (code === 'SERVICE_UNAVAILABLE') reply.header('retry-after', '1')
   const { status } = failures[code]
-  if (status === 426) reply.header('upgrade', 'platform-secure/1').header('connection', 'Upgrade')
+  if (status === 426) {
+    // Ours replaces the header by which Node says that it closes the connection.
+    const connection = reply.raw.shouldKeepAlive ? 'Upgrade' : 'Upgrade, close'
+    reply.header('upgrade', 'platform-secure/1').header('connection', connection)
+  }
   if (status === 401)
     reply.header('www-authenticate', code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"')
   if (code === 'INSUFFICIENT_SCOPE') {

@@ -39,6 +39,8 @@ export interface Call<E extends Endpoint> {
       : undefined
   /** True when the body of the answer is not wanted: nothing may be shown once then. */
   readonly isHead: boolean
+  /** True for a call that came out of an envelope. */
+  readonly isInner: boolean
   /** Aborted when the caller leaves before the answer; for calls that wait. */
   gone(): AbortSignal
 }

@@ -174,7 +174,9 @@ async function accepting(
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const forget = () => {
-    forgetAllExpired(deps.store, deps.clock.now()).catch(failed('what has expired was not removed'))
+    const now = deps.clock.now()
+    forgetAllExpired(deps.store, now).catch(failed('what has expired was not removed'))
+    forgetSecure(deps, now).catch(failed('keys of the encrypted transport were not destroyed'))
   }
   const timers = [
     setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
@@ -217,6 +219,11 @@ async function accepting(
       return closing
     },
   }
+}
+
+async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): Promise<void> {
+  await sessions.forget(now)
+  keys.forget(now)
 }
 
 async function forgetAllExpired(store: Store, now: number): Promise<void> {

@@ -1,20 +1,27 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import inject from 'light-my-request'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
 import type { EnvelopeHead } from '../secure/envelope.js'
-import { type InnerRequest, readInnerRequest } from '../secure/inner-request.js'
+import { readInnerRequest } from '../secure/inner-request.js'
+import { asMembers } from '../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
 import { type ServerSession, createServerSession, describeServer } from '../secure/server-session.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, type SecureRefusal } from '../secure/suite.js'
+import { closest } from './closest.js'
 import type { Deps } from './deps.js'
 import { failureEnvelope, sendFailure } from './envelope.js'
-import { headerValues } from './headers.js'
-import type { InnerCalls } from './inner-calls.js'
+import { invalid } from './handler.js'
+import { headerValues, isPlainUtf8 } from './headers.js'
+import { InnerMessage, exchangeInside } from './inner-exchange.js'
+
+/** At most so many unknown members are named. */
+const ISSUES_MAX = 20
+
+/** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
+const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
 /** Binds the encrypted transport (interface.md F, decisions.md 10). Calls inside go through `app` like plain ones. */
-export function bindSecureGateway(app: FastifyInstance, deps: Deps, innerCalls: InnerCalls): void {
+export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   const { secure, clock, random, limits } = deps
   const disabled = (): Refusal | null => (secure.enabled ? null : refuse('SECURE_TRANSPORT_DISABLED'))
 
@@ -22,7 +29,11 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps, innerCalls: 
     method: 'GET',
     url: contract.bootstrap.path,
     config: { endpoint: contract.bootstrap },
-    handler: async () => describeServer(secure.keys.current, secure.enabled, clock.now()),
+    handler: async (request, reply) => {
+      const refusal = refuseUnknown(request.query, [])
+      if (refusal !== null) return sendFailure(request, reply, refusal)
+      return describeServer(secure.keys.current, secure.enabled, clock.now())
+    },
   })
 
   app.route({
@@ -30,13 +41,13 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps, innerCalls: 
     url: contract.session.path,
     config: { endpoint: contract.session },
     onRequest: async (request, reply) => {
-      const off = disabled()
-      if (off !== null) return sendFailure(request, reply, off)
-      const verdict = await limits.take('secure_session', request.ip)
-      if (verdict === null || verdict.allowed) return
-      return sendFailure(request, reply, { ...refuse('RATE_LIMITED'), retryAfterSeconds: verdict.resetSeconds })
+      const refusal = disabled() ?? (await limitSessions(request.ip))
+      if (refusal !== null) return sendFailure(request, reply, refusal)
+      if (!isPlainUtf8(request)) return sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
     },
     handler: async (request, reply) => {
+      const refusal = refuseUnknown(request.query, []) ?? refuseUnknown(request.body, SESSION_MEMBERS)
+      if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
       const creation = createServerSession(
         { body: request.body, origin: originOf(request) },
@@ -49,10 +60,16 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps, innerCalls: 
         },
       )
       if (!creation.ok) return sendFailure(request, reply, creation)
-      await secure.sessions.add(creation.session, now)
+      await secure.sessions.add(creation.session)
       return creation.answer
     },
   })
+
+  async function limitSessions(address: string): Promise<Refusal | null> {
+    const verdict = await limits.take('secure_session', address)
+    if (verdict === null || verdict.allowed) return null
+    return { ...refuse('RATE_LIMITED'), retryAfterSeconds: verdict.resetSeconds }
+  }
 
   // Its body is no JSON of ours: read whole, within a limit of its own.
   app.register(async (scope) => {
@@ -70,21 +87,25 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps, innerCalls: 
       config: { endpoint: contract.dispatch },
       onRequest: async (request, reply) => {
         const refusal = disabled() ?? checkDispatchHead(request.headers as Record<string, string | undefined>)
-        if (refusal !== null && refusal !== undefined) return sendFailure(request, reply, refusal)
+        if (refusal !== undefined) return sendFailure(request, reply, refusal)
       },
       handler: (request, reply) => dispatch(request, reply),
     })
   })
 
   async function dispatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const opened = await open(request)
+    const opened = refuseUnknown(request.query, []) ?? (await open(request))
     if (!opened.ok) return sendFailure(request, reply, opened)
     const { head, session, plaintext } = opened
     const inner = readInnerRequest(plaintext)
     const answer = inner.ok
-      ? await call(inner.request, session.origin, request)
+      ? await exchangeInside(
+          app.routing as Parameters<typeof exchangeInside>[0],
+          new InnerMessage(inner.request, session.origin, { request: request.raw, response: reply.raw }),
+        )
       : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
-    return reply.type(MEDIA_TYPE).send(JSON.stringify(sealAnswer(head, session, answer, random)))
+    // With a serializer of its own, since Fastify adds a charset to what it writes itself.
+    return reply.type(MEDIA_TYPE).serializer(JSON.stringify).send(sealAnswer(head, session, answer, random))
   }
 
   /** The order of decisions.md 10. A replay is marked only after the tag was verified. */
@@ -103,25 +124,6 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps, innerCalls: 
     if (use === 'ended') return { ok: false, code: 'SECURE_SESSION_EXPIRED' }
     return { ok: true, head: message, session: opened.session, plaintext: opened.plaintext }
   }
-
-  /** Nothing of the outer request goes in but the address it came from. */
-  async function call({ method, path, query, headers, body }: InnerRequest, origin: string, outer: FastifyRequest) {
-    const search = query.length === 0 ? '' : `?${new URLSearchParams(query as [string, string][])}`
-    const response = await inject(
-      (raw, answer) => {
-        innerCalls.mark(raw as unknown as IncomingMessage, origin)
-        app.routing(raw as never, answer as never)
-      },
-      {
-        method,
-        url: path + search,
-        headers,
-        remoteAddress: outer.ip,
-        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-      },
-    )
-    return { status: response.statusCode, headers: textHeaders(response.headers), body: response.payload }
-  }
 }
 
 /** The Origin header; two of them are one that no policy allows. */
@@ -130,10 +132,16 @@ function originOf({ raw }: FastifyRequest): string | undefined {
   return values.length === 0 ? undefined : values.join(', ')
 }
 
-function textHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
-  )
+/** decisions.md 1: a member that nobody would read is refused, not dropped. */
+function refuseUnknown(value: unknown, known: readonly string[]): Refusal<'VALIDATION_FAILED'> | null {
+  const unknown = Object.keys(asMembers(value) ?? {}).filter((name) => !known.includes(name))
+  const errors = unknown.slice(0, ISSUES_MAX).map((name) => {
+    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const issue = { pointer, code: 'additionalProperties', message: 'is not known here' }
+    const close = closest(name, known)
+    return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
+  })
+  return errors.length === 0 ? null : invalid(...errors)
 }
 
 function refusedInside(refusal: Refusal, requestId: string) {

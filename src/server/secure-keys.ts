@@ -78,8 +78,8 @@ export class SecureKeys {
       this.#keys = readKeys(text, file.name)
       this.forget(now)
     } else {
-      this.#keys = [this.#make('current', now), this.#make('next', now)]
-      this.#save()
+      this.#keys = []
+      this.#keep([this.#make('current', now), this.#make('next', now)])
     }
   }
 
@@ -98,21 +98,18 @@ export class SecureKeys {
   rotate(now: number): void {
     const [current, next] = [this.#in('current'), this.#in('next')]
     const others = this.#keys.filter((it) => it.state === 'grace' && !isOver(it, now))
-    this.#keys = [
+    this.#keep([
       { ...next, state: 'current', activated_at: now },
       this.#make('next', now),
       { ...current, state: 'grace', grace_until: now + KEY_GRACE_MS },
       ...others,
-    ]
-    this.#save()
+    ])
   }
 
   /** Destroys the keys whose grace is over. */
   forget(now: number): void {
     const kept = this.#keys.filter((it) => !isOver(it, now))
-    if (kept.length === this.#keys.length) return
-    this.#keys = kept
-    this.#save()
+    if (kept.length < this.#keys.length) this.#keep(kept)
   }
 
   list(now: number): KeyFacts[] {
@@ -144,10 +141,11 @@ export class SecureKeys {
     }
   }
 
-  #save(): void {
-    const keys = this.#keys.map(({ key: _key, ...kept }) => kept)
-    const file: KeyFile = { version: 1, keys }
+  /** Written before it is used: a restart must know every key that a session was opened with. */
+  #keep(keys: Held[]): void {
+    const file: KeyFile = { version: 1, keys: keys.map(({ key: _key, ...kept }) => kept) }
     this.#file.write(`${JSON.stringify(file, null, 2)}\n`)
+    this.#keys = keys
   }
 }
 
@@ -163,7 +161,8 @@ function readKeys(text: string, name: string): Held[] {
       key: loadServerKey(decodeBase64url(kept.private_key) ?? new Uint8Array()),
     }))
     const count = (state: KeyState) => keys.filter((it) => it.state === state).length
-    if (file.version === 1 && count('current') === 1 && count('next') === 1) return keys
+    const isTimed = keys.every((it) => it.state !== 'grace' || Number.isSafeInteger(it.grace_until))
+    if (file.version === 1 && count('current') === 1 && count('next') === 1 && isTimed) return keys
   } catch {
     // Said below, without a word of the file.
   }

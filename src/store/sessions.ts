@@ -10,10 +10,12 @@ export type RidUse = 'first' | 'replayed' | 'ended'
 
 /** Sessions and their replay marks: they live and die together (decisions.md 10, rids). */
 export interface Sessions<S extends KeptSession> {
-  add(session: S, now: number): Promise<void>
+  add(session: S): Promise<void>
   find(sid: string): Promise<S | undefined>
   /** The first use of (sid, rid) is given to exactly one caller. */
   use(sid: string, rid: string): Promise<RidUse>
+  /** Removes what has expired. @param now ms since 1970 */
+  forget(now: number): Promise<void>
 }
 
 export interface SessionLimits {
@@ -28,29 +30,25 @@ export interface SessionLimits {
 const DEFAULT_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**
- * Sessions in the memory of one process, oldest first. Under pressure whole sessions go, the oldest first and never
- * single marks: a mark that is forgotten would let its envelope in again.
+ * Sessions in the memory of one process. Under pressure whole sessions go and never single marks: a mark that is
+ * forgotten would let its envelope in again. Of too many sessions the oldest goes, of too many marks the session that
+ * has most of them: nobody's use ends the sessions of others.
  */
 export function memorySessions<S extends KeptSession>(limits: SessionLimits = DEFAULT_LIMITS): Sessions<S> {
+  // In the order of their making, which is that of their end.
   const kept = new Map<string, { readonly session: S; readonly rids: Set<string> }>()
   let marks = 0
 
+  const ridsOf = (sid: string): number => kept.get(sid)?.rids.size ?? 0
   const end = (sid: string): void => {
-    marks -= kept.get(sid)?.rids.size ?? 0
+    marks -= ridsOf(sid)
     kept.delete(sid)
   }
-  const endOldest = (): void => {
-    const [sid] = kept.keys()
-    if (sid !== undefined) end(sid)
-  }
+  const largest = (): string => [...kept.keys()].reduce((most, sid) => (ridsOf(sid) > ridsOf(most) ? sid : most))
 
   return {
-    async add(session, now) {
-      for (const [sid, { session: older }] of kept) {
-        if (now < older.expiresAt) break
-        end(sid)
-      }
-      while (kept.size >= limits.sessions) endOldest()
+    async add(session) {
+      while (kept.size >= limits.sessions) end(kept.keys().next().value as string)
       kept.set(session.sid, { session, rids: new Set() })
     },
 
@@ -66,8 +64,15 @@ export function memorySessions<S extends KeptSession>(limits: SessionLimits = DE
       }
       entry.rids.add(rid)
       marks += 1
-      while (marks > limits.rids) endOldest()
+      if (marks > limits.rids) end(largest())
       return kept.has(sid) ? 'first' : 'ended'
+    },
+
+    async forget(now) {
+      for (const [sid, { session }] of kept) {
+        if (now < session.expiresAt) break
+        end(sid)
+      }
     },
   }
 }

@@ -62,7 +62,7 @@ export interface NegativeCase extends OuterRequest {
   readonly id: string
   readonly base: string
   readonly serverNow: number
-  readonly before?: readonly OuterRequest[]
+  readonly before?: readonly (OuterRequest & { readonly expect: string })[]
   readonly expect: {
     readonly outerStatus: number
     readonly code?: string | null

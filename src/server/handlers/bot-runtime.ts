@@ -4,7 +4,7 @@ import { issueIntoChat } from '../../store/bot-issue.js'
 import * as chats from '../../store/chats.js'
 import type { Faces } from '../../store/faces.js'
 import * as updates from '../../store/updates.js'
-import { type Call, type MakeHandlers, type Reply, answer } from '../handler.js'
+import { type Call, type MakeHandlers, type Reply, answer, invalid } from '../handler.js'
 import type { Poll } from '../polls.js'
 
 type Runtime = 'issue' | 'send' | 'updates'
@@ -13,6 +13,14 @@ type GetUpdates = typeof contract.bots.updates
 type GetUpdatesInput = Parameters<ReturnType<MakeHandlers<'bots'>>['updates']>[0]
 
 const LIMIT_DEFAULT = 100
+
+/** A client of the encrypted transport gives up after 15 s (decisions.md 8, getUpdates). */
+const TIMEOUT_MAX_INNER_S = 10
+const TOO_LONG_INSIDE = {
+  pointer: '/timeout',
+  code: 'maximum',
+  message: `must be <= ${TIMEOUT_MAX_INNER_S} through the encrypted transport`,
+}
 
 /** What a bot does with its token (interface.md, B and E). */
 export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'bots'>>, Runtime> = (deps) => {
@@ -43,6 +51,7 @@ export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'b
       answer(await store.write(() => chats.sendAsBot(caller.botId, { chatId, text, now: clock.now() }))),
 
     updates: async (input, call) => {
+      if (call.isInner && (input.timeout ?? 0) > TIMEOUT_MAX_INNER_S) return invalid(TOO_LONG_INSIDE)
       const poll = polls.open(call.caller.botId)
       try {
         return await answerPoll(deps, poll, input, call)
