@@ -29,6 +29,8 @@ export interface View<Data> {
   readonly members?: readonly string[]
   /** Text in place of the members. */
   readonly body?: (data: Data) => string
+  /** A member that no later answer holds, and what to do when `--fields` leaves it out. */
+  readonly shownOnce?: { readonly member: string; readonly otherwise: string }
   /** One sentence on stderr, on a terminal only: what comes next. */
   readonly next?: (data: Data) => string | undefined
 }

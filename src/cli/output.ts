@@ -3,7 +3,7 @@ import { isColoured, loadPaint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import type { Failure } from './failure.js'
 import { toJson, toText } from './failure.js'
-import { selectFields } from './fields.js'
+import { selectFields, valueAt } from './fields.js'
 import type { Format } from './globals.js'
 import type { Host, Out } from './host.js'
 import type { View } from './leaf.js'
@@ -97,6 +97,7 @@ export class Output {
     const { format, fields } = this.options
     const selected = fields === undefined ? undefined : selectFields(data, fields)
     for (const warning of selected?.warnings ?? []) this.notice(`warning: ${plainLine(warning)}`)
+    this.#warnOfLoss(data, view)
     const shown: unknown = selected === undefined ? data : selected.data
     switch (format) {
       case 'json':
@@ -110,6 +111,13 @@ export class Output {
       case 'table':
         return this.#forPeople(data, view, fields === undefined ? undefined : shown)
     }
+  }
+
+  #warnOfLoss<Data>(data: Data, { shownOnce }: View<Data>): void {
+    const { fields } = this.options
+    if (shownOnce === undefined || fields === undefined || fields.includes(shownOnce.member)) return
+    if (valueAt(data, shownOnce.member) === undefined) return
+    this.notice(`warning: --fields left out ${shownOnce.member}, which is not shown again. ${shownOnce.otherwise}`)
   }
 
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {

@@ -50,6 +50,25 @@ test('bots get --save is silent where the profile holds the token of the bot', a
   expect((await cli(`bots get bot_01 --save --base-url ${baseUrl}`, { env, home })).stderr).toBe('')
 })
 
+test('bots regenerate-token --save never says that it kept a token which did not come', async () => {
+  const { baseUrl } = await stub(() => success({ bot_id: 'bot_01' }))
+  const ran = await cli(`bots regenerate-token bot_01 --save --json --base-url ${baseUrl}`, { env })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'INVALID_RESPONSE'])
+})
+
+test('a secret or a token that is shown once and left out by --fields is warned of', async () => {
+  const { baseUrl } = await stub(({ path }) =>
+    success(path.endsWith('/webhook') ? { url: 'https://a.example/…' } : { id: 'tok_01', token: FRESH }),
+  )
+  for (const command of [
+    'webhook set bot_01 --url https://a.example/h --generate-secret --fields url',
+    'tokens create --app app_01 --scope vouchers:read --fields id',
+  ]) {
+    const ran = await cli(`${command} --base-url ${baseUrl}`, { env })
+    expect([ran.exit, ran.stderr]).toEqual([0, expect.stringContaining('not shown again')])
+  }
+})
+
 test.each(['bots get bot_01', 'bots regenerate-token bot_01'])(
   '%s warns where --fields leaves out a token that is shown once',
   async (command) => {

@@ -5,7 +5,8 @@ import { checkConfigWritable } from '../config.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
-import { usage } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import type { ValuesOf } from '../flags.js'
 import { choice, list, pairs, required, text, toggle } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
@@ -67,19 +68,14 @@ async function keepToken<Data extends { one_time_token?: string }>(
 
 const another = (botId: string) => `Make another: voucherctl bots regenerate-token ${botId} --save`
 
+const oneTimeToken = (botId: string) => ({ member: 'one_time_token', otherwise: another(botId) })
+
 /** --save kept nothing: said, unless the profile holds the token that the bot has. */
 function sayNoneCame({ output, settings }: Context, botId: string, bot: Partial<Bot> | null): void {
   const prefix = bot?.token_prefix
   if (typeof prefix === 'string' && settings.profile.credentials?.bot?.value.startsWith(prefix)) return
   const why = bot?.has_token === true ? `it was shown before. ${another(botId)}` : 'it comes with the approval.'
   output.notice(`warning: no token was kept: ${why}`)
-}
-
-/** A token that is shown once is lost where --fields leaves it out. */
-function sayLeftOut({ output }: Context, botId: string): void {
-  const { fields } = output.options
-  if (fields === undefined || fields.includes('one_time_token')) return
-  output.notice(`warning: --fields left out the token, which is not shown again. ${another(botId)}`)
 }
 
 const onOff = (summary: string) => choice(['on', 'off'], summary)
@@ -101,15 +97,7 @@ const profileFlags = {
   command: pairs('An entry of the menu; replaces the menu that is there', 'COMMAND=DESCRIPTION'),
 }
 
-type ProfileGiven = {
-  readonly [Name in keyof typeof profileFlags]: ReturnType<(typeof profileFlags)[Name]['read']> extends
-    | { ok: true; value: infer T }
-    | { ok: false; message: string }
-    ? T
-    : never
-}
-
-function profileOf(flags: ProfileGiven) {
+function profileOf(flags: ValuesOf<typeof profileFlags>) {
   const { 'contact-email': email, 'contact-phone': phone, 'contact-url': url } = flags
   const contact = defined({ email, phone, url })
   const isOn = (flag: 'on' | 'off' | undefined) => (flag === undefined ? undefined : flag === 'on')
@@ -202,11 +190,11 @@ export const bots: Group = {
         if (!kept.ok) return kept
         const { profileName } = context.settings
         if (flags.save && !fresh) sayNoneCame(context, positional, got.data)
-        if (!flags.save && fresh) sayLeftOut(context, positional)
         await context.output.print(kept.data as BotDetail, {
           headline: (bot) =>
             `Bot ${bot.name}${fresh ? (flags.save ? `: its token is kept in profile ${profileName.value}.` : '. Keep its token now: it is not shown again.') : ''}`,
           members: fresh && !flags.save ? [...profileMembers, 'one_time_token'] : profileMembers,
+          shownOnce: oneTimeToken(positional),
         })
         return { ok: true, printed: true }
       },
@@ -248,13 +236,16 @@ export const bots: Group = {
         const check = `voucherctl bots get ${positional}`
         const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
         if (!made.ok) return made
+        if (flags.save && typeof made.data?.one_time_token !== 'string') {
+          return fail('INVALID_RESPONSE', 'The token was replaced, but the answer does not hold the new one.')
+        }
         const kept = flags.save ? await keepToken(context, positional, made.data ?? {}) : made
         if (!kept.ok) return kept
-        if (!flags.save) sayLeftOut(context, positional)
         const { profileName } = context.settings
         await context.output.print(kept.data, {
           headline: () =>
             `The old token stopped working. ${flags.save ? `The new one is kept in profile ${profileName.value}.` : 'Keep the new one now: it is not shown again.'}`,
+          shownOnce: oneTimeToken(positional),
         })
         return { ok: true, printed: true }
       },

@@ -7,6 +7,7 @@ import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { readTextFile } from '../files.js'
+import type { ValuesOf } from '../flags.js'
 import { choice, integer, pairs, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
 import { required } from '../missing.js'
@@ -37,9 +38,7 @@ const flags = {
   submit: toggle('Submit it for review at once'),
 }
 
-type Given = {
-  readonly [Name in keyof typeof flags]: (typeof flags)[Name] extends import('../flags.js').Flag<infer T> ? T : never
-}
+type Given = ValuesOf<typeof flags>
 
 /** The nine members that the interface requires, with the flag and the question of each. */
 const needed = [

@@ -88,6 +88,7 @@ export const tokens: Group = {
           headline: (it) =>
             `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}.` : '. Keep it now: it is not shown again.'}`,
           members: flags.save ? members : [...members, 'token'],
+          shownOnce: { member: 'token', otherwise: 'Revoke it and create another, with --save or all fields.' },
           next: () => (flags.save ? 'Next: voucherctl templates create --help' : undefined),
         })
         return { ok: true, printed: true }

@@ -37,7 +37,7 @@ async function chooseSecret(
   if (file === '-' && globals['token-file'] === '-') {
     return usage('--secret-file and --token-file cannot both read stdin.')
   }
-  if (file === undefined) return { ok: true, value: host.env.VOUCHERCTL_WEBHOOK_SECRET, generated: false }
+  if (file === undefined) return { ok: true, value: host.env.VOUCHERCTL_WEBHOOK_SECRET || undefined, generated: false }
   const read = await readSecret(host, file)
   return read.ok ? { ok: true, value: read.text, generated: false } : read
 }
@@ -102,6 +102,7 @@ export const webhook: Group = {
         await context.output.print(data as DeliveryMode, {
           headline: (it) => `Updates are delivered to ${it.url}.${keep}`,
           members: [...modeMembers, 'one_time_secret_token'],
+          shownOnce: { member: 'one_time_secret_token', otherwise: 'Set another one with --generate-secret.' },
           next: () => `Next: voucherctl webhook deliveries ${positional}`,
         })
         return { ok: true, printed: true }
