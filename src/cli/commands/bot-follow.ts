@@ -73,7 +73,7 @@ export async function* follow(
 /** No answer, or one of a server in trouble; or the local server, which was there, is not yet again. */
 const isAway = (failure: Failure) => exitOf(failure) === 9 || failure.code === 'BASE_URL_REQUIRED'
 
-const goOn = (next: number) => `They come again, unless you go on with --offset ${next}.`
+const goOn = (next: number) => `Go on with --offset ${next}, or they may come again.`
 
 function resumable(failure: Failure, next: number | undefined, confirmed: number | undefined): Failure {
   if (next === undefined || next === confirmed) return failure
