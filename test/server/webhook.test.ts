@@ -14,7 +14,7 @@ const lookups: string[] = []
 beforeAll(() => {
   const lookup = async (host: string) => {
     lookups.push(host)
-    during()
+    await during()
     if (addresses instanceof Error) throw addresses
     return addresses
   }
@@ -172,6 +172,27 @@ describe('setting a webhook', () => {
     expect((await bot.call(contract.bots.updates, {})).code).toBe('WEBHOOK_ACTIVE')
     await remove()
     expect((await bot.call(contract.bots.updates, {})).status).toBe(200)
+  })
+
+  it('a bot that may no longer call when the look-up is done sets nothing', async () => {
+    const { tenant, bot } = await botOf()
+    const setAsLookUpEndsAfter = async (change: () => Promise<unknown>) => {
+      during = change
+      try {
+        return (await bot.call(contract.webhook.setByBot, { url: URL_OF })).code
+      } finally {
+        during = () => {}
+      }
+    }
+    const botId = bot.id
+    expect(await setAsLookUpEndsAfter(() => tenant.operator(contract.platform.disableBot, { botId }))).toBe(
+      'BOT_DISABLED',
+    )
+    await tenant.operator(contract.platform.enableBot, { botId })
+    expect(await setAsLookUpEndsAfter(() => tenant.console(contract.bots.regenerateToken, { botId }))).toBe(
+      'TOKEN_REVOKED',
+    )
+    expect((await tenant.console(contract.bots.get, { botId })).data.webhook).toBeNull()
   })
 
   it('a poll that opens during the look-up still wins', async () => {

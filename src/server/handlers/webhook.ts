@@ -1,6 +1,9 @@
 import type { WebhookInput, WebhookWarning } from '../../contract/webhook.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import { contract } from '../../contract/index.js'
+import { refuseBotCall } from '../../domain/bot-caller.js'
 import type { BotRow } from '../../domain/bot-rows.js'
+import { callerByHash } from '../../store/bot-tokens.js'
 import * as bots from '../../store/bots.js'
 import * as deliveries from '../../store/deliveries.js'
 import type { Op } from '../../store/operation.js'
@@ -20,7 +23,8 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
     set: async ({ botId, ...input }, { caller }) =>
       answer(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
 
-    setByBot: async (input, { caller }) => answer(await setWebhook<never>(deps, caller.botId, input, itself)),
+    setByBot: async (input, { caller: { botId, tokenId } }) =>
+      answer(await setWebhook(deps, botId, input, () => stillCalling(tokenId))),
 
     delete: async ({ botId, drop_pending_updates: drop = false }, { caller }) =>
       answer(
@@ -41,9 +45,9 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
   }
 }
 
-/** A bot that calls with its token is approved and its own. */
-function* itself(): Op<null> {
-  return null
+/** Null while the bot may call: the look-up takes time, in which its token may be replaced because it was stolen. */
+function* stillCalling(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
+  return refuseBotCall(yield* callerByHash(tokenHash), contract.webhook.setByBot)
 }
 
 /**
