@@ -78,11 +78,15 @@ export function afterAttempt(
     delivered_at: row.delivered_at,
   }
   if (error === null) {
-    return holds || row.status !== 'delivered'
+    return holds || row.status !== 'delivered' || attempt.manual
       ? { ...counted, status: 'delivered', delivered_at: row.delivered_at ?? now }
       : null
   }
-  if (row.status === 'cancelled') return { ...counted, status: 'cancelled', cancel_reason: row.cancel_reason }
+  // A retry by hand whose webhook went meanwhile has given its delivery back already.
+  const wentBack = attempt.manual && (row.status === 'dead_letter' || row.status === 'delivered')
+  if (row.status === 'cancelled' || wentBack) {
+    return { ...counted, status: row.status, cancel_reason: row.cancel_reason }
+  }
   if (!holds) return null
   if (row.resume_status !== null) {
     return { ...counted, status: row.resume_status, next_attempt_at: row.next_attempt_at }

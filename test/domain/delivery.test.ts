@@ -87,6 +87,16 @@ describe('after an attempt', () => {
       next_attempt_at: null,
     })
   })
+
+  it.each(['dead_letter', 'delivered'] as const)(
+    'by hand whose webhook went meanwhile it is counted, and a %s delivery stays so',
+    (status) => {
+      const row = standing({ status, attempt_count: 5, lease_until: null, delivered_at: 5 })
+      const counted = { attempt_count: 5, manual_attempt_count: 1, next_attempt_at: null, delivered_at: 5 }
+      expect(afterAttempt(row, byHand, failure, NOW)).toMatchObject({ ...counted, status })
+      expect(afterAttempt(row, byHand, success, NOW)).toMatchObject({ ...counted, status: 'delivered' })
+    },
+  )
 })
 
 describe('a retry by hand', () => {
