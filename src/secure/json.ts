@@ -28,5 +28,6 @@ export function asMembers(value: unknown): Members | undefined {
 function depthExceeds(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  return Object.values(value).some((member) => depthExceeds(member, levels - 1))
+  for (const name in value) if (depthExceeds((value as Members)[name], levels - 1)) return true
+  return false
 }

@@ -35,7 +35,8 @@ export class InnerMessage extends EventEmitter {
     this.url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
     this.#body = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     this.headers = this.#body === undefined ? headers : { ...headers, 'content-length': String(this.#body.length) }
-    this.rawHeaders = Object.entries(this.headers).flat()
+    this.rawHeaders = []
+    for (const name in this.headers) this.rawHeaders.push(name, this.headers[name] as string)
     this.socket = { remoteAddress: outer.request.socket.remoteAddress }
     this.outer = outer
     this.origin = origin

@@ -7,6 +7,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
+import { measureDispatch } from './dispatch.js'
 import { measureStartup } from './startup.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
@@ -32,6 +33,16 @@ if (wanted('P1', 'P2', 'P3', 'P4')) rows.push(...(await measureStartup({ rounds:
 if (wanted('P5', 'P6', 'P7')) {
   rows.push(
     ...(await measureThroughput({
+      rounds: Number(flags.rounds),
+      count: flags.quick ? 3_000 : 20_000,
+      profile: flags.profile,
+      say,
+    })),
+  )
+}
+if (wanted('P8')) {
+  rows.push(
+    ...(await measureDispatch({
       rounds: Number(flags.rounds),
       count: flags.quick ? 3_000 : 20_000,
       profile: flags.profile,

@@ -1,0 +1,39 @@
+// Bundled and loaded by dispatch.js: the client's half of the encrypted transport, for requests made beforehand.
+import { randomBytes } from 'node:crypto'
+import {
+  bootstrapRequest,
+  encodeInnerRequest,
+  makeClientKeyPair,
+  openAnswer,
+  readBootstrap,
+  readSession,
+  sealRequest,
+  sessionRequest,
+} from '../../src/secure/index.js'
+
+/**
+ * Opens a session, makes `first` through it to see that it is answered well inside, and answers a function that seals a
+ * business request and gives the bytes of the dispatch.
+ */
+export async function openSession(baseUrl, first) {
+  const bootstrap = readBootstrap(await send(baseUrl, bootstrapRequest), [])
+  if (!bootstrap.ok) throw new Error(bootstrap.code)
+  const pair = makeClientKeyPair(randomBytes)
+  const answer = await send(baseUrl, sessionRequest(bootstrap, pair, ''))
+  const made = readSession(answer, bootstrap, pair, { origin: '', serverNow: bootstrap.serverTime })
+  if (!made.ok) throw new Error(made.code)
+  const probe = sealRequest(encodeInnerRequest(first).plaintext, made.session, Date.now(), randomBytes)
+  const opened = openAnswer(await send(baseUrl, probe.request), probe.envelope, made.session)
+  if (!opened.ok || opened.response.status !== 200) throw new Error(JSON.stringify(opened))
+  return (request) => {
+    const inner = encodeInnerRequest(request)
+    const { request: outer } = sealRequest(inner.plaintext, made.session, Date.now(), randomBytes)
+    const headers = Object.entries(outer.headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    return `POST ${outer.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers.join('')}Content-Length: ${outer.body.length}\r\n\r\n${outer.body}`
+  }
+}
+
+async function send(baseUrl, { method, path, headers, body }) {
+  const answer = await fetch(`${baseUrl}${path}`, { method, headers, body })
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() }
+}
