@@ -13,7 +13,6 @@ import { failureEnvelope, sendFailure } from './envelope.js'
 import { invalid } from './handler.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
 import { InnerMessage, exchangeInside } from './inner-exchange.js'
-import { jointWrites } from './joint-writes.js'
 
 /** At most so many unknown members are named. */
 const ISSUES_MAX = 20
@@ -24,7 +23,6 @@ const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 /** Binds the encrypted transport (interface.md F, decisions.md 10). Calls inside go through `app` like plain ones. */
 export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   const { secure, clock, random, limits } = deps
-  const holdBack = jointWrites()
   const disabled = (): Refusal | null => (secure.enabled ? null : refuse('SECURE_TRANSPORT_DISABLED'))
 
   app.route({
@@ -106,7 +104,6 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
           new InnerMessage(inner.request, session.origin, { request: request.raw, response: reply.raw }),
         )
       : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
-    holdBack(request.raw.socket)
     // With a serializer of its own, since Fastify adds a charset to what it writes itself.
     return reply
       .type(MEDIA_TYPE)

@@ -1,17 +1,256 @@
-import { expect, test } from 'vitest'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
+import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
+import type { ServerSession } from '../../src/secure/server-session.js'
+import { createLimits } from '../../src/server/limits.js'
+import { memorySessions } from '../../src/store/sessions.js'
 import { securely } from '../support/secure-send.js'
-import { testApp } from '../support/server-app.js'
+import { wireSession } from '../support/secure-wire.js'
+import { type TestApp, testApp, testDeps } from '../support/server-app.js'
 import { callerOf } from '../support/server-client.js'
+import { RawConnection, rawAnswer } from '../support/server-raw.js'
 import { newTenant, templateBody } from '../support/server-tenant.js'
 
-test('a call through the encrypted transport is answered as a plain one', async () => {
-  const server = testApp()
+/** The three endpoints themselves: what they take, in which order they refuse, and how they end. */
+
+let server: TestApp
+beforeEach(() => {
+  server = testApp()
+})
+afterEach(() => server.close())
+
+async function listening(): Promise<number> {
+  await server.app.listen({ host: '127.0.0.1', port: 0 })
+  return (server.app.server.address() as AddressInfo).port
+}
+
+const clientPublicKey = 'BFgtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXScS7_N8VyXJpwm8zz82EwHcYpdP8BGOYVmnzm50tHINDM'
+const json = { 'content-type': 'application/json' }
+const openWith = (body: string, headers: Readonly<Record<string, string>> = json, query = '') =>
+  server.send({ method: 'POST', path: `${paths.session}${query}`, headers, body })
+const sealedHead = `POST ${paths.dispatch} HTTP/1.1\r\nHost: x\r\nContent-Type: ${MEDIA_TYPE}\r\n`
+
+it('a call through the encrypted transport is answered as a plain one', async () => {
   const tenant = await newTenant(server)
   const call = callerOf(securely(server.send), tenant.token)
   const created = await call(contract.templates.create, templateBody())
   expect(created.status).toBe(201)
   const listed = await tenant.runtime(contract.templates.list, {})
   expect(listed.data.items).toEqual([created.data])
-  await server.close()
+})
+
+describe('bootstrap', () => {
+  it('says what the session and its keys are made with, bare and not to be stored', async () => {
+    const answer = await server.send({ method: 'GET', path: paths.bootstrap })
+    const { current } = server.deps.secure.keys
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      200,
+      {
+        v: 1,
+        suite: 'P256-HKDF-SHA256-A256GCM',
+        enabled: true,
+        kid: current.kid,
+        serverPublicKey: current.publicKey,
+        serverTime: server.clock.now(),
+      },
+    ])
+    expect(answer.headers['cache-control']).toBe('no-store')
+  })
+
+  it('follows the clock of the rules', async () => {
+    server.clock.advance(5_000)
+    const answer = await server.send({ method: 'GET', path: paths.bootstrap })
+    expect(JSON.parse(answer.text).serverTime).toBe(server.clock.now())
+  })
+})
+
+describe('a session call', () => {
+  it.each([
+    ['text', 415, 'UNSUPPORTED_MEDIA_TYPE', 'a=b', { 'content-type': 'text/plain' }, ''],
+    ['something inflated', 415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { ...json, 'content-encoding': 'gzip' }, ''],
+    ['half a document', 400, 'INVALID_JSON', '{"clientPublicKey"', json, ''],
+    ['too much', 413, 'PAYLOAD_TOO_LARGE', JSON.stringify({ v: 'x'.repeat(65_536) }), json, ''],
+    ['nothing', 400, 'SECURE_PUBLIC_KEY_INVALID', '', {}, ''],
+    ['a list', 400, 'SECURE_PUBLIC_KEY_INVALID', '[]', json, ''],
+    [
+      'a member too many',
+      400,
+      'VALIDATION_FAILED',
+      JSON.stringify({ clientPublicKey, client_public_key: '' }),
+      json,
+      '',
+    ],
+    ['a query', 400, 'VALIDATION_FAILED', JSON.stringify({ clientPublicKey }), json, '?kid=1'],
+  ])('with %s is answered %i %s', async (_, status, code, body, headers, query) => {
+    const answer = await openWith(body, headers, query)
+    expect([answer.status, answer.code]).toEqual([status, code])
+  })
+
+  it('names the unknown member and the one that was meant', async () => {
+    const { details } = await openWith('{"clientPublickey":"x"}')
+    expect(details).toEqual({
+      errors: [
+        {
+          pointer: '/clientPublickey',
+          code: 'additionalProperties',
+          message: 'is not known here',
+          suggestion: 'did you mean clientPublicKey?',
+        },
+      ],
+    })
+  })
+
+  it('may be made 30 times a minute from an address, whatever becomes of it', async () => {
+    await server.close()
+    let now = 0
+    server = testApp({ limits: createLimits({}, () => now) })
+    for (let n = 0; n < 15; n++) expect((await openWith('{}')).code).toBe('SECURE_PUBLIC_KEY_INVALID')
+    for (let n = 0; n < 15; n++) expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+    now = 1_500
+    const refused = await openWith('x', { 'content-type': 'text/plain' })
+    expect([refused.status, refused.code, refused.headers['retry-after']]).toEqual([429, 'RATE_LIMITED', '59'])
+    expect(refused.headers).not.toHaveProperty('ratelimit')
+    expect((await server.send({ method: 'GET', path: paths.bootstrap })).status).toBe(200)
+    now = 60_000
+    expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+  })
+
+  it('with two Origin headers is refused, be they equal, and so is a dispatch of a session that is bound to it', async () => {
+    const port = await listening()
+    const origin = 'https://a.example'
+    const body = JSON.stringify({ clientPublicKey })
+    const head = `POST ${paths.session} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+    const length = `Content-Length: ${body.length}\r\n\r\n${body}`
+    const once = `Origin: ${origin}\r\n`
+    expect((await rawAnswer(port, `${head}${once}${length}`)).status).toBe(200)
+    expect((await rawAnswer(port, `${head}${once}${once}${length}`)).code).toBe('SECURE_ORIGIN_NOT_ALLOWED')
+
+    const { seal } = await wireSession(server.send, { origin })
+    const sent = seal({ method: 'GET', path: contract.templates.list.path })
+    const sealed = `Content-Length: ${sent.body.length}\r\n\r\n${sent.body}`
+    const twice = await rawAnswer(port, `${sealedHead}${once}${once}${sealed}`)
+    expect([twice.status, twice.code]).toEqual([403, 'SECURE_SESSION_ORIGIN_MISMATCH'])
+    // It was no use of its rid.
+    expect((await rawAnswer(port, `${sealedHead}${once}${sealed}`)).status).toBe(200)
+  })
+})
+
+describe('a dispatch is refused in the order of the specification', () => {
+  it('405 with Allow, whatever else is wrong', async () => {
+    const answer = await server.send({ method: 'PUT', path: paths.dispatch, headers: { 'content-type': 'text/plain' } })
+    expect([answer.status, answer.code, answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
+  })
+
+  it('415 before 413, and both before a byte of the body is read', async () => {
+    const port = await listening()
+    const long = 'Content-Length: 900000\r\n\r\n'
+    const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')
+    expect((await rawAnswer(port, plain + long)).code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect((await rawAnswer(port, `${sealedHead}Content-Encoding: identity\r\n${long}`)).status).toBe(415)
+    const large = await rawAnswer(port, sealedHead + long)
+    expect([large.status, large.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
+  })
+
+  it('413 to a client that is still sending, by its length or in chunks', async () => {
+    const port = await listening()
+    const much = 'x'.repeat(64 * 1024)
+    for (const framing of ['Content-Length: 4194304\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n']) {
+      const connection = await RawConnection.to(port)
+      connection.write(sealedHead + framing)
+      const chunk = framing.startsWith('T') ? `${much.length.toString(16)}\r\n${much}\r\n` : much
+      for (let n = 0; n < 64; n++) connection.write(chunk)
+      const answer = await connection.answer()
+      expect([answer.status, answer.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
+      connection.destroy()
+    }
+  })
+
+  it('takes the last byte that fits in chunks too', async () => {
+    const port = await listening()
+    const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
+    const chunked = (size: number) => {
+      const body = sent.body.padEnd(size)
+      return `${sealedHead}Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    }
+    expect((await rawAnswer(port, chunked(262_145))).code).toBe('SECURE_ENVELOPE_TOO_LARGE')
+    expect((await rawAnswer(port, chunked(262_144))).status).toBe(200)
+  })
+
+  it('400 for a query, which nobody would read', async () => {
+    const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
+    expect((await server.send({ ...sent, path: `${sent.path}?x=1` })).code).toBe('VALIDATION_FAILED')
+    expect((await server.send(sent)).status).toBe(200)
+  })
+
+  it('409 for the second use of a rid, which the first has not to have ended for', async () => {
+    const { seal } = await wireSession(server.send)
+    const sent = seal({ method: 'GET', path: contract.templates.list.path })
+    const codes = (await Promise.all([server.send(sent), server.send(sent)])).map(({ status }) => status)
+    expect(codes.sort()).toEqual([200, 409])
+  })
+})
+
+describe('sessions', () => {
+  it('end after 600 s, and a session that is gone is answered as one that never was', async () => {
+    const { seal } = await wireSession(server.send)
+    const call = { method: 'GET', path: contract.templates.list.path }
+    server.clock.advance(599_999)
+    expect((await server.send(seal(call, server.clock.now()))).status).toBe(200)
+    server.clock.advance(1)
+    const expired = await server.send(seal(call, server.clock.now()))
+    await server.deps.secure.sessions.forget(server.clock.now())
+    const forgotten = await server.send(seal(call, server.clock.now()))
+    expect([expired.status, expired.code]).toEqual([409, 'SECURE_SESSION_EXPIRED'])
+    expect(forgotten.sameness).toBe(expired.sameness)
+  })
+
+  it('that were evicted have expired, and their envelopes with them', async () => {
+    await server.close()
+    const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })
+    server = testApp({ secure: { ...testDeps().secure, sessions } })
+    const first = await wireSession(server.send)
+    const call = { method: 'GET', path: contract.templates.list.path }
+    const used = first.seal(call)
+    expect((await server.send(used)).status).toBe(200)
+    await wireSession(server.send)
+    expect((await server.send(used)).code).toBe('SECURE_SESSION_EXPIRED')
+    expect((await server.send(first.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
+  })
+
+  it('10,000 dispatches at once, 1,000 envelopes ten times each: 1,000 are accepted', async () => {
+    const tenant = await newTenant(server)
+    const { seal, open } = await wireSession(server.send)
+    const headers = { authorization: `Bearer ${tenant.token}` }
+    const envelopes = Array.from({ length: 1_000 }, () =>
+      seal({ method: 'GET', path: contract.templates.list.path, headers }),
+    )
+    const sent = Array.from({ length: 10_000 }, (_, n) => envelopes[(n * 7) % 1_000] as (typeof envelopes)[0])
+    const answers = await Promise.all(sent.map(async (it) => ({ it, answer: await server.send(it) })))
+    const accepted = answers.filter(({ answer }) => answer.status === 200)
+    expect(new Set(accepted.map(({ it }) => it.body)).size).toBe(1_000)
+    expect(accepted).toHaveLength(1_000)
+    const others = answers.filter(({ answer }) => answer.status !== 200)
+    expect(new Set(others.map(({ answer }) => answer.code))).toEqual(new Set(['REQUEST_REPLAYED']))
+    expect(accepted.every(({ it, answer }) => open(it, answer).status === 200)).toBe(true)
+  }, 60_000)
+})
+
+describe('switched off', () => {
+  beforeEach(async () => {
+    await server.close()
+    server = testApp({ secure: { ...testDeps().secure, enabled: false } })
+  })
+
+  it('bootstrap says so, the other two refuse before anything else, and calls go in plain text', async () => {
+    const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
+    expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
+    for (const path of [paths.session, paths.dispatch]) {
+      const answer = await server.send({ method: 'POST', path, headers: { 'content-type': 'text/plain' }, body: 'x' })
+      expect([answer.status, answer.code]).toEqual([403, 'SECURE_TRANSPORT_DISABLED'])
+      expect((await server.send({ method: 'GET', path })).status).toBe(405)
+    }
+    const tenant = await newTenant(server)
+    expect((await tenant.runtime(contract.templates.list, {})).status).toBe(200)
+  })
 })

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { memorySessions } from '../../src/store/sessions.js'
+
+const session = (sid: string, expiresAt = 600_000) => ({ sid, expiresAt })
+const limits = { sessions: 3, ridsOfSession: 5, rids: 8 }
+
+async function sessionsOf(...sids: readonly string[]) {
+  const sessions = memorySessions(limits)
+  for (const sid of sids) await sessions.add(session(sid))
+  return sessions
+}
+
+describe('a mark', () => {
+  it('is given to the first of many uses, in the session that it belongs to', async () => {
+    const sessions = await sessionsOf('a', 'b')
+    const uses = await Promise.all(Array.from({ length: 10 }, () => sessions.use('a', 'rid')))
+    expect(uses.filter((it) => it === 'first')).toHaveLength(1)
+    expect(uses.filter((it) => it === 'replayed')).toHaveLength(9)
+    expect(await sessions.use('b', 'rid')).toBe('first')
+    expect(await sessions.use('c', 'rid')).toBe('ended')
+  })
+
+  it('is kept until its session ends: the last of its rids ends it for good', async () => {
+    const sessions = await sessionsOf('a')
+    for (let n = 0; n < limits.ridsOfSession; n++) expect(await sessions.use('a', `rid ${n}`)).toBe('first')
+    expect(await sessions.use('a', 'rid 0')).toBe('replayed')
+    expect(await sessions.use('a', 'one more')).toBe('ended')
+    expect(await sessions.find('a')).toBe(undefined)
+    expect(await sessions.use('a', 'rid 0')).toBe('ended')
+  })
+})
+
+it('a session takes 65,536 rids by default, and the next one ends it', async () => {
+  const sessions = memorySessions()
+  await sessions.add(session('a'))
+  for (let n = 0; n < 65_536; n++) if ((await sessions.use('a', `rid ${n}`)) !== 'first') expect.unreachable()
+  expect(await sessions.use('a', 'rid 65535')).toBe('replayed')
+  expect(await sessions.use('a', 'rid 65536')).toBe('ended')
+  expect(await sessions.find('a')).toBe(undefined)
+})
+
+describe('under pressure', () => {
+  it('of sessions the oldest goes, with all its marks', async () => {
+    const sessions = await sessionsOf('a', 'b', 'c')
+    await sessions.use('a', 'rid')
+    await sessions.add(session('d'))
+    expect(await sessions.find('a')).toBe(undefined)
+    expect(await sessions.use('a', 'rid')).toBe('ended')
+    for (const sid of ['b', 'c', 'd']) expect(await sessions.find(sid)).toMatchObject({ sid })
+  })
+
+  it('of marks the session goes that has most of them; those of the others stay', async () => {
+    const sessions = await sessionsOf('a', 'b', 'c')
+    for (let n = 0; n < 2; n++) await sessions.use('a', `rid ${n}`)
+    for (let n = 0; n < 5; n++) await sessions.use('b', `rid ${n}`)
+    expect(await sessions.use('c', 'rid 0')).toBe('first')
+    expect(await sessions.use('c', 'rid 1')).toBe('first')
+    expect(await sessions.find('b')).toBe(undefined)
+    expect([await sessions.use('a', 'rid 0'), await sessions.use('c', 'rid 1')]).toEqual(['replayed', 'replayed'])
+  })
+
+  it('of marks by the one session there is, this ends', async () => {
+    const sessions = memorySessions({ ...limits, rids: 2 })
+    await sessions.add(session('a'))
+    expect([await sessions.use('a', '1'), await sessions.use('a', '2')]).toEqual(['first', 'first'])
+    expect(await sessions.use('a', '3')).toBe('ended')
+    expect(await sessions.find('a')).toBe(undefined)
+  })
+
+  it('never more is kept than the limits say, whatever comes', async () => {
+    const sessions = memorySessions(limits)
+    const living = new Map<string, Set<string>>()
+    for (let n = 0; n < 2_000; n++) {
+      const sid = `s${(n * 7) % 13}`
+      if (n % 3 === 0 && (await sessions.find(sid)) === undefined) {
+        await sessions.add(session(sid))
+        living.set(sid, new Set())
+      }
+      const rid = `r${(n * 5) % 11}`
+      const before = (await sessions.find(sid)) === undefined ? undefined : living.get(sid)
+      const use = await sessions.use(sid, rid)
+      // A mark is there as long as its session is.
+      if (before !== undefined && use !== 'ended') expect(use).toBe(before.has(rid) ? 'replayed' : 'first')
+      before?.add(rid)
+      let [kept, marks] = [0, 0]
+      for (const [id, rids] of living) {
+        if ((await sessions.find(id)) === undefined) living.delete(id)
+        else [kept, marks] = [kept + 1, marks + rids.size]
+      }
+      expect(kept).toBeLessThanOrEqual(limits.sessions)
+      expect(marks).toBeLessThanOrEqual(limits.rids)
+    }
+  })
+})
+
+it('what has expired is forgotten with its marks, at its very end', async () => {
+  const sessions = memorySessions({ ...limits, rids: 2 })
+  await sessions.add(session('a', 1_000))
+  await sessions.add(session('b', 2_000))
+  await sessions.use('a', '1')
+  await sessions.forget(999)
+  expect(await sessions.find('a')).toMatchObject({ sid: 'a' })
+  await sessions.forget(1_000)
+  expect([await sessions.find('a'), (await sessions.find('b'))?.sid]).toEqual([undefined, 'b'])
+  // Its mark counts no more: two others have room.
+  expect([await sessions.use('b', '1'), await sessions.use('b', '2')]).toEqual(['first', 'first'])
+})

@@ -1,0 +1,59 @@
+import * as secure from '../../src/secure/index.js'
+import { START_MS, seededRandom } from './server-app.js'
+import { Answer, type Send, type WireRequest } from './server-client.js'
+
+export interface InnerCall {
+  readonly method: string
+  readonly path: string
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** A session of the encrypted transport whose every byte a test decides. */
+export interface WireSession extends secure.ClientSession {
+  /** A dispatch, ready to be sent; `ts` is the time of the server. */
+  seal(call: InnerCall | Uint8Array, ts?: number): WireRequest & { readonly body: string }
+  /** The inner answer. @throws when the outer one is no success, or not the one of this request */
+  open(sent: WireRequest, outer: Answer): Answer
+  /** Seals, sends and opens. */
+  call(call: InnerCall | Uint8Array): Promise<Answer>
+}
+
+let opened = 0
+
+/** Opens a session at whatever `send` reaches. */
+export async function wireSession(send: Send, { origin = '', now = () => START_MS } = {}): Promise<WireSession> {
+  const random = seededRandom(`client ${++opened}`)
+  const bootstrap = secure.readBootstrap(await exchange(send, secure.bootstrapRequest), [])
+  if (!bootstrap.ok || !bootstrap.enabled) throw new Error('no transport')
+  const pair = secure.makeClientKeyPair(random)
+  const answer = await exchange(send, secure.sessionRequest(bootstrap, pair, origin))
+  const made = secure.readSession(answer, bootstrap, pair, { origin, serverNow: now() })
+  if (!made.ok) throw new Error(`${made.code} ${made.answer?.body}`)
+  const seal = (call: InnerCall | Uint8Array, ts = now()) => {
+    const plaintext = call instanceof Uint8Array ? call : Buffer.from(JSON.stringify(call))
+    const sealed = secure.sealRequest(plaintext, made.session, ts, random)
+    if (!sealed.ok) throw new Error(sealed.code)
+    return sealed.request as WireRequest & { readonly body: string }
+  }
+  const open = ({ body }: WireRequest, { status, headers, text }: Answer) => {
+    const inner = secure.openAnswer({ status, headers, body: text }, JSON.parse(String(body)), made.session)
+    if (!inner.ok) throw new Error(`${inner.code}: ${status} ${text}`)
+    return new Answer(inner.response.status, inner.response.headers, inner.response.body)
+  }
+  return {
+    ...made.session,
+    seal,
+    open,
+    call: async (call) => {
+      const sent = seal(call)
+      return open(sent, await send(sent))
+    },
+  }
+}
+
+async function exchange(send: Send, { method, path, headers, body }: secure.HttpRequest): Promise<secure.HttpResponse> {
+  const answer = await send({ method, path, headers, ...(body === undefined ? {} : { body }) })
+  return { status: answer.status, headers: answer.headers, body: answer.text }
+}
