@@ -6,7 +6,7 @@ import { type TestApp, testApp } from '../support/server-app.js'
 import { Scene, type Sent, unknownCredential } from '../support/server-scene.js'
 
 /**
- * The order of checks of decisions.md 1, as far as it is served: 404/405, 401, 403 application, feature, scope, 429,
+ * The order of checks of decisions.md 1: 404/405, 426 by server, 401, 403 application, 426 by application, feature, scope, 429,
  * 415/413/400, Idempotency-Key, replay or 409, 404, 409. Each violation is made together with every later one, and
  * the earlier wins.
  */
@@ -21,6 +21,8 @@ interface Violation {
   readonly method?: string
   readonly narrowToken?: true
   readonly limited?: true
+  /** The server requires encryption. */
+  readonly strict?: true
 }
 
 const narrow: Violation = { code: 'INSUFFICIENT_SCOPE', narrowToken: true }
@@ -29,11 +31,18 @@ const limited: Violation = { code: 'RATE_LIMITED', limited: true }
 const before: Violation[] = [
   { code: 'ROUTE_NOT_FOUND', path: (path) => path.replace(/(?=\?|$)/, '/and/more') },
   { code: 'METHOD_NOT_ALLOWED', method: 'PUT' },
+  { code: 'SECURE_TRANSPORT_REQUIRED', strict: true },
   { code: 'TOKEN_MISSING', sent: { credential: null } },
   {
     code: 'APPLICATION_DISABLED',
     spoil: async ({ tenant }) => {
       await tenant.console(contract.apps.update, { appId: tenant.appId, status: 'disabled' })
+    },
+  },
+  {
+    code: 'SECURE_TRANSPORT_REQUIRED',
+    spoil: async ({ tenant }) => {
+      await tenant.console(contract.apps.update, { appId: tenant.appId, secure_transport: 'required' })
     },
   },
   {
@@ -48,12 +57,12 @@ const before: Violation[] = [
 
 /** As before, where the caller is a bot. A bot that is not linked acts for no application: its own chain, below. */
 const beforeOfBot: Violation[] = [
-  ...before.slice(0, 3),
+  ...before.slice(0, 4),
   {
     code: 'BOT_DISABLED',
     spoil: async ({ tenant }, botId) => void (await tenant.operator(contract.platform.disableBot, { botId })),
   },
-  ...before.slice(3),
+  ...before.slice(4),
 ]
 const unlinked: Violation = {
   code: 'BOT_NOT_LINKED',
@@ -130,11 +139,11 @@ const chains: [Endpoint, Violation[]][] = [
       { code: 'TEMPLATE_NOT_FOUND', sent: { input: { template_id: 'tpl_0' } } },
     ],
   ],
-  [contract.bots.issue, [...beforeOfBot.slice(0, 4), narrow, unlinked, limited, badType]],
+  [contract.bots.issue, [...beforeOfBot.slice(0, 5), narrow, unlinked, limited, badType]],
   [
     contract.bots.send,
     [
-      ...beforeOfBot.filter(({ code }) => !/^(APPLICATION|FEATURE)/.test(code)),
+      ...beforeOfBot.filter(({ code }) => !/^(APPLICATION|SECURE|FEATURE)/.test(code)),
       badType,
       badBody,
       { code: 'CHAT_NOT_FOUND', sent: { input: { chat_id: 'chat_0' } } },
@@ -180,6 +189,9 @@ async function codeOf(endpoint: Endpoint, violations: readonly Violation[]): Pro
     if (violations.some((it) => it.limited)) {
       to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }) })
       await scene.send({ ...sent, to })
+    }
+    if (violations.some((it) => it.strict)) {
+      to = scene.twin({ limits: to.deps.limits, secure: { ...server.deps.secure, required: true } })
     }
     let request = await scene.request(sent)
     for (const { path, method } of violations) {
