@@ -20,7 +20,7 @@ const layers: Readonly<Record<string, { readonly folders: readonly string[]; rea
   client: { folders: ['contract', 'secure'] },
   secure: { folders: [], packages: /^(node:|@noble\/)/ },
   webhooks: { folders: ['contract'], packages: /^(node:|undici$)/ },
-  cli: { folders: ['client', 'contract', 'webhooks'] },
+  cli: { folders: ['client', 'contract', 'webhooks', 'secure'] },
 }
 
 /** The two commands that run the bundled server load it when they run, so that no other command pays for it. */

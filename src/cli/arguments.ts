@@ -16,6 +16,7 @@ export interface Parsed {
   readonly path: readonly string[]
   readonly given: ReadonlyMap<string, readonly string[]>
   readonly positional: string | undefined
+  readonly second: string | undefined
 }
 
 type Given = Map<string, string[]>
@@ -67,9 +68,10 @@ function add(
   }
   addFlags(command, node.flags ?? {}, given)
   if (node.positional !== undefined) command.argument(`[${node.positional.name}]`)
+  if (node.second !== undefined) command.argument(`[${node.second.name}]`)
   command.action((...args: unknown[]) => {
-    const positional = typeof args[0] === 'string' ? args[0] : undefined
-    found({ ok: true, leaf: node, path: here, given, positional })
+    const [positional, second] = args.map((it) => (typeof it === 'string' ? it : undefined))
+    found({ ok: true, leaf: node, path: here, given, positional, second })
   })
 }
 

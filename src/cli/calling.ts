@@ -1,4 +1,6 @@
 /** What a call is made with, in one chunk of the bundle: loaded by the commands that make one. */
-export { createCall } from '../client/call.js'
+export { createCall, sendPrepared } from '../client/call.js'
+export { unanswered } from '../client/failure.js'
 export { createHttpTransport } from '../client/http.js'
 export { withRetry } from '../client/retry.js'
+export { isSecured, refusePlain, secureError, withSecure } from '../client/secure.js'

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { SecureMode } from '../secure/client-options.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
@@ -10,6 +11,16 @@ import { closing, othersMay, othersMayWrite } from './permissions.js'
 export interface StoredCredential {
   readonly value: string
   readonly origin: string
+}
+
+/** How a profile encrypts its calls (decisions.md 10, client and pinning). */
+export interface SecureProfile {
+  readonly mode?: SecureMode
+  readonly origin?: string
+  /** Of the server's key; the oldest first, two at most. */
+  readonly pins?: readonly string[]
+  /** Origins of servers that took part once: `auto` never goes back to plain text there. */
+  readonly latched?: readonly string[]
 }
 
 /** What a person keeps about a server under a name. */
@@ -24,6 +35,7 @@ export interface Profile {
   readonly retries?: number
   /** Data folder of the local server that was logged in to. */
   readonly data_dir?: string
+  readonly secure?: SecureProfile
   readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
 }
 
@@ -130,12 +142,21 @@ function isProfiles(value: unknown): value is Config['profiles'] {
 
 function isProfile(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { base_url, account, data_dir, credentials = {} } = value as Record<string, unknown>
+  const { base_url, account, data_dir, credentials = {}, secure = {} } = value as Record<string, unknown>
+  if (!isSecure(secure)) return false
   if (![base_url, account, data_dir].every((it) => it === undefined || typeof it === 'string')) return false
   if (typeof credentials !== 'object' || credentials === null || Array.isArray(credentials)) return false
   return Object.values(credentials).every(
     (it: Partial<StoredCredential> | null) => typeof it?.value === 'string' && typeof it.origin === 'string',
   )
+}
+
+/** Modes, origins and pins are judged where they are used, with the place that they came from. */
+export function isSecure(value: unknown): value is SecureProfile {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { mode, origin, pins = [], latched = [] } = value as Record<string, unknown>
+  if (![mode, origin].every((it) => it === undefined || typeof it === 'string')) return false
+  return [pins, latched].every((list) => Array.isArray(list) && list.every((it) => typeof it === 'string'))
 }
 
 export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'

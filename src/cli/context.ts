@@ -1,4 +1,5 @@
-import type { Call, CallOptions, CallSettings } from '../client/call.js'
+import type { CallOptions, CallSettings } from '../client/call.js'
+import type { Transport } from '../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { findCredential } from './credentials.js'
 import type { Failure } from './failure.js'
@@ -6,6 +7,7 @@ import { fail, fromCall } from './failure.js'
 import type { Globals } from './globals.js'
 import type { Host } from './host.js'
 import type { Answer, Plan } from './leaf.js'
+import { openInMode, withRepeats } from './opening.js'
 import type { Output } from './output.js'
 import type { Questions } from './prompt.js'
 import { ask } from './prompt.js'
@@ -57,6 +59,8 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
   const planned: unknown[] = []
   // By kind and server: a command that calls more than once asks once.
   const typed = new Map<string, string>()
+  // One for each server, so that a command with several calls negotiates once.
+  const transports: Record<string, Promise<Transport>> = {}
   const noInput = globals['no-input']
   const context: Context = {
     host,
@@ -82,7 +86,14 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       const callSettings: CallSettings = { token: credential.value }
       if (context.dryRun) {
         const { planCall } = await import('./dry-run.js')
-        const step = await planCall(base.value, endpoint, input as Record<string, unknown>, callSettings, callOptions)
+        const step = await planCall(
+          base.value,
+          endpoint,
+          input as Record<string, unknown>,
+          callSettings,
+          callOptions,
+          settings.secure,
+        )
         if ('ok' in step) return step
         planned.push(step)
         return { ok: false, plan: planned }
@@ -90,8 +101,9 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       const impostor = await refuseImpostor(settings, base.value)
       if (impostor !== undefined) return impostor
       bannerOf(context, base.value)
-      const call = await openCall(context, base.value, callSettings)
-      const work = call(endpoint, input, callOptions)
+      transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
+      const { createCall } = await import('./calling.js')
+      const work = createCall((await transports[base.value]) as Transport, callSettings)(endpoint, input, callOptions)
       const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
       const result = showsProgress
         ? await (await import('./progress.js')).withProgress(
@@ -101,7 +113,9 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
             work,
           )
         : await work
-      return result.ok ? { ok: true, data: result.data } : fromCall(result, options.check)
+      if (result.ok) return { ok: true, data: result.data }
+      if (result.status === 426) await latchOf(context, base.value, result.code)
+      return fromCall(result, options.check)
     },
     plan(action) {
       planned.push({ action })
@@ -152,7 +166,7 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
  * goes there, the process that wrote it must still run. Where the system cannot tell, the server is asked who it is,
  * which is a call more.
  */
-async function refuseImpostor({ localServer: server }: Settings, baseUrl: string): Promise<Failure | undefined> {
+export async function refuseImpostor({ localServer: server }: Settings, baseUrl: string): Promise<Failure | undefined> {
   if (server === undefined || server.base_url !== baseUrl || isSameProcess(server) === true) return undefined
   const { identify } = await import('./server-identity.js')
   if ((await identify(server)) === 'same') return undefined
@@ -169,16 +183,9 @@ function bannerOf({ host, settings, output }: Context, baseUrl: string): void {
   output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
 }
 
-async function openCall(
-  { globals, settings, output, host }: Context,
-  baseUrl: string,
-  callSettings: CallSettings,
-): Promise<Call> {
-  const { createCall, createHttpTransport, withRetry } = await import('./calling.js')
-  const http = createHttpTransport(baseUrl)
-  const transport = globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
-  const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
-    if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)
-  }
-  return createCall(withRetry(transport, { tries: settings.retries.value + 1, onRepeat }), callSettings)
+/** In the other modes the session has set it. */
+async function latchOf(context: Context, baseUrl: string, code: string): Promise<void> {
+  if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
+  const { profileLatch } = await import('./latch.js')
+  await profileLatch(context, baseUrl).set()
 }

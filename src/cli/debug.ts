@@ -1,3 +1,4 @@
+import type { SecureMode } from '../client/secure.js'
 import type { Transport } from '../client/transport.js'
 import { redactHeaders } from './dry-run.js'
 import type { Output } from './output.js'
@@ -19,5 +20,25 @@ export function traced(transport: Transport, baseUrl: string, output: Output, no
       output.trace(`< no answer in ${now() - startedAt} ms`)
       throw error
     }
+  }
+}
+
+/** Shows what travels inside of the envelopes, which the lines around it cannot. */
+export function tracedInside(
+  transport: Transport,
+  isSecured: (path: string) => boolean,
+  mode: SecureMode,
+  output: Output,
+): Transport {
+  const label = mode === 'auto' ? 'encrypted unless the server has it switched off' : 'encrypted'
+  return async (request) => {
+    if (!isSecured(request.path)) return transport(request)
+    output.trace(`> ${label}: ${request.method} ${request.path}`)
+    for (const [name, value] of Object.entries(redactHeaders(request.headers))) {
+      output.trace(`> ${label}: ${name}: ${value}`)
+    }
+    const response = await transport(request)
+    output.trace(`< ${label}: ${response.status} ${response.headers['x-request-id'] ?? ''}`)
+    return response
   }
 }

@@ -46,6 +46,12 @@ export const localFailures = {
   NETWORK_ERROR: 9,
   TIMEOUT: 9,
   INVALID_RESPONSE: 9,
+  SECURE_BOOTSTRAP_INVALID: 10,
+  SECURE_SESSION_INVALID: 10,
+  SECURE_PIN_MISMATCH: 10,
+  SECURE_ANSWER_INVALID: 10,
+  SECURE_ANSWER_REFUSED: 10,
+  SECURE_PLAIN_REFUSED: 10,
   ABORTED: 130,
 } as const satisfies Record<string, number>
 
@@ -67,7 +73,7 @@ export const usage = (message: string, hint: string | null = null) => fail('USAG
 /** The failure of a call, with what to do next. `check` is a command that shows whether the action took place. */
 export function fromCall(failure: CallFailure, check?: string): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
-  const advice = isFailureCode(code) ? failures[code].advice : null
+  const advice = secureAdvice[code] ?? (isFailureCode(code) ? failures[code].advice : null)
   const keyed = idempotencyKey !== undefined && (outcomeUnknown || (status === 0 && code !== 'INVALID_INPUT'))
   return {
     ok: false,
@@ -99,6 +105,19 @@ function repeatHint(outcomeUnknown: boolean, key: string | undefined, check: str
   return check === undefined
     ? `${doubt}Check before you repeat it.`
     : `${doubt}Check with \`${check}\` before you repeat it.`
+}
+
+/** For failures of the encrypted transport; the table speaks to those who write a client. */
+const secureAdvice: Readonly<Partial<Record<string, string>>> = {
+  SECURE_TRANSPORT_DISABLED: 'Nothing was sent. Only with --secure off does the call go in plain text.',
+  SECURE_BOOTSTRAP_INVALID: 'Nothing was sent. `voucherctl secure check` walks through the protocol step by step.',
+  SECURE_SESSION_INVALID: 'Nothing was sent. `voucherctl secure check` walks through the protocol step by step.',
+  SECURE_PIN_MISMATCH:
+    'Nothing was sent. Ask the operator for the pin of the current key; `voucherctl secure pin` shows the one that is served.',
+  SECURE_ANSWER_INVALID: '`voucherctl secure check` walks through the protocol step by step.',
+  SECURE_ANSWER_REFUSED: 'Check the base URL, and what stands between; `voucherctl secure check` shows each step.',
+  SECURE_PLAIN_REFUSED: 'Use an https base URL for it.',
+  SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 
 function networkAdvice(code: string): string | null {

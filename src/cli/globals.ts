@@ -1,9 +1,14 @@
+import type { SecureMode } from '../secure/client-options.js'
+import { isCanonicalOrigin } from '../secure/origin.js'
 import type { Flags } from './flags.js'
 import { choice, duration, integer, one, text, toggle, withLetter } from './flags.js'
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
 export const knownFormat = (name: unknown): Format => formats.find((it) => it === name) ?? 'table'
+
+/** From the laxest to the strictest. */
+export const secureModes = ['off', 'auto', 'required'] as const satisfies readonly SecureMode[]
 
 /** Flags of every command, accepted before and after it. One letter has one meaning across the tool. */
 export const globalFlags = {
@@ -29,6 +34,12 @@ export const globalFlags = {
     /^[!-~]{1,255}$/.test(it)
       ? { ok: true, value: it }
       : { ok: false, message: 'must be 1 to 255 visible ASCII characters without spaces' },
+  ),
+  secure: choice(secureModes, 'Encrypt the calls; default off'),
+  origin: one('ORIGIN', 'Origin that the encrypted sessions are bound to', (it) =>
+    isCanonicalOrigin(it)
+      ? { ok: true, value: it }
+      : { ok: false, message: 'must be a full origin such as https://shop.example' },
   ),
   'no-color': toggle('No colour'),
   help: withLetter('h', toggle('Show help')),

@@ -58,13 +58,15 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => flag.ask !== undefined)
   const usage = [name, operandOf(leaf), ...needed.map(([flag, { value }]) => `--${flag} ${value}`), '[flags]']
   const flags = leaf.flags ?? {}
-  const { positional } = leaf
+  const operands = [leaf.positional, leaf.second].flatMap((it) => (it === undefined ? [] : [it]))
   return lines(
     `${leaf.summary}.`,
     '',
     ...wrap(`Usage: ${usage.filter((it) => it !== '').join(' ')}`, WIDTH, '  '),
     ...(leaf.notes ?? []).flatMap((note) => ['', ...wrap(note, WIDTH)]),
-    ...(positional === undefined ? [] : ['', 'Argument:', ...rows([[positional.name, positional.summary]])]),
+    ...(operands.length === 0
+      ? []
+      : ['', operands.length > 1 ? 'Arguments:' : 'Argument:', ...rows(operands.map((it) => [it.name, it.summary]))]),
     ...(Object.keys(flags).length === 0 ? [] : ['', 'Flags:', ...flagLines(flags)]),
     '',
     'Flags of every command:',
@@ -94,6 +96,7 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]): unknown {
       leaf.positional === undefined
         ? null
         : { name: leaf.positional.name, summary: leaf.positional.summary, required: leaf.positional.ask !== undefined },
+    second: leaf.second === undefined ? null : { name: leaf.second.name, summary: leaf.second.summary, required: true },
     flags: describeFlags(leaf.flags ?? {}),
     examples: leaf.examples.map((it) => it.command),
   }
@@ -120,9 +123,10 @@ export function leavesOf(
   return node.commands.flatMap((child) => leavesOf(child, [...names, child.name]))
 }
 
-function operandOf({ positional }: Leaf): string {
+function operandOf({ positional, second }: Leaf): string {
   if (positional === undefined) return ''
-  return positional.ask === undefined ? `[${positional.name}]` : positional.name
+  const first = positional.ask === undefined ? `[${positional.name}]` : positional.name
+  return second === undefined ? first : `${first} ${second.name}`
 }
 
 function flagLines(flags: Flags): string[] {

@@ -73,6 +73,8 @@ export interface Leaf<
   /** Further paragraphs of its help. */
   readonly notes?: readonly string[]
   readonly positional?: P
+  /** A second thing, where one does not say what is meant: a method goes with a path. */
+  readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
   readonly examples: readonly Example[]
   /** True when it changes something: `--dry-run` then shows what. */
@@ -86,6 +88,8 @@ export interface Leaf<
 export interface Input<F extends Flags, P> {
   readonly flags: ValuesOf<F>
   readonly positional: PositionalValue<P>
+  /** Empty where the command takes none. */
+  readonly second: string
 }
 
 export interface Group {

@@ -13,14 +13,15 @@ const isMissing = (value: unknown) => value === undefined || (Array.isArray(valu
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,
-  positional: string | undefined,
+  { positional, second }: Readonly<Record<'positional' | 'second', string | undefined>>,
   context: Context,
 ): Promise<Complete> {
   const flags = Object.entries(leaf.flags ?? {}).filter(
     ([name, flag]) => flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]),
   )
   const operand = leaf.positional?.ask !== undefined && positional === undefined ? leaf.positional : undefined
-  const operandNames = operand === undefined ? [] : [operand.name]
+  const another = second === undefined ? leaf.second : undefined
+  const operandNames = [operand, another].flatMap((it) => (it === undefined ? [] : [it.name]))
   const names = [...operandNames, ...flags.map(([name]) => `--${name}`)]
   const inWords = flags.map(([name, { unless }]) => (unless === undefined ? `--${name}` : `--${name} or --${unless}`))
   const refusal = () => required(names, [...operandNames, ...inWords])
@@ -33,6 +34,12 @@ export async function askMissing(
     if (!asked.ok) return asked
     value = asked.value.trim()
   }
+  let nextValue = second ?? ''
+  if (another !== undefined) {
+    const asked = await context.ask(refusal, (questions) => questions.text(another.ask))
+    if (!asked.ok) return asked
+    nextValue = asked.value.trim()
+  }
   for (const [name, flag] of flags) {
     const asked = await askFlag(flag, refusal, context)
     if (!asked.ok) return asked
@@ -40,7 +47,7 @@ export async function askMissing(
     if (!read.ok) return usage(`--${name} ${read.message}.`)
     values[name] = read.value
   }
-  return { ok: true, input: { flags: values, positional: value as undefined } }
+  return { ok: true, input: { flags: values, positional: value as undefined, second: nextValue } }
 }
 
 function askFlag(

@@ -91,6 +91,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/webhook.js')).webhook,
   },
   {
+    name: 'secure',
+    summary: 'The encrypted transport: bootstrap, session, call, check, pin',
+    section: operating,
+    load: async () => (await import('./commands/secure.js')).secure,
+  },
+  {
     name: 'server',
     alias: 'servers',
     summary: 'The bundled reference server: start, status, stop, logs, openapi',

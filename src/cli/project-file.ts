@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { codeOf, isMissing, parseObject } from './config.js'
+import type { SecureProfile } from './config.js'
+import { codeOf, isMissing, isSecure, parseObject } from './config.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
 import { looksSecret } from './secrets.js'
 
 /** Members of voucherctl.json: what a project may settle for everybody who works on it. */
-export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries'] as const
+export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
 
 export interface ProjectFile {
   readonly path: string
-  readonly members: Readonly<Partial<Record<(typeof projectMembers)[number], string | number>>>
+  readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
+    readonly secure?: Omit<SecureProfile, 'latched'>
+  }
 }
 
 export type ProjectResult = { readonly ok: true; readonly project: ProjectFile | undefined } | Failure
@@ -47,11 +50,19 @@ function checkProjectFile(path: string, content: string): ProjectResult {
       `It may hold ${projectMembers.join(', ')}.`,
     )
   }
-  const wrong = Object.entries(members).find(
-    ([name, value]) => typeof value !== (name === 'retries' ? 'number' : 'string'),
-  )
-  if (wrong !== undefined) {
-    return fail('CONFIG_INVALID', `${path}: "${wrong[0]}" must be ${wrong[0] === 'retries' ? 'a number' : 'text'}.`)
-  }
+  const wrong = Object.entries(members).find(([name, value]) => !forms[formOf(name)](value))
+  if (wrong !== undefined) return fail('CONFIG_INVALID', `${path}: "${wrong[0]}" must be ${formOf(wrong[0])}.`)
   return { ok: true, project: { path, members } }
+}
+
+const forms = {
+  'a number': (value: unknown) => typeof value === 'number',
+  text: (value: unknown) => typeof value === 'string',
+  'an object with mode, origin and pins': (value: unknown) =>
+    isSecure(value) && Object.keys(value).every((name) => ['mode', 'origin', 'pins'].includes(name)),
+}
+
+function formOf(member: string): keyof typeof forms {
+  if (member === 'secure') return 'an object with mode, origin and pins'
+  return member === 'retries' ? 'a number' : 'text'
 }

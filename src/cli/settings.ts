@@ -11,12 +11,10 @@ import type { LocalServer } from './local-server.js'
 import { defaultDataDir, findLocalServer } from './local-server.js'
 import type { ProjectFile } from './project-file.js'
 import { readProjectFile } from './project-file.js'
-
-/** A value and the place that it came from, for `profile show --explain`. */
-export interface Sourced<T> {
-  readonly value: T
-  readonly source: string
-}
+import type { SecureSettings } from './secure-settings.js'
+import { resolveSecure } from './secure-settings.js'
+import type { Sourced } from './sourced.js'
+import { first } from './sourced.js'
 
 export interface Settings {
   readonly config: Config
@@ -33,6 +31,7 @@ export interface Settings {
   readonly format: Sourced<Format>
   readonly timeoutMs: Sourced<number>
   readonly retries: Sourced<number>
+  readonly secure: SecureSettings
 }
 
 export type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
@@ -90,6 +89,8 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
     (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
     (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
   if (problem !== undefined) return problem
+  const secure = resolveSecure({ globals, env, project, profile, profileSource: fromProfile })
+  if (!secure.ok) return secure
   const settings = {
     config,
     configWarning: stored.warning,
@@ -101,6 +102,7 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
     format,
     timeoutMs: { ...timeout, value: timeoutMs },
     retries,
+    secure: secure.settings,
   }
   return { ok: true, settings }
 }
@@ -128,12 +130,6 @@ export function storedFormat(host: Host, profile: string | undefined): unknown {
   if (!stored.ok) return undefined
   const { value } = profileNameOf(host, profile, project, stored.config)
   return Object.hasOwn(stored.config.profiles, value) ? stored.config.profiles[value]?.output : undefined
-}
-
-/** The first that is there. */
-function first<T>(...candidates: readonly [value: T | undefined, source: string][]): Sourced<T> | undefined {
-  for (const [value, source] of candidates) if (value !== undefined) return { value, source }
-  return undefined
 }
 
 const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`

@@ -39,6 +39,8 @@ export const variables: Readonly<Record<string, string>> = {
   [credentialVariables.jwt]: `${credentialNames.jwt} for applications and tokens`,
   [credentialVariables.bot]: `${credentialNames.bot} (sbot_…) for what a bot does`,
   [credentialVariables.operator]: `${credentialNames.operator} (opk_…) for platform commands`,
+  VOUCHERCTL_SECURE: 'off, auto or required, as --secure',
+  VOUCHERCTL_ORIGIN: 'origin that encrypted sessions are bound to, as --origin',
   VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
@@ -119,6 +121,11 @@ function config(): TopicText {
     '',
     ...wrap(
       `A project file voucherctl.json, in the working folder or above it, may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared.`,
+      80,
+    ),
+    '',
+    ...wrap(
+      'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is passed over, and so are its pins where the profile has some.',
       80,
     ),
     '',

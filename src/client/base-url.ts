@@ -31,3 +31,14 @@ export function parseBaseUrl(text: string): BaseUrl {
     prefix: url.pathname.replace(/\/+$/, ''),
   }
 }
+
+/** True for this machine. */
+export function isLoopback({ hostname }: Pick<BaseUrl, 'hostname'>): boolean {
+  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+/** True where nobody between client and server reads or changes anything: verified TLS, or this machine. */
+export function isTrustedChannel(baseUrl: string): boolean {
+  const base = parseBaseUrl(baseUrl)
+  return isLoopback(base) || (base.secure && process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0')
+}

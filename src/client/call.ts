@@ -1,6 +1,7 @@
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { readAnswer } from './answer.js'
 import { refused, unanswered, unsendable } from './failure.js'
+import type { PreparedCall } from './prepare.js'
 import { prepareCall } from './prepare.js'
 import type { Transport } from './transport.js'
 import { TransportError } from './transport.js'
@@ -25,7 +26,8 @@ export interface CallSuccess<Data> {
 
 /**
  * A refusal of the server; or no answer at all, with `status` 0 and the code NETWORK_ERROR, TIMEOUT or ABORTED; or an
- * input that cannot be sent, with `status` 0 and the code INVALID_INPUT. Where an answer names no code, the code is
+ * input that cannot be sent, with `status` 0 and the code INVALID_INPUT; or a failure of the encrypted transport, with a
+ * code that begins with SECURE_, or one of its table, and in `details.phase` how far the call had come. Where an answer names no code, the code is
  * INVALID_RESPONSE (a 2xx that is not JSON) or HTTP_ and the status.
  */
 export interface CallFailure {
@@ -69,14 +71,18 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
   return async (endpoint, input, options = {}) => {
     if (endpoint.streams) throw new TypeError(`${endpoint.id} answers a stream: use the stream function`)
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
-    if (!prepared.ok) return unsendable(prepared)
-    try {
-      const response = await transport(prepared.request)
-      const answer = readAnswer<OutputOf<typeof endpoint>>(response)
-      return answer.ok ? answer : refused(response, prepared)
-    } catch (error) {
-      if (!(error instanceof TransportError)) throw error
-      return unanswered(error, prepared)
-    }
+    return prepared.ok ? sendPrepared<OutputOf<typeof endpoint>>(transport, prepared) : unsendable(prepared)
+  }
+}
+
+/** Sends what was prepared; refusals and network failures are values. */
+export async function sendPrepared<Data>(transport: Transport, prepared: PreparedCall): Promise<CallResult<Data>> {
+  try {
+    const response = await transport(prepared.request)
+    const answer = readAnswer<Data>(response)
+    return answer.ok ? answer : refused(response, prepared)
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error
+    return unanswered(error, prepared)
   }
 }

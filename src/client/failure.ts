@@ -2,7 +2,7 @@ import type { AnsweredFailure } from './answer.js'
 import { readFailure } from './answer.js'
 import type { CallFailure } from './call.js'
 import type { PreparedCall, UnsendableCall } from './prepare.js'
-import type { TransportError, TransportResponse } from './transport.js'
+import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
 /** Shorter texts may be words of the answer. */
 const SHORTEST_SECRET = 8
@@ -24,19 +24,41 @@ function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredF
 
 /** The failure that stands for a call without a complete answer. */
 export function unanswered(
-  { kind, message, maybeProcessed }: TransportError,
-  { key, mutates }: PreparedCall,
+  error: TransportError,
+  { key, mutates }: Pick<PreparedCall, 'key' | 'mutates'>,
 ): CallFailure {
+  const { kind, message, maybeProcessed, secure } = error
+  const outcomeUnknown = mutates && maybeProcessed
+  if (secure !== undefined) return { ...insecure(message, secure), outcomeUnknown, ...key }
   const code = kind === 'timeout' ? 'TIMEOUT' : kind === 'aborted' ? 'ABORTED' : 'NETWORK_ERROR'
   return {
     ...noAnswer,
     code,
     message,
     retryable: kind !== 'aborted',
-    outcomeUnknown: mutates && maybeProcessed,
+    outcomeUnknown,
     ...key,
   }
 }
+
+/** What cannot travel is an input that cannot be sent; everything else keeps its code. */
+function insecure(message: string, { code, phase, status, headers, retryable, part }: SecureFault) {
+  const isInput = phase === 'local' && inputCodes.includes(code)
+  const details = { ...(isInput ? { reason: code } : { phase }), ...(part === undefined ? {} : { part }) }
+  const requestId = headers['x-request-id'] ?? null
+  return {
+    ...noAnswer,
+    code: isInput ? 'INVALID_INPUT' : code,
+    message,
+    status,
+    retryable,
+    details,
+    requestId,
+    headers,
+  }
+}
+
+const inputCodes: readonly string[] = ['SECURE_REQUEST_INVALID', 'SECURE_ENVELOPE_TOO_LARGE']
 
 /** Servers and proxies may repeat a request in their error: the credential goes no further. */
 function withoutToken(response: TransportResponse, token: string | undefined): TransportResponse {

@@ -2,11 +2,15 @@ import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import type { Contract } from '../contract/index.js'
 import { contract } from '../contract/index.js'
 import type { Call, CallFailure, CallOptions, CallResult, CallSettings, CallSuccess } from './call.js'
+import { isTrustedChannel } from './base-url.js'
 import { createCall } from './call.js'
+import { unanswered } from './failure.js'
 import { createHttpTransport } from './http.js'
 import type { PoolOptions, PoolTransport } from './pool.js'
 import type { RetryOptions } from './retry.js'
 import { withRetry } from './retry.js'
+import type { SecureOptions } from './secure.js'
+import { refusePlain, withSecure } from './secure.js'
 import type { Stream } from './stream.js'
 import { createStream } from './stream.js'
 import type { Transport } from './transport.js'
@@ -20,7 +24,9 @@ export { createHttpTransport } from './http.js'
 export type { PoolOptions, PoolTransport } from './pool.js'
 export type { Repeat, RetryOptions } from './retry.js'
 export { withRetry } from './retry.js'
-export type { Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
+export type { Latch, SecureMode, SecureOptions } from './secure.js'
+export { withSecure } from './secure.js'
+export type { SecureFault, Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
 export { TransportError } from './transport.js'
 export { contract }
 
@@ -31,6 +37,11 @@ export interface ClientOptions extends CallSettings {
   readonly transport?: Transport
   /** How failed calls are repeated; `{ tries: 1 }` never repeats. */
   readonly retry?: RetryOptions
+  /**
+   * The encrypted transport; default off. `{ mode: 'required' }` sends no call of the interface in plain text, whatever
+   * happens. `trustedChannel` is taken from the base URL unless it is given.
+   */
+  readonly secure?: SecureOptions
 }
 
 type Arguments<E extends Endpoint> =
@@ -54,12 +65,14 @@ export type Client = {
 /**
  * A client of one server. Its methods take the flat input of their endpoint by wire names and answer a value:
  * `{ ok: true, data, … }` or `{ ok: false, code, … }`. They throw for mistakes of the caller only.
- * @throws TypeError for a base URL that is none.
+ * @throws TypeError for a base URL that is none, and for an origin or pins that are none.
  */
 export function createClient(options: ClientOptions): Client {
-  const transport = withRetry(options.transport ?? createHttpTransport(options.baseUrl), options.retry)
-  const call = createCall(transport, options)
-  const stream = createStream(options.baseUrl, options)
+  const sending = options.transport ?? createHttpTransport(options.baseUrl)
+  const trustedChannel = isTrustedChannel(options.baseUrl)
+  const secure: SecureOptions = { mode: 'off', trustedChannel, ...options.secure }
+  const call = createCall(withRetry(withSecure(sending, secure), options.retry), options)
+  const stream = streamOf(options, secure)
   const methodOf = (endpoint: Endpoint) => {
     const send = endpoint.streams ? (stream as Call) : call
     return (input: object = {}, callOptions?: CallOptions) => send(endpoint, input, callOptions)
@@ -69,6 +82,13 @@ export function createClient(options: ClientOptions): Client {
     Object.fromEntries(Object.entries(endpoints).map(([name, endpoint]) => [name, methodOf(endpoint)])),
   ])
   return { ...Object.fromEntries(groups), call, stream } as Client
+}
+
+/** Streams are the operator's: never wrapped. */
+function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
+  const refusal = refusePlain(secure)
+  if (refusal === undefined) return createStream(options.baseUrl, options)
+  return async () => unanswered(refusal, { key: {}, mutates: false })
 }
 
 /**

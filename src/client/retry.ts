@@ -33,7 +33,8 @@ const LONGEST_DELAY_MS = 5_000
 
 /**
  * Sends again what failed for now: a repeatable request after any network error, 429, 5xx or retryable failure; any
- * other only when it was certainly not processed (no connection, 429, 503). Waits a random share of a delay that
+ * other only when it was certainly not processed (no connection, a session that could not be negotiated, 429, 503).
+ * What the encrypted transport refuses is not repeated. Waits a random share of a delay that
  * doubles, at least as long as Retry-After says, and never beyond the request's `timeoutMs`.
  */
 export function withRetry(transport: Transport, options: RetryOptions = {}): Transport {
@@ -50,7 +51,7 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
       )
       const delayMs = Math.max(
         random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)),
-        outcome.ok ? (readRetryAfter(outcome.response.headers, now) ?? 0) : 0,
+        readRetryAfter(headersOf(outcome), now) ?? 0,
       )
       const repeat = attempt < tries && isWorthRepeating(outcome, request) && monotonicMs() + delayMs < endsAt
       if (!repeat) return finish(outcome, maybeProcessed)
@@ -66,6 +67,8 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
   }
 }
 
+const headersOf = (outcome: Outcome) => (outcome.ok ? outcome.response.headers : (outcome.error.secure?.headers ?? {}))
+
 type Outcome = { ok: true; response: TransportResponse } | { ok: false; error: TransportError }
 
 async function attemptOnce(transport: Transport, request: TransportRequest): Promise<Outcome> {
@@ -79,8 +82,9 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
 
 function isWorthRepeating(outcome: Outcome, { repeatable = false }: TransportRequest): boolean {
   if (!outcome.ok) {
-    const { kind } = outcome.error
-    return kind === 'refused' || (repeatable && kind !== 'aborted')
+    const { kind, maybeProcessed, secure } = outcome.error
+    if (kind === 'aborted' || secure?.retryable === false) return false
+    return repeatable || !maybeProcessed
   }
   const { status } = outcome.response
   if (status === 429 || status === 503) return true
@@ -93,7 +97,10 @@ function wasMaybeProcessed(outcome: Outcome): boolean {
 }
 
 function describe(outcome: Outcome): { status: number; code: string } {
-  if (!outcome.ok) return { status: 0, code: outcome.error.kind }
+  if (!outcome.ok) {
+    const { kind, secure } = outcome.error
+    return { status: secure?.status ?? 0, code: secure?.code ?? kind }
+  }
   return { status: outcome.response.status, code: readFailure(outcome.response).code }
 }
 
@@ -101,7 +108,8 @@ function describe(outcome: Outcome): { status: number; code: string } {
 function finish(outcome: Outcome, maybeProcessed: boolean): TransportResponse {
   if (outcome.ok) return maybeProcessed ? { ...outcome.response, maybeProcessed } : outcome.response
   if (!maybeProcessed || outcome.error.maybeProcessed) throw outcome.error
-  throw new TransportError(outcome.error.kind, outcome.error.message, { maybeProcessed })
+  const { kind, message, secure } = outcome.error
+  throw new TransportError(kind, message, { maybeProcessed, secure })
 }
 
 async function sleepFor(ms: number, signal?: AbortSignal): Promise<void> {

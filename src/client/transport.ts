@@ -32,12 +32,31 @@ export type Transport = (request: TransportRequest) => Promise<TransportResponse
 /**
  * `refused`: certainly not processed (connection refused, look-up failed, TLS not trusted).
  * `lost`: sent or possibly sent, no complete answer. `timeout`: the same, by the clock. `aborted`: by the caller.
+ * `secure`: the encrypted transport refused or was refused; see the error's `secure`.
  */
-export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted'
+export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted' | 'secure'
+
+/** Why the encrypted transport has no business answer (secure.ts). */
+export interface SecureFault {
+  /** A code of the failure table, one of the client's own (SECURE_PIN_MISMATCH, …), or HTTP_ and the status. */
+  readonly code: string
+  /** How far the call had come; `local`: nothing of it was sent. */
+  readonly phase: 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
+  /** HTTP status of the outer answer, 0 when there is none. */
+  readonly status: number
+  /** Of the outer answer, which is not authenticated. */
+  readonly headers: Readonly<Record<string, string>>
+  /** True when the same call may succeed later. */
+  readonly retryable: boolean
+  /** The part of the request that cannot travel. */
+  readonly part?: string
+}
 
 export interface TransportErrorOptions extends ErrorOptions {
   /** False when a timeout or an abort came before anything was sent. Default: true unless `refused`. */
   readonly maybeProcessed?: boolean
+  /** Of the kind `secure`. */
+  readonly secure?: SecureFault | undefined
 }
 
 export class TransportError extends Error {
@@ -45,10 +64,12 @@ export class TransportError extends Error {
   readonly kind: TransportErrorKind
   /** True when the server may have processed the request all the same. */
   readonly maybeProcessed: boolean
+  readonly secure: SecureFault | undefined
   constructor(kind: TransportErrorKind, message: string, options?: TransportErrorOptions) {
     super(message, options)
     this.kind = kind
     this.maybeProcessed = options?.maybeProcessed ?? kind !== 'refused'
+    this.secure = options?.secure
   }
 }
 

@@ -236,12 +236,15 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
   const { steps } = JSON.parse(ran.stdout)
   const exits = steps.map((it: { exit: number }) => it.exit)
-  expect(exits).toEqual([...Array(11).fill(0), 6, ...Array(11).fill(0)])
-  expect(steps[11].result).toContain('VOUCHER_ALREADY_REDEEMED')
-  expect(steps[10].result).toContain('replayed')
+  expect(exits).toEqual([...Array(12).fill(0), 6, ...Array(11).fill(0)])
+  expect(steps[9].result).toMatch(
+    /^redeemable; on the wire: POST \/api\/v1\/secure\/dispatch, \d+ bytes and \d+ back/,
+  )
+  expect(steps[12].result).toContain('VOUCHER_ALREADY_REDEEMED')
+  expect(steps[11].result).toContain('replayed')
   for (const [at, type] of [
-    [20, 'my_chat_member'],
-    [22, 'voucher_issued'],
+    [21, 'my_chat_member'],
+    [23, 'voucher_issued'],
   ] as const)
     expect(steps[at].result).toMatch(new RegExp(`^update \\d, ${type}: signature valid`))
   for (const { command } of steps) expect(command).toMatch(/^voucherctl /)
@@ -253,7 +256,7 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
 test('quickstart for a person shows each step with its command, and says how to go on', async () => {
   const { exit, stdout, stderr } = await built.run(['quickstart'], temporaryDir())
   expect([exit, stderr]).toEqual([0, ''])
-  expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(23)
+  expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(24)
   expect(stdout).toContain('$ voucherctl server start --detach')
 }, 30_000)
 

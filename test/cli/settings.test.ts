@@ -163,6 +163,7 @@ test('profiles are set, listed, shown, used and removed, in a 0600 file in a 070
     output: 'yaml',
     timeout: '5000ms',
     retries: 1,
+    secure: null,
     credentials: {},
   })
   await run('set --production off --codes any --unset timeout')

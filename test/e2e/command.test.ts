@@ -32,6 +32,7 @@ test('--help names the groups', async () => {
     'vouchers',
     'bots',
     'webhook',
+    'secure',
     'platform',
   ]) {
     expect(stdout).toMatch(new RegExp(`^\\s+${group}\\b`, 'm'))
@@ -49,7 +50,7 @@ test('quickstart issues, redeems and reverses a voucher and delivers one by bot 
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const document = JSON.parse(stdout) as unknown
   const text = JSON.stringify(document)
-  for (const step of ['issue', 'verify', 'redeem', 'reverse', 'signature valid']) expect(text).toContain(step)
+  for (const step of ['issue', 'verify', 'redeem', 'reverse', 'secure/dispatch', 'signature valid']) expect(text).toContain(step)
 })
 
 test('the interface is printed as OpenAPI', async () => {

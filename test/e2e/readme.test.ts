@@ -51,7 +51,7 @@ test('the walk from a server of your own to a reversed redemption works as it is
 
 test('the programs run as they are written', async () => {
   const programs = blocks('js')
-  expect(programs).toHaveLength(2)
+  expect(programs).toHaveLength(3)
   await bash('npx voucherctl server start --detach --port 0')
   const baseUrl = JSON.parse((await bash('npx voucherctl server status --json')).stdout).base_url as string
   const config = JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
@@ -73,4 +73,5 @@ test('the programs run as they are written', async () => {
   }
   expect(outputs[0]).toMatch(/^tpl_\w+ One free coffee 999$/)
   expect(outputs[1]).toMatch(/^true\n.+/)
+  expect(outputs[2]).toBe('1 template, encrypted')
 })

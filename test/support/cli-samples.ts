@@ -392,4 +392,9 @@ export const otherLeaves = [
   'server stop',
   'server logs',
   'server openapi',
+  'secure bootstrap',
+  'secure session',
+  'secure call',
+  'secure check',
+  'secure pin',
 ]

@@ -16,6 +16,8 @@ import { follow } from './bot-follow.js'
 
 /** The longest that a server holds a poll (decisions.md 8, getUpdates). */
 const HOLD_SECONDS_MAX = 50
+/** The longest that one is held which travels encrypted (decisions.md 10, inner path). */
+const HOLD_ENCRYPTED_SECONDS_MAX = 10
 /** What the network may take beyond the time that the server holds the poll. */
 const GRACE_MS = 10_000
 
@@ -23,7 +25,7 @@ export const updates = leaf({
   name: 'updates',
   summary: contract.updates.summary,
   notes: [
-    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s.',
+    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s, encrypted 10s.',
     '--follow waits a minute for a server that is away, and says so; with --retries 0 it does not. When its reader goes away, the updates since the last poll are not confirmed and come again.',
     'A bot with a webhook cannot poll (exit 6): voucherctl webhook delete BOT_ID.',
   ],
@@ -42,11 +44,15 @@ export const updates = leaf({
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { offset, limit, follow: goesOn, 'allowed-update': types } = flags
     const asked = context.globals.timeout
-    if (asked !== undefined && asked > HOLD_SECONDS_MAX * 1000) {
-      return usage(`--timeout is at most ${HOLD_SECONDS_MAX}s: a server holds a poll no longer.`)
+    const isEncrypted = context.settings.secure.mode.value !== 'off'
+    const longest = isEncrypted ? HOLD_ENCRYPTED_SECONDS_MAX : HOLD_SECONDS_MAX
+    if (asked !== undefined && asked > longest * 1000) {
+      return usage(
+        `--timeout is at most ${longest}s: ${isEncrypted ? 'an encrypted poll' : 'a poll'} is held no longer.`,
+      )
     }
     const allowed = types.length === 0 ? {} : { allowed_updates: [...types] }
-    const seconds = asked === undefined ? (goesOn ? HOLD_SECONDS_MAX : 0) : Math.ceil(asked / 1000)
+    const seconds = asked === undefined ? (goesOn ? longest : 0) : Math.ceil(asked / 1000)
     const poll = (from: number | undefined, by = context) =>
       by.call(
         contract.updates,

@@ -1,4 +1,4 @@
-import { parseBaseUrl } from '../../client/base-url.js'
+import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
 import { checkRedeemCode } from '../../client/redeem-code.js'
 import type { Credential } from '../../contract/vouchers.js'
 import type { Context } from '../context.js'
@@ -56,7 +56,7 @@ async function read({ host, globals }: Context, flag: string, value: string) {
 /** Found before a call, where the server is known to form its codes so; other servers may form them in any way. */
 function checkCode({ settings }: Context, code: string): Failure | undefined {
   const { value: baseUrl } = settings.baseUrl
-  const known = settings.profile.codes === 'reference' || (baseUrl !== undefined && isLoopback(baseUrl))
+  const known = settings.profile.codes === 'reference' || (baseUrl !== undefined && isLoopback(parseBaseUrl(baseUrl)))
   const check = known ? checkRedeemCode(code) : 'ok'
   if (check === 'ok') return undefined
   const message =
@@ -64,9 +64,4 @@ function checkCode({ settings }: Context, code: string): Failure | undefined {
       ? 'This is not a redeem code: 16 symbols, as XXXX-XXXX-XXXX-XXXX.'
       : 'The redeem code is mistyped: its check symbol does not fit.'
   return fail('REDEEM_CODE_MISTYPED', message, 'Type it again. QR data goes with --qr-token.')
-}
-
-function isLoopback(baseUrl: string): boolean {
-  const { hostname } = parseBaseUrl(baseUrl)
-  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

@@ -1,19 +1,44 @@
 import { parseBaseUrl } from '../../client/base-url.js'
-import type { Config, Profile } from '../config.js'
+import type { Config, Profile, SecureProfile } from '../config.js'
 import { DEFAULT_PROFILE, configFile, updateConfig } from '../config.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
+import type { Flag } from '../flags.js'
 import { choice, duration, integer, toggle } from '../flags.js'
 import { formats } from '../globals.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { profileNotFound } from '../profile-not-found.js'
 import { redact } from '../secrets.js'
+import { arePins } from '../../secure/pins.js'
 import { changeProfile } from '../store-credential.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+const pinsFlag: Flag<readonly string[]> = {
+  value: 'PIN',
+  summary: "Of the server's key, sha256:…; two at most",
+  repeatable: true,
+  read: (texts) =>
+    arePins(texts)
+      ? { ok: true, value: texts }
+      : { ok: false, message: 'must be sha256: and 43 characters of base64url, two at most' },
+}
+
+const unsettable = [
+  'base_url',
+  'account',
+  'output',
+  'timeout',
+  'retries',
+  'data_dir',
+  'secure.mode',
+  'secure.origin',
+  'secure.pins',
+  'secure.latched',
+] as const
 
 /** A profile as it is shown: credentials by their prefixes. */
 function shown({ current }: Config, name: string, profile: Profile) {
@@ -25,6 +50,7 @@ function shown({ current }: Config, name: string, profile: Profile) {
     output = null,
     timeout = null,
     retries = null,
+    secure = null,
   } = profile
   const credentials = Object.fromEntries(
     Object.entries(profile.credentials ?? {}).map(([kind, it]) => [kind, redact(it.value)]),
@@ -39,6 +65,7 @@ function shown({ current }: Config, name: string, profile: Profile) {
     output,
     timeout,
     retries,
+    secure,
     credentials,
   }
 }
@@ -51,7 +78,7 @@ function find({ settings: { config } }: Context, name: string): { ok: true; prof
 
 /** Every setting with its value and the place that it came from. */
 function explain({ settings, host, globals }: Context) {
-  const { profileName, baseUrl, format, timeoutMs, retries } = settings
+  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile } = settings
   const noColor = globals['no-color'] ? 'flag --no-color' : host.env.NO_COLOR ? 'environment NO_COLOR' : 'default'
   const items = [
     { setting: 'profile', ...profileName },
@@ -59,6 +86,14 @@ function explain({ settings, host, globals }: Context) {
     { setting: 'output', ...format },
     { setting: 'timeout', value: `${timeoutMs.value / 1000}s`, source: timeoutMs.source },
     { setting: 'retries', ...retries },
+    { setting: 'secure.mode', ...secure.mode },
+    { setting: 'secure.origin', value: secure.origin.value ?? null, source: secure.origin.source },
+    { setting: 'secure.pins', ...secure.pins },
+    {
+      setting: 'secure.latched',
+      value: profile.secure?.latched ?? [],
+      source: profile.secure?.latched === undefined ? 'default' : `profile ${profileName.value}`,
+    },
     { setting: 'color', value: noColor === 'default' ? 'auto' : 'off', source: noColor },
     {
       setting: 'config file',
@@ -129,6 +164,7 @@ export const profiles: Group = {
       summary: 'Make a profile, or change its settings',
       notes: [
         'A production profile shows a banner, and asks before what cannot be undone.',
+        'With --secure required, its calls of the interface are encrypted or not made; --origin binds the sessions, --pin names the key of the server, at most two. `voucherctl secure pin --save` pins the key that is served.',
         'With --codes reference, redeem codes are checked for slips of the pen before a call; other servers may form theirs in any way.',
       ],
       positional: optionalName,
@@ -138,10 +174,12 @@ export const profiles: Group = {
         'default-output': choice(formats, 'Format of results'),
         'default-timeout': duration('Time for a call with its repeats', 1),
         'default-retries': integer('N', 'Repeats of a call that failed for now', 0, 20),
-        unset: choice(['base_url', 'account', 'output', 'timeout', 'retries', 'data_dir'], 'Forget this setting'),
+        pin: pinsFlag,
+        unset: { ...choice(unsettable, `Forget this setting: ${unsettable.join(', ')}`), value: 'SETTING' },
       },
       examples: [
         { command: 'voucherctl profiles set shop --base-url https://vouchers.example --production on' },
+        { command: 'voucherctl profiles set shop --secure required' },
         { command: 'voucherctl profiles set --default-timeout 10s' },
       ],
       changes: true,
@@ -161,8 +199,11 @@ export const profiles: Group = {
             ...rest,
             ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),
           }
-          if (flags.unset !== undefined) delete all[flags.unset]
-          profile = all as Profile
+          const secure: Record<string, unknown> = { ...before.secure, ...changes.secure }
+          if (flags.unset?.startsWith('secure.')) delete secure[flags.unset.slice('secure.'.length)]
+          else if (flags.unset !== undefined) delete all[flags.unset]
+          delete all.secure
+          profile = { ...all, ...(Object.keys(secure).length === 0 ? {} : { secure }) } as Profile
           return profile
         })
         return problem ?? { ok: true, data: shown(config, target, profile) }
@@ -198,10 +239,13 @@ interface SetFlags {
   readonly 'default-output': string | undefined
   readonly 'default-timeout': number | undefined
   readonly 'default-retries': number | undefined
+  readonly pin: readonly string[]
   readonly unset: string | undefined
 }
 
-function changesOf({ globals }: Context, flags: SetFlags): { ok: true; members: Partial<Profile> } | Failure {
+type Changes = { ok: true; members: Partial<Profile>; secure: SecureProfile }
+
+function changesOf({ globals }: Context, flags: SetFlags): Changes | Failure {
   const {
     production,
     codes,
@@ -218,11 +262,17 @@ function changesOf({ globals }: Context, flags: SetFlags): { ok: true; members: 
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
     retries,
   })
-  if (Object.keys(members).length === 0 && codes === undefined && flags.unset === undefined) {
+  const secure = defined({
+    mode: globals.secure,
+    origin: globals.origin,
+    pins: flags.pin.length === 0 ? undefined : flags.pin,
+  })
+  const count = Object.keys(members).length + Object.keys(secure).length
+  if (count === 0 && codes === undefined && flags.unset === undefined) {
     return usage(
       'Nothing to set.',
-      'Give --base-url, --production, --codes, --default-output, --default-timeout, --default-retries or --unset.',
+      'Give --base-url, --production, --codes, --secure, --origin, --pin, --default-output, --default-timeout, --default-retries or --unset.',
     )
   }
-  return { ok: true, members }
+  return { ok: true, members, secure }
 }

@@ -1,3 +1,4 @@
+import { withSecure } from '../../client/secure.js'
 import * as apps from '../../contract/apps.js'
 import { scopes } from '../../contract/endpoint.js'
 import * as platform from '../../contract/platform.js'
@@ -10,6 +11,7 @@ import { readOperatorKey } from '../local-server.js'
 import { redact } from '../secrets.js'
 import { credentialOf } from './issue.js'
 import { tellOfBot } from './quickstart-bot.js'
+import { watchWire } from './quickstart-wire.js'
 import type { Receiver } from './quickstart-receiver.js'
 import type { ServerFacts, Story } from './quickstart-story.js'
 
@@ -122,6 +124,8 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
     })
   const verified = await look('Verified, which changes nothing')
   if (!verified.ok) return verified
+  const encrypted = await lookEncrypted(story, credential)
+  if (encrypted !== undefined) return encrypted
 
   const idempotencyKey = story.newKey()
   const redeemed = await story.play(vouchers.redeem, {
@@ -164,4 +168,20 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
   const again = await look('Verified again')
   if (!again.ok) return again
   return again.data.redeemable ? undefined : fail('UNEXPECTED', 'The voucher is not redeemable after its reversal.')
+}
+
+/** The same call through the encrypted transport, with what somebody on the way would have seen of it. */
+async function lookEncrypted(story: Story, credential: vouchers.Credential): Promise<Failure | undefined> {
+  const secrets = [credential.value, story.credentials.get('token') ?? '']
+  const wire = watchWire([...secrets, vouchers.verify.path])
+  const verified = await story.play(vouchers.verify, {
+    title: 'Verified once more, through the encrypted transport',
+    command: `voucherctl vouchers verify --code ${credential.value} --secure required`,
+    input: { credential },
+    through: (transport) => withSecure(wire.around(transport), { mode: 'required' }),
+    tell: (it) =>
+      `${it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`}; on the wire: ${wire.told()}, with neither path nor token nor code in them`,
+  })
+  if (!verified.ok) return verified
+  return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined
 }

@@ -1,7 +1,8 @@
 import { createCall } from '../../client/call.js'
-import type { Call, CallOptions } from '../../client/call.js'
+import type { CallOptions } from '../../client/call.js'
 import { createHttpTransport } from '../../client/http.js'
 import { withRetry } from '../../client/retry.js'
+import type { Transport } from '../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
@@ -37,6 +38,8 @@ export interface Scene<E extends Endpoint> {
   readonly tell: (data: OutputOf<E>, replayed: boolean) => string
   /** The code of the refusal that this step is about. */
   readonly refusedWith?: string
+  /** Another way over the wire than the plain one. */
+  readonly through?: (transport: Transport) => Transport
 }
 
 export type Told<Data> = { readonly ok: true; readonly data: Data } | Failure
@@ -45,15 +48,14 @@ export type Told<Data> = { readonly ok: true; readonly data: Data } | Failure
 export class Story {
   readonly steps: Step[] = []
   readonly credentials = new Map<CredentialKind, string>()
-  readonly #call: Call
+  readonly #transport: Transport
   readonly #context: Context
   readonly #aloud: boolean
 
   constructor(context: Context, baseUrl: string, aloud: boolean) {
     this.#context = context
     this.#aloud = aloud
-    const token = (kind: CredentialKind) => this.credentials.get(kind)
-    this.#call = createCall(withRetry(createHttpTransport(baseUrl)), { token })
+    this.#transport = createHttpTransport(baseUrl)
   }
 
   /** Aborted when the person gives up. */
@@ -70,7 +72,9 @@ export class Story {
     const { host, settings } = this.#context
     const key = scene.idempotencyKey === undefined ? {} : { idempotencyKey: scene.idempotencyKey }
     const options: CallOptions = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...key }
-    const result = await this.#call(endpoint, scene.input, options)
+    const token = (kind: CredentialKind) => this.credentials.get(kind)
+    const transport = scene.through?.(this.#transport) ?? this.#transport
+    const result = await createCall(withRetry(transport), { token })(endpoint, scene.input, options)
     const call = `${endpoint.method} ${endpoint.path}`
     if (!result.ok) {
       const failure = fromCall(result)

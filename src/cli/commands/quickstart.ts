@@ -12,7 +12,7 @@ export const quickstart = leaf({
   name: 'quickstart',
   summary: 'A real voucher from start to end, on a throwaway local server',
   notes: [
-    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, lets a bot deliver another in a chat and a webhook hear of it, shows the command of each step, and removes everything at the end. Nothing is asked and no profile is touched.',
+    'Starts a server on a free port with its data in a temporary folder, issues, verifies, redeems and reverses a voucher over HTTP, once through the encrypted transport, lets a bot deliver another in a chat and a webhook hear of it, shows the command of each step, and removes everything at the end. Nothing is asked and no profile is touched.',
   ],
   examples: [{ command: 'voucherctl quickstart' }, { command: 'voucherctl quickstart --json' }],
   changes: true,

@@ -1,3 +1,4 @@
+import { isTrustedChannel } from '../../client/base-url.js'
 import { TransportError } from '../../client/transport.js'
 import { requests } from '../../contract/platform.js'
 import { parseObject } from '../config.js'
@@ -62,6 +63,11 @@ async function readRequests(
   token: string,
   follow: boolean,
 ): Promise<Outcome<Entry>> {
+  const refusal = (await import('../calling.js')).refusePlain({
+    mode: settings.secure.mode.value,
+    trustedChannel: isTrustedChannel(baseUrl),
+  })
+  if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
   const { createStream } = await import('../../client/stream.js')
   const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
   const opened = await createStream(baseUrl, { token })(requests, follow ? { follow: 'true' } : {}, options)

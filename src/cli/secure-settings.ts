@@ -1,0 +1,79 @@
+import type { SecureMode } from '../secure/client-options.js'
+import { isCanonicalOrigin } from '../secure/origin.js'
+import { arePins } from '../secure/pins.js'
+import type { Profile } from './config.js'
+import type { Failure } from './failure.js'
+import { fail } from './failure.js'
+import type { Globals } from './globals.js'
+import { secureModes } from './globals.js'
+import type { ProjectFile } from './project-file.js'
+import type { Sourced } from './sourced.js'
+import { first } from './sourced.js'
+
+/** How calls are encrypted, each value with its source. */
+export interface SecureSettings {
+  readonly mode: Sourced<SecureMode>
+  /** Of the sessions; undefined sends none. */
+  readonly origin: Sourced<string | undefined>
+  /** Empty: the server's key is taken as it comes. */
+  readonly pins: Sourced<readonly string[]>
+}
+
+export interface SecureSources {
+  readonly globals: Globals
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly project: ProjectFile | undefined
+  readonly profile: Profile
+  readonly profileSource: string
+}
+
+/**
+ * flag > environment > project file > profile > default, with one difference: a project file comes with what somebody
+ * else wrote, so it can make the transport of a profile stricter and not laxer: a lower mode is passed over, and so are
+ * its pins where the profile has some.
+ */
+export function resolveSecure(
+  sources: SecureSources,
+): { readonly ok: true; readonly settings: SecureSettings } | Failure {
+  const { globals, env, project, profile, profileSource } = sources
+  const projectSource = `project file ${project?.path ?? ''}`
+  const shared = project?.members.secure ?? {}
+  const own = profile.secure ?? {}
+  const lowered = strictness(shared.mode) >= 0 && strictness(shared.mode) < strictness(own.mode)
+  const mode = first<string>(
+    [globals.secure, 'flag --secure'],
+    [env.VOUCHERCTL_SECURE || undefined, 'environment VOUCHERCTL_SECURE'],
+    [lowered ? undefined : shared.mode, projectSource],
+    [own.mode, profileSource],
+    ['off', 'default'],
+  ) as Sourced<SecureMode>
+  const origin = first<string>(
+    [globals.origin, 'flag --origin'],
+    [env.VOUCHERCTL_ORIGIN || undefined, 'environment VOUCHERCTL_ORIGIN'],
+    [shared.origin, projectSource],
+    [own.origin, profileSource],
+  ) ?? { value: undefined, source: 'default' }
+  const pins = first<readonly string[]>(
+    [own.pins, profileSource],
+    [shared.pins, projectSource],
+    [[], 'default'],
+  ) as Sourced<readonly string[]>
+  const problem =
+    (strictness(mode.value) >= 0
+      ? undefined
+      : invalid('secure.mode', mode, `must be one of ${secureModes.join(', ')}`)) ??
+    (origin.value === undefined || isCanonicalOrigin(origin.value)
+      ? undefined
+      : invalid('secure.origin', origin, 'must be a full origin such as https://shop.example')) ??
+    (arePins(pins.value)
+      ? undefined
+      : invalid('secure.pins', pins, 'must be two pins at most, sha256: and 43 characters'))
+  return problem ?? { ok: true, settings: { mode, origin, pins } }
+}
+
+/** -1 for what is no mode. */
+const strictness = (mode: string | undefined) => secureModes.findIndex((it) => it === mode)
+
+function invalid(name: string, { source }: Sourced<unknown>, rule: string): Failure {
+  return fail('CONFIG_INVALID', `The value of ${name} ${rule}.`, `It came from ${source}.`)
+}

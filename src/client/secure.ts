@@ -1,0 +1,120 @@
+import { failures, isFailureCode } from '../contract/errors.js'
+import type { SecureSessionOptions } from '../secure/client-options.js'
+import type { SecureSession } from '../secure/client-session.js'
+import type { SecureFailure } from '../secure/failure.js'
+import { isCanonicalOrigin } from '../secure/origin.js'
+import { arePins } from '../secure/pins.js'
+import { readFailure } from './answer.js'
+import type { SecureFault, Transport, TransportRequest, TransportResponse } from './transport.js'
+import { TransportError } from './transport.js'
+
+export type { Latch, SecureMode } from '../secure/client-options.js'
+
+/** `mode` off, auto or required; origin, pins and latch as in voucherctl/secure. */
+export type SecureOptions = Omit<SecureSessionOptions, 'send'>
+
+/** The operator's plane, which is no part of the specified interface, and the probes of a server's health. */
+const OUTSIDE = /^\/(?:_platform\/|healthz$|readyz$)/
+/** What a server might resolve to a path of the interface. */
+const CLIMBING = /\.\.|%2e/i
+
+/** True for what travels in the encrypted transport, or not at all. */
+export const isSecured = (path: string) => !OUTSIDE.test(path) || CLIMBING.test(path)
+
+/**
+ * A transport that sends its requests through the encrypted transport of the server (interface.md F, decisions.md 10).
+ * Put it inside of withRetry and around http, pool or inject: an envelope is used once, so that nothing beneath may
+ * repeat. Sessions are negotiated when they are needed and shared by all calls.
+ *
+ * `required`: nothing is sent in plain text. What cannot travel (a path of other symbols, a body above the limit) is
+ * refused before anything is sent. The operator's plane (`/_platform`) is never wrapped; `required` lets it through over
+ * a trusted channel only (`trustedChannel`: verified TLS or this machine).
+ *
+ * Failures are TransportErrors. Those of the network keep their kind, and say by `maybeProcessed` whether the business
+ * call was on its way; the others are of the kind `secure`.
+ * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
+ */
+export function withSecure(transport: Transport, options: SecureOptions): Transport {
+  const { mode, origin = '', pins = [], latch } = options
+  if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
+  if (!arePins(pins)) throw new TypeError('At most two pins, sha256: and 43 characters each')
+  if (mode === 'off') {
+    return async (request) => {
+      const response = await transport(request)
+      if (response.status === 426 && isRequired(response)) await latch?.set()
+      return response
+    }
+  }
+  let opening: Promise<SecureSession> | undefined
+  return async (request) => {
+    if (!isSecured(request.path)) {
+      const refusal = refusePlain(options)
+      if (refusal !== undefined) throw refusal
+      return transport(request)
+    }
+    opening ??= openSession(transport, options)
+    const outcome = await (await opening).send(request)
+    if (outcome.ok) return outcome.response
+    throw secureError(outcome, request)
+  }
+}
+
+/** The suite takes longer to load than a whole plain call: only those who encrypt pay for it. */
+async function openSession(transport: Transport, options: SecureOptions): Promise<SecureSession> {
+  const { createSecureSession } = await import('../secure/client-session.js')
+  return createSecureSession({ ...options, send: transport })
+}
+
+const isRequired = (response: TransportResponse) => readFailure(response).code === 'SECURE_TRANSPORT_REQUIRED'
+
+/** Why a call outside of the encrypted transport is not made. */
+export function refusePlain({ mode, trustedChannel = false }: SecureOptions): TransportError | undefined {
+  if (mode !== 'required' || trustedChannel) return undefined
+  const message = 'This call cannot be encrypted, and goes over verified TLS or to this machine only.'
+  const fault: SecureFault = { code: 'SECURE_PLAIN_REFUSED', phase: 'local', status: 0, headers: {}, retryable: false }
+  return new TransportError('secure', message, { maybeProcessed: false, secure: fault })
+}
+
+/** The error that stands for a failure of the suite's client. @throws what a transport threw that is no TransportError. */
+export function secureError(
+  failure: SecureFailure,
+  { timeoutMs }: Pick<TransportRequest, 'timeoutMs'>,
+): TransportError {
+  const { code, phase, maybeProcessed, cause } = failure
+  if (code === 'SECURE_TIMEOUT') {
+    const limit = timeoutMs === undefined ? '' : ` within ${Math.round(timeoutMs)} ms`
+    return new TransportError('timeout', `No complete answer${limit}${before(phase)}`, { maybeProcessed })
+  }
+  if (code === 'SECURE_ABORTED') return new TransportError('aborted', 'The call was aborted', { maybeProcessed })
+  if (code === 'SECURE_NO_ANSWER') {
+    // Anything else that a transport throws is a bug of it.
+    if (!(cause instanceof TransportError)) throw cause
+    return new TransportError(cause.kind, `${cause.message}${before(phase)}`, { maybeProcessed })
+  }
+  return new TransportError('secure', messageOf(failure), { maybeProcessed, secure: faultOf(failure) })
+}
+
+const before = (phase: SecureFailure['phase']) =>
+  phase === 'bootstrap' || phase === 'session' ? ' (before the call itself was sent)' : ''
+
+function faultOf({ code, phase, part, answer }: SecureFailure): SecureFault {
+  const { status = 0, headers = {} } = answer ?? {}
+  const fault = { phase, status, headers, ...(part === undefined ? {} : { part }) }
+  // Too many calls, or a server in trouble, is no verdict on the encryption: repeated like any other call.
+  if (answer !== undefined && code === 'SECURE_ANSWER_REFUSED' && (status === 429 || status >= 500)) {
+    return { ...fault, code: plainCodeOf(answer), retryable: true }
+  }
+  return { ...fault, code, retryable: false }
+}
+
+/** The code of an outer failure. It is not authenticated: one of the table is taken only with the status of its row. */
+function plainCodeOf(answer: TransportResponse): string {
+  const { code } = readFailure(answer)
+  return isFailureCode(code) && failures[code].status === answer.status ? code : `HTTP_${answer.status}`
+}
+
+function messageOf({ code, message, phase, answer }: SecureFailure): string {
+  if (answer === undefined || code !== 'SECURE_ANSWER_REFUSED') return message
+  const redirect = answer.status >= 300 && answer.status < 400 ? ', a redirect, which is not followed' : ''
+  return `${message.replace(/\.$/, '')}: it answered ${answer.status} to the ${phase} call${redirect}.`
+}
