@@ -237,9 +237,7 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
   const { steps } = JSON.parse(ran.stdout)
   const exits = steps.map((it: { exit: number }) => it.exit)
   expect(exits).toEqual([...Array(12).fill(0), 6, ...Array(11).fill(0)])
-  expect(steps[9].result).toMatch(
-    /^redeemable; on the wire: POST \/api\/v1\/secure\/dispatch, \d+ bytes and \d+ back/,
-  )
+  expect(steps[9].result).toMatch(/^redeemable; on the wire: POST \/api\/v1\/secure\/dispatch, \d+ bytes and \d+ back/)
   expect(steps[12].result).toContain('VOUCHER_ALREADY_REDEEMED')
   expect(steps[11].result).toContain('replayed')
   for (const [at, type] of [

@@ -50,7 +50,8 @@ test('quickstart issues, redeems and reverses a voucher and delivers one by bot 
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const document = JSON.parse(stdout) as unknown
   const text = JSON.stringify(document)
-  for (const step of ['issue', 'verify', 'redeem', 'reverse', 'secure/dispatch', 'signature valid']) expect(text).toContain(step)
+  for (const step of ['issue', 'verify', 'redeem', 'reverse', 'secure/dispatch', 'signature valid'])
+    expect(text).toContain(step)
 })
 
 test('the interface is printed as OpenAPI', async () => {
