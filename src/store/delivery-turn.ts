@@ -223,10 +223,7 @@ function* flipDue(now: number): Op<string[]> {
   return due.map((it) => it.bot_id)
 }
 
-type Ready = Pick<DeliveryRow, 'id' | 'update_id' | 'chat_key' | 'last_attempt_at'> & Standing
-
-const READY = `select id, update_id, chat_key, last_attempt_at, status, cancel_reason, attempt_count,
-  manual_attempt_count, next_attempt_at, resume_status, lease_until, delivered_at from deliveries`
+type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 
 /**
  * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
@@ -259,7 +256,7 @@ function* claim(botId: string, room: number, now: number, trueNow: number): Op<A
   return begun
 }
 
-/** The first deliveries that wait, one a chat, none of a busy chat. */
+/** The first deliveries that wait, one a chat, none of a busy chat. Reads nothing but an index. */
 function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Ready[]> {
   const chats = new Set(busy)
   const chosen: Ready[] = []
@@ -272,7 +269,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   }
   const window = 2 * free + busy.length
   const first = yield* all<Ready>(
-    `${READY} where bot_id = $1 and ready = 1 order by update_id limit $2`,
+    'select update_id, chat_key from deliveries where bot_id = $1 and ready = 1 order by update_id limit $2',
     [botId, window],
     'skip',
   )
@@ -288,7 +285,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
            select (select min(d.chat_key) from deliveries d
                    where d.bot_id = $1 and d.ready = 1 and d.chat_key > c.chat_key), c.place + 1
            from chats_ready c where c.chat_key is not null and c.place < $2)
-         ${READY}
+         select update_id, chat_key from deliveries
          where bot_id = $1 and ready = 1 and (chat_key, update_id) in (
            select c.chat_key, (select min(m.update_id) from deliveries m
                                where m.bot_id = $1 and m.ready = 1 and m.chat_key = c.chat_key)
@@ -301,17 +298,27 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   return chosen
 }
 
+type Taken = Standing & {
+  readonly id: string
+  readonly last_attempt_at: number | null
+  /** Null where the update is gone. */
+  readonly body: string | null
+  readonly made_at: number | null
+}
+
 /** Null when there is nothing left to send: it has expired. */
-function* take(ready: Ready, webhook: WebhookRow, now: number, trueNow: number): Op<Attempt | null> {
-  const { id, update_id: updateId } = ready
+function* take({ update_id: updateId }: Ready, webhook: WebhookRow, now: number, trueNow: number): Op<Attempt | null> {
   const { bot_id: botId } = webhook
-  const update = yield* one<{ body: string; created_at: number }>(
-    'select body, created_at from updates where bot_id = $1 and update_id = $2',
+  const row = (yield* one<Taken>(
+    `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
+       d.next_attempt_at, d.resume_status, d.lease_until, d.delivered_at, u.body, u.created_at as made_at
+     from deliveries d left join updates u on u.bot_id = d.bot_id and u.update_id = d.update_id
+     where d.bot_id = $1 and d.update_id = $2`,
     [botId, updateId],
-  )
-  const unattempted = ready.last_attempt_at === null
-  const expired = unattempted && update !== undefined && update.created_at <= now - UNCONFIRMED_UPDATE_MS
-  if (update === undefined || update.body === '' || expired) {
+  )) as Taken
+  const { id, body, made_at: madeAt, ...standing } = row
+  const expired = row.last_attempt_at === null && madeAt !== null && madeAt <= now - UNCONFIRMED_UPDATE_MS
+  if (body === null || body === '' || expired) {
     yield* run(
       `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null,
          resume_status = null
@@ -322,8 +329,8 @@ function* take(ready: Ready, webhook: WebhookRow, now: number, trueNow: number):
     return null
   }
   const leaseUntil = trueNow + LEASE_MS
-  const manual = ready.resume_status !== null
-  const nextAttemptAt = manual ? ready.next_attempt_at : null
+  const manual = row.resume_status !== null
+  const nextAttemptAt = manual ? row.next_attempt_at : null
   yield* run(
     `update deliveries set status = 'delivering', ready = 0, lease_until = $2, last_attempt_at = $3,
        next_attempt_at = $4
@@ -335,10 +342,10 @@ function* take(ready: Ready, webhook: WebhookRow, now: number, trueNow: number):
     botId,
     updateId,
     manual,
-    claimed: { ...ready, status: 'delivering', lease_until: leaseUntil, next_attempt_at: nextAttemptAt },
+    claimed: { ...standing, status: 'delivering', lease_until: leaseUntil, next_attempt_at: nextAttemptAt },
     leaseUntil,
     startedAt: now,
-    body: update.body,
+    body,
     webhook,
   }
 }
