@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { RandomBytes } from '../domain/ids.js'
 import { decodeBase64url, encodeBase64url } from '../secure/base64url.js'
 import { pinOf } from '../secure/public-key.js'
@@ -50,8 +51,19 @@ export interface SecureKeyFile {
 export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
   return {
     name: path,
-    read: () => (existsSync(path) ? readFileSync(path, 'utf8') : null),
+    read() {
+      removeDrafts(path)
+      return existsSync(path) ? readFileSync(path, 'utf8') : null
+    },
     write: (text) => writePrivate(path, text, flush),
+  }
+}
+
+/** A process that was killed while it wrote leaves its draft, which holds keys that nobody would destroy. */
+function removeDrafts(path: string): void {
+  const folder = dirname(path)
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp')) rmSync(join(folder, name), { force: true })
   }
 }
 

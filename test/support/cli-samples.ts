@@ -227,6 +227,20 @@ export const delivery = {
   ],
 }
 
+const secureKey = {
+  kid: 'OS1SdPMvxjrnaM7M',
+  state: 'current',
+  pin: 'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
+  created_at: at,
+  activated_at: at,
+  grace_until: null,
+}
+const secureKeys = [
+  secureKey,
+  { ...secureKey, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null },
+  { ...secureKey, kid: 'QU3UfQOxzlspoC9O', state: 'grace', grace_until: at },
+]
+
 export const pageOf = (...items: readonly unknown[]) => ({
   items,
   pagination: { page: 1, limit: 20, total: items.length, pages: 1 },
@@ -359,6 +373,8 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform apps suspend': { args: 'app_01', bare: 'APP_ID', data: app, changes: true },
   'platform apps reinstate': { args: 'app_01', bare: 'APP_ID', data: app, changes: true },
   'platform apps features': { args: 'app_01 --feature vouchers', bare: 'APP_ID', data: app, changes: true },
+  'server keys list': { args: '', data: { items: secureKeys } },
+  'server keys rotate': { args: '', data: { items: secureKeys }, changes: true },
   'platform clock show': { args: '', data: { now: at, test_clock: true } },
   'platform clock set': { args: at, bare: 'TIME', data: { now: at, test_clock: true }, changes: true },
   'platform clock advance': {

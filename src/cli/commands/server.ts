@@ -11,6 +11,7 @@ import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { logs } from './server-logs.js'
+import { serverKeys } from './server-keys.js'
 import { openapi } from './server-openapi.js'
 import { dataDirOf, status, stop } from './server-control.js'
 
@@ -265,5 +266,5 @@ export const server: Group = {
   name: 'server',
   alias: 'servers',
   summary: 'The bundled reference server',
-  commands: [start, status, stop, logs, openapi],
+  commands: [start, status, stop, logs, serverKeys, openapi],
 }
