@@ -41,6 +41,14 @@ interface Agreement {
   readonly offset: number
 }
 
+/** A negotiation that calls share. */
+interface Renewal {
+  readonly agreed: Promise<Agreed>
+  readonly abort: AbortController
+  /** Calls that wait for it. */
+  waiting: number
+}
+
 type Agreed = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
 type Outcome = SecureSuccess | SecureFailure
 
@@ -65,21 +73,46 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
   if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
   if (pins.length > 2 || !pins.every(isPin)) throw new TypeError('At most two pins, sha256: and 43 characters each')
   let current: Agreement | undefined
-  let pending: Promise<Agreed> | undefined
+  let pending: Renewal | undefined
 
   /** The agreement in force, or a new one; calls that need a new one at the same time share it. */
-  async function agree(): Promise<Agreed> {
+  async function agree(callers: AbortSignal): Promise<Agreed> {
     if (current !== undefined && now() + current.offset < current.renewAt) return { ok: true, agreement: current }
-    pending ??= renew().finally(() => {
-      pending = undefined
-    })
-    return pending
+    if (callers.aborted) return fail('SECURE_ABORTED', 'bootstrap')
+    pending ??= startRenewal()
+    const renewal = pending
+    const leave = () => {
+      renewal.waiting -= 1
+      if (renewal.waiting > 0) return
+      // Nobody wants it any more: it would hold the process, and the next call, until its own time is up.
+      if (pending === renewal) pending = undefined
+      renewal.abort.abort()
+    }
+    renewal.waiting += 1
+    callers.addEventListener('abort', leave, { once: true })
+    try {
+      return await renewal.agreed
+    } finally {
+      callers.removeEventListener('abort', leave)
+    }
   }
 
-  async function renew(): Promise<Agreed> {
+  function startRenewal(): Renewal {
+    const abort = new AbortController()
+    const renewal: Renewal = {
+      abort,
+      waiting: 0,
+      agreed: renew(abort.signal).finally(() => {
+        if (pending === renewal) pending = undefined
+      }),
+    }
+    return renewal
+  }
+
+  async function renew(abandoned: AbortSignal): Promise<Agreed> {
     current = undefined
     const context = { send, origin, pins, now, randomBytes }
-    const limits = { timeoutMs: CLIENT_TIMEOUT_MS, setTimer }
+    const limits = { timeoutMs: CLIENT_TIMEOUT_MS, setTimer, signal: abandoned }
     const ending = await within((signal) => negotiate(context, { signal, timeoutMs: CLIENT_TIMEOUT_MS }), limits)
     if (ending.ended !== 'done') return fail('SECURE_TIMEOUT', 'bootstrap')
     const handshake = ending.value
@@ -124,7 +157,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     if (!inner.ok && mode === 'required') return fail(inner.code, 'local', { part: inner.part })
     for (let isRepeat = false; ; isRepeat = true) {
       at.phase = 'bootstrap'
-      const agreed = await agree()
+      const agreed = await agree(limits.signal)
       if (!agreed.ok) return agreed
       // The caller was told that nothing was sent; the negotiation went on for others.
       if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)

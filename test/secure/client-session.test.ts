@@ -332,6 +332,25 @@ describe('time', () => {
     expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT' })
   })
 
+  it('ends a negotiation that nobody waits for any more: the next call begins another', async () => {
+    const { server, session, send } = setup()
+    server.intercept = () => new Promise(() => {})
+    const abort = new AbortController()
+    const calls = [1, 2].map(() => session.send({ ...redeem, signal: abort.signal }))
+    const third = new AbortController()
+    const last = session.send({ ...redeem, signal: third.signal })
+    await Promise.resolve()
+    abort.abort()
+    expect(await Promise.all(calls)).toMatchObject([{ code: 'SECURE_ABORTED' }, { code: 'SECURE_ABORTED' }])
+    expect(server.requests.map(({ signal }) => signal?.aborted)).toEqual([false])
+    third.abort()
+    expect(await last).toMatchObject({ code: 'SECURE_ABORTED', maybeProcessed: false })
+    expect(server.requests.map(({ signal }) => signal?.aborted)).toEqual([true])
+    server.intercept = (_request, next) => next()
+    expect(await send()).toMatchObject({ ok: true })
+    expect(server.count(bootstrap)).toBe(2)
+  })
+
   it('stops at once for a caller that aborts; nothing starts for one that has', async () => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())

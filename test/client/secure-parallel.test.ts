@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest'
+import { createClient, createPoolTransport } from '../../src/client/index.js'
+import { createInjectTransport } from '../../src/client/inject.js'
+import type { Transport } from '../../src/client/transport.js'
+import { paths, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../../src/secure/index.js'
+import { inFolder, liveServer } from '../support/server.js'
+import { type TestApp, testApp } from '../support/server-app.js'
+import { codeOf, newTenant } from '../support/server-tenant.js'
+
+const CALLS = 100
+
+/** How often each call of the protocol was made. */
+function counted(transport: Transport) {
+  const counts = { bootstrap: 0, session: 0, dispatch: 0, other: 0 }
+  const names = Object.fromEntries(Object.entries(paths).map(([name, path]) => [path, name as keyof typeof paths]))
+  const send: Transport = async (request) => {
+    counts[names[request.path] ?? 'other'] += 1
+    return transport(request)
+  }
+  const take = () => {
+    const taken = { ...counts }
+    Object.assign(counts, { bootstrap: 0, session: 0, dispatch: 0, other: 0 })
+    return taken
+  }
+  return { send, take }
+}
+
+function clientOf(transport: Transport, token: string, now: () => number, baseUrl = 'http://127.0.0.1') {
+  const secure = { mode: 'required', now } as const
+  return createClient({ baseUrl, token, transport, secure, retry: { tries: 1 } })
+}
+
+type Client = ReturnType<typeof clientOf>
+
+async function callAll(client: Client, credential: ReturnType<typeof codeOf>) {
+  const results = await Promise.all(Array.from({ length: CALLS }, () => client.vouchers.verify({ credential })))
+  expect(results.filter((it) => !it.ok)).toEqual([])
+}
+
+test('100 parallel calls share the first negotiation, and the one at the renewal instant, to the millisecond', async () => {
+  const server = testApp()
+  const tenant = await newTenant(server)
+  const credential = codeOf(await tenant.issue())
+  const { send, take } = counted(createInjectTransport(server.app))
+  const client = clientOf(send, tenant.token, () => server.clock.now())
+
+  await callAll(client, credential)
+  expect(take()).toEqual({ bootstrap: 1, session: 1, dispatch: CALLS, other: 0 })
+  const lasts = SESSION_LIFETIME_MS - RENEW_BEFORE_MS
+  server.clock.advance(lasts - 1)
+  await callAll(client, credential)
+  expect(take()).toEqual({ bootstrap: 0, session: 0, dispatch: CALLS, other: 0 })
+  server.clock.advance(1)
+  await callAll(client, credential)
+  expect(take()).toEqual({ bootstrap: 1, session: 1, dispatch: CALLS, other: 0 })
+  await server.close()
+})
+
+test('the renewal instant passes while 100 calls are made: one negotiation, and nothing is sent twice', async () => {
+  const server = testApp()
+  const tenant = await newTenant(server)
+  const credential = codeOf(await tenant.issue())
+  const { send, take } = counted(createInjectTransport(server.app))
+  let dispatches = 0
+  const moving: Transport = async (request) => {
+    if (request.path === paths.dispatch) dispatches += 1
+    // The first call, and half of the others.
+    if (dispatches === 1 + CALLS / 2) server.clock.advance(1)
+    return send(request)
+  }
+  const client = clientOf(moving, tenant.token, () => server.clock.now())
+  await client.vouchers.verify({ credential })
+  server.clock.advance(SESSION_LIFETIME_MS - RENEW_BEFORE_MS - 1)
+  take()
+  await callAll(client, credential)
+  await callAll(client, credential)
+  expect(take()).toEqual({ bootstrap: 1, session: 1, dispatch: 2 * CALLS, other: 0 })
+  await server.close()
+})
+
+test('the server restarts in the middle of 100 parallel calls: one negotiation, at most one resend a call', async () => {
+  const before = testApp()
+  const tenant = await newTenant(before)
+  const credential = codeOf(await tenant.issue())
+  // The same database, and another process: sessions are gone.
+  const after = testApp({ store: before.deps.store, clock: before.clock })
+  const servers: Record<'before' | 'after', TestApp> = { before, after }
+  let dispatches = 0
+  const at = (): TestApp => servers[dispatches > CALLS / 2 ? 'after' : 'before']
+  const transport: Transport = async (request) => {
+    if (request.path === paths.dispatch) dispatches += 1
+    return createInjectTransport(at().app)(request)
+  }
+  const { send, take } = counted(transport)
+  const client = clientOf(send, tenant.token, () => before.clock.now())
+  await client.vouchers.verify({ credential })
+  take()
+  await callAll(client, credential)
+  const { bootstrap, session, dispatch } = take()
+  expect([bootstrap, session]).toEqual([1, 1])
+  expect(dispatch).toBe(CALLS + CALLS / 2 + 1)
+  await after.close()
+  await before.close()
+})
+
+test('over sockets, a server that was started again on its port and folder: one negotiation, all answered', async () => {
+  await inFolder(async (dataDir) => {
+    const first = await liveServer({ dataDir })
+    const tenant = await newTenant(first)
+    const credential = codeOf(await tenant.issue())
+    const pool = await createPoolTransport(first.baseUrl)
+    const { send, take } = counted(pool.send)
+    const client = createClient({
+      baseUrl: first.baseUrl,
+      token: tenant.token,
+      transport: send,
+      secure: { mode: 'required' },
+    })
+    await callAll(client, credential)
+    take()
+    await first.close()
+    const second = await liveServer({ dataDir, port: first.port })
+    await callAll(client, credential)
+    const { bootstrap, session, dispatch } = take()
+    expect([bootstrap, session]).toEqual([1, 1])
+    expect(dispatch).toBeLessThanOrEqual(2 * CALLS)
+    await pool.close()
+    await second.close()
+  })
+}, 20_000)

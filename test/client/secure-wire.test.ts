@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createClient, createHttpTransport } from '../../src/client/index.js'
+import { createPoolTransport } from '../../src/client/pool.js'
+import type { Transport } from '../../src/client/transport.js'
+import { paths } from '../../src/secure/index.js'
+import { listen } from '../support/listen.js'
+import { recordingProxy, type RecordingProxy } from '../support/recording-proxy.js'
+import { type LiveServer, liveServer } from '../support/server.js'
+import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
+import { secureFaults } from '../support/secure-faults.js'
+import http from 'node:http'
+
+let server: LiveServer
+let tenant: Tenant
+let code: string
+beforeAll(async () => {
+  server = await liveServer()
+  tenant = await newTenant(server)
+  code = codeOf(await tenant.issue()).value
+})
+afterAll(() => server.close())
+
+const key = 'canary-key-1'
+/** Whatever must not be seen on the wire, as it is and in the ways that a client might write it. */
+const canaries = () =>
+  [tenant.token, code, code.replaceAll('-', ''), key, 'open-platform', 'redeem', 'Bearer', 'idempotency', 'canary-till']
+    .flatMap((it) => [it, Buffer.from(it).toString('base64').slice(1, -4), encodeURIComponent(it)])
+    .filter((it) => it.length > 5)
+
+function expectNothingReadable(proxy: RecordingProxy) {
+  const sent = proxy.sent().toLowerCase()
+  expect(canaries().filter((canary) => sent.includes(canary.toLowerCase()))).toEqual([])
+  const known = [`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`]
+  expect(proxy.requests.filter((it) => !known.includes(it))).toEqual([])
+}
+
+function pooled(baseUrl: string): Transport {
+  const pool = createPoolTransport(baseUrl)
+  onTestFinished(() => pool.close())
+  return pool.send
+}
+
+const transports = [
+  ['http', createHttpTransport],
+  ['pool', pooled],
+] as const
+
+const clientOf = (proxy: RecordingProxy, create: (baseUrl: string) => Transport, tries = 1) =>
+  createClient({
+    baseUrl: proxy.baseUrl,
+    token: tenant.token,
+    transport: create(proxy.baseUrl),
+    retry: { tries, sleep: async () => {} },
+    secure: { mode: 'required' },
+  })
+
+const redeem = (client: ReturnType<typeof clientOf>, timeoutMs = 5_000) =>
+  client.vouchers.redeem(
+    { credential: { type: 'redeem_code', value: code }, reference: 'canary-till' },
+    { idempotencyKey: key, timeoutMs },
+  )
+
+test.each(transports)('%s: without a fault the call is answered, and nothing of it is readable', async (_, create) => {
+  const proxy = await recordingProxy(server.baseUrl)
+  expect(await redeem(clientOf(proxy, create))).toMatchObject({ ok: true, data: { reference: 'canary-till' } })
+  expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`])
+  expectNothingReadable(proxy)
+})
+
+test('the search finds what it is made to find: the same call in plain text', async () => {
+  const proxy = await recordingProxy(server.baseUrl)
+  const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token })
+  expect(await redeem(client)).toMatchObject({ ok: true })
+  const sent = proxy.sent().toLowerCase()
+  for (const it of [tenant.token, code, key, 'open-platform', 'redeem', 'canary-till']) {
+    expect(sent).toContain(it.toLowerCase())
+  }
+})
+
+const cases = transports.flatMap(([name, create]) =>
+  secureFaults.map((fault) => [name, fault.at.split('/').at(-1) ?? '', fault.name, create, fault] as const),
+)
+test.each(cases)(
+  '%s, required: where the %s call %s, no business byte is readable',
+  async (_n, _at, _f, create, fault) => {
+    const proxy = await recordingProxy(server.baseUrl)
+    proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
+    const client = clientOf(proxy, create, 2)
+    const timeoutMs = fault.how === 'hang' ? 300 : 5_000
+    const failed = await redeem(client, timeoutMs)
+    expect(failed).toMatchObject({ ok: false, code: fault.code })
+    // Once more, with what the client may have learned, and then without the fault.
+    expect((await redeem(client, timeoutMs)).ok).toBe(false)
+    proxy.meddle = () => 'pass'
+    expect(await redeem(client)).toMatchObject({ ok: true })
+    expectNothingReadable(proxy)
+  },
+)
+
+test('a server that answers everything with 200 and a plain success gets nothing', async () => {
+  const bodies: string[] = []
+  const impostor = http.createServer((request, response) => {
+    request.on('data', (chunk: Buffer) => bodies.push(chunk.toString('latin1')))
+    request.on('end', () => response.end('{"success":true,"data":{"id":"rdm_1"}}'))
+  })
+  const proxy = await recordingProxy(`http://127.0.0.1:${await listen(impostor)}`)
+  expect(await redeem(clientOf(proxy, createHttpTransport))).toMatchObject({ code: 'SECURE_BOOTSTRAP_INVALID' })
+  expect(bodies).toEqual([])
+  expectNothingReadable(proxy)
+})
+
+test('a pin that does not fit ends everything after the bootstrap', async () => {
+  const proxy = await recordingProxy(server.baseUrl)
+  const secure = { mode: 'required', pins: [`sha256:${'A'.repeat(43)}`] } as const
+  const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token, secure })
+  expect(await redeem(client)).toMatchObject({ ok: false, code: 'SECURE_PIN_MISMATCH', outcomeUnknown: false })
+  expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`])
+  expectNothingReadable(proxy)
+})

@@ -1,0 +1,268 @@
+import { describe, expect, it } from 'vitest'
+import type { RetryOptions } from '../../src/client/index.js'
+import { createClient } from '../../src/client/index.js'
+import type { SecureOptions } from '../../src/client/secure.js'
+import { withSecure } from '../../src/client/secure.js'
+import type { Transport } from '../../src/client/transport.js'
+import { TransportError } from '../../src/client/transport.js'
+import { paths, pinOf } from '../../src/secure/index.js'
+import { type FakeServer, json, makeFakeServer, redeem, refusal, serverKeys } from '../secure/fake-server.js'
+
+const START = Date.UTC(2027, 0, 1)
+const read = { method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} }
+
+function setup(options: Partial<SecureOptions> = {}) {
+  const server = makeFakeServer(() => START)
+  const send = withSecure(server.send, { mode: 'required', now: () => START, ...options })
+  return { server, send }
+}
+
+/** A typed client of the fake server, that sleeps in no time. */
+function clientOf(server: FakeServer, retry: RetryOptions = {}, transport: Transport = server.send) {
+  const sleeps: number[] = []
+  const client = createClient({
+    baseUrl: 'https://vouchers.example',
+    token: 'sop_x',
+    transport,
+    secure: { mode: 'required', now: () => START },
+    retry: { random: () => 0, sleep: async (ms) => void sleeps.push(ms), ...retry },
+  })
+  return { client, sleeps }
+}
+
+const failureOf = (sent: Promise<unknown>) =>
+  sent.then(
+    () => expect.unreachable('no failure'),
+    (error: TransportError) => error,
+  )
+
+const credential = { type: 'redeem_code', value: 'CANA-RYCA-NARY-CODE' } as const
+
+describe('what travels', () => {
+  it('is every call of the interface, runtime, console and bot', async () => {
+    const { server, send } = setup()
+    const base = '/api/v1'
+    for (const path of [read.path, `${base}/console/open-platform/apps`, `${base}/bot/getMe`, `${base}/x`]) {
+      expect((await send({ ...read, path })).status).toBe(200)
+    }
+    expect(server.count(paths.dispatch)).toBe(4)
+    expect(server.processed).toHaveLength(4)
+  })
+
+  it('is not the operator’s plane, nor a probe of health: they go as they are over a trusted channel', async () => {
+    const { server, send } = setup({ trustedChannel: true })
+    for (const path of ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz']) await send({ ...read, path })
+    expect(server.requests.map(({ path }) => path)).toEqual(['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz'])
+  })
+
+  it('leaves the operator’s plane unsent in required mode over a channel that is not trusted', async () => {
+    const { server, send } = setup()
+    const error = await failureOf(send({ ...read, path: '/_platform/v1/reviews' }))
+    expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { code: 'SECURE_PLAIN_REFUSED' } })
+    const { client } = clientOf(server)
+    const insecure = createClient({ baseUrl: 'http://vouchers.example', secure: { mode: 'required' } })
+    expect(await insecure.platform.reviews()).toMatchObject({ ok: false, code: 'SECURE_PLAIN_REFUSED', status: 0 })
+    expect(await insecure.platform.requests()).toMatchObject({ ok: false, code: 'SECURE_PLAIN_REFUSED' })
+    expect(await client.platform.reviews()).toMatchObject({ ok: true })
+    expect(server.requests.map(({ path }) => path)).toEqual(['/_platform/v1/reviews'])
+  })
+
+  it.each([
+    '/api/v1/vouchers/%C3%A4',
+    '/api/v2/vouchers',
+    '/API/v1/vouchers',
+    '//api/v1/vouchers',
+    '/api/v1/secure/bootstrap',
+    '/_platform/../api/v1/vouchers',
+    '/_platform/%2E%2e/api/v1/vouchers',
+    '/',
+  ])('cannot be %s: refused before anything is sent, in auto too', async (path) => {
+    const { server, send } = setup({ trustedChannel: true })
+    const error = await failureOf(send({ ...read, path }))
+    expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { phase: 'local', part: 'path' } })
+    expect(server.requests).toEqual([])
+    const auto = setup({ mode: 'auto', trustedChannel: true })
+    expect(await failureOf(auto.send({ ...read, path }))).toMatchObject({ secure: { phase: 'local' } })
+    expect(auto.server.processed).toEqual([])
+  })
+
+  it('is told to the typed client as an input: what cannot travel for its path, or for its size', async () => {
+    const server = makeFakeServer(() => START)
+    const { client } = clientOf(server)
+    const umlaut = await client.vouchers.redemption({ redemptionId: 'ä' })
+    expect(umlaut).toMatchObject({ code: 'INVALID_INPUT', status: 0, retryable: false, outcomeUnknown: false })
+    expect(umlaut).toMatchObject({ details: { reason: 'SECURE_REQUEST_INVALID', part: 'path' } })
+    expect(server.requests).toEqual([])
+    const large = await client.vouchers.redeem({ credential, reference: 'x'.repeat(262_144) })
+    expect(large).toMatchObject({ code: 'INVALID_INPUT', details: { reason: 'SECURE_ENVELOPE_TOO_LARGE' } })
+    expect(server.count(paths.dispatch)).toBe(0)
+  })
+})
+
+describe('a failure', () => {
+  it.each(['refused', 'lost', 'timeout'] as const)(
+    'of the network keeps its kind (%s): certain before the dispatch, doubtful in it unless nothing was sent',
+    async (kind) => {
+      for (const at of [paths.bootstrap, paths.session, paths.dispatch]) {
+        const { server, send } = setup()
+        server.intercept = (request, next) => {
+          if (request.path === at) throw new TransportError(kind, 'The wire broke')
+          return next()
+        }
+        const error = await failureOf(send(redeem))
+        const doubtful = at === paths.dispatch && kind !== 'refused'
+        expect(error).toMatchObject({ kind, maybeProcessed: doubtful })
+        expect(error.secure).toBeUndefined()
+        expect(error.message).toContain('The wire broke')
+      }
+    },
+  )
+
+  it('of the protocol has its code, its phase and the status of the outer answer', async () => {
+    const { server, send } = setup()
+    server.intercept = (request, next) => (request.path === paths.dispatch ? refusal(400, 'DECRYPTION_FAILED') : next())
+    expect(await failureOf(send(redeem))).toMatchObject({
+      name: 'TransportError',
+      kind: 'secure',
+      maybeProcessed: false,
+      secure: { code: 'DECRYPTION_FAILED', phase: 'dispatch', status: 400, retryable: false },
+    })
+  })
+
+  it('is no business answer, whatever an outer answer claims', async () => {
+    const server = makeFakeServer(() => START)
+    const { client } = clientOf(server)
+    server.intercept = (request, next) =>
+      request.path === paths.dispatch ? refusal(409, 'VOUCHER_ALREADY_REDEEMED') : next()
+    expect(await client.vouchers.redeem({ credential })).toMatchObject({ code: 'SECURE_ANSWER_REFUSED', status: 409 })
+  })
+
+  it('is not taken from an outer answer whose code and status do not belong together', async () => {
+    const server = makeFakeServer(() => START)
+    const { client } = clientOf(server, { tries: 1 })
+    server.intercept = () => refusal(500, 'TOKEN_INVALID')
+    expect(await client.vouchers.redeem({ credential })).toMatchObject({ code: 'HTTP_500', status: 500 })
+  })
+
+  it('that a transport throws for a bug stays what it is', async () => {
+    const bug = new RangeError('a bug')
+    const send = withSecure(() => Promise.reject(bug), { mode: 'required' })
+    await expect(send(redeem)).rejects.toBe(bug)
+  })
+})
+
+describe('repeats', () => {
+  it('are new envelopes with the same body and key inside', async () => {
+    const server = makeFakeServer(() => START)
+    const { client } = clientOf(server)
+    let failures = 2
+    server.answer = () =>
+      failures-- > 0 ? refusal(503, 'SERVICE_UNAVAILABLE') : json(200, { success: true, data: {} })
+    expect(await client.vouchers.redeem({ credential }, { idempotencyKey: 'k' })).toMatchObject({ ok: true })
+    const envelopes = server.requests.filter(({ path }) => path === paths.dispatch).map(({ body = '' }) => body)
+    expect(new Set(envelopes.map((it) => JSON.parse(it).rid)).size).toBe(3)
+    expect(new Set(envelopes.map((it) => JSON.parse(it).iv)).size).toBe(3)
+    expect(new Set(server.processed.map((it) => JSON.stringify(it))).size).toBe(1)
+    expect(server.count(paths.session)).toBe(1)
+  })
+
+  it('follow a handshake that failed, also for a mutation without a key: it was certainly not sent', async () => {
+    for (const at of [paths.bootstrap, paths.session]) {
+      const server = makeFakeServer(() => START)
+      const { client } = clientOf(server)
+      let failures = 2
+      server.intercept = (request, next) => {
+        if (request.path === at && failures-- > 0) throw new TransportError('lost', 'The wire broke')
+        return next()
+      }
+      expect(await client.apps.create({ name: 'Shop' })).toMatchObject({ ok: true })
+      expect(server.processed).toHaveLength(1)
+    }
+  })
+
+  it('do not follow a dispatch that got lost with a mutation without a key: the outcome is unknown', async () => {
+    const server = makeFakeServer(() => START)
+    const { client } = clientOf(server)
+    server.intercept = (request, next) => {
+      const answer = next()
+      if (request.path === paths.dispatch) throw new TransportError('lost', 'The wire broke')
+      return answer
+    }
+    expect(await client.apps.create({ name: 'Shop' })).toMatchObject({ code: 'NETWORK_ERROR', outcomeUnknown: true })
+    expect(server.processed).toHaveLength(1)
+    // With a key they do.
+    await client.vouchers.redeem({ credential })
+    expect(server.processed).toHaveLength(5)
+  })
+
+  it('wait as a 429 of the handshake says, and end with its code', async () => {
+    const server = makeFakeServer(() => START)
+    const { client, sleeps } = clientOf(server, { tries: 3 })
+    const limited = refusal(429, 'RATE_LIMITED')
+    server.intercept = () => ({ ...limited, headers: { ...limited.headers, 'retry-after': '7' } })
+    expect(await client.apps.create({ name: 'Shop' })).toMatchObject({
+      code: 'RATE_LIMITED',
+      status: 429,
+      retryable: true,
+      outcomeUnknown: false,
+      details: { phase: 'bootstrap' },
+    })
+    expect(sleeps).toEqual([7000, 7000])
+  })
+
+  it('do not follow what the protocol refuses, a wrong pin or an answer that cannot be verified', async () => {
+    for (const answer of [refusal(400, 'DECRYPTION_FAILED'), json(200, { success: true, data: {} })]) {
+      const server = makeFakeServer(() => START)
+      const { client } = clientOf(server)
+      server.intercept = (request, next) => (request.path === paths.dispatch ? answer : next())
+      expect(await client.vouchers.redeem({ credential })).toMatchObject({ ok: false })
+      expect(server.count(paths.dispatch)).toBe(1)
+    }
+  })
+})
+
+describe('modes', () => {
+  it('off sends as it is, loads nothing, and sets the latch after a 426', async () => {
+    let latched = 0
+    const latch = { isSet: () => latched > 0, set: () => void (latched += 1) }
+    const { server, send } = setup({ mode: 'off', latch })
+    expect((await send(redeem)).status).toBe(200)
+    expect(latched).toBe(0)
+    server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
+    expect((await send(redeem)).status).toBe(426)
+    expect(latched).toBe(1)
+    expect(server.requests.map(({ path }) => path)).toEqual([redeem.path, redeem.path])
+  })
+
+  it('auto goes in plain text over a trusted channel where the transport is switched off, and never once latched', async () => {
+    const latch = { isSet: () => true, set: () => {} }
+    for (const [options, plain] of [
+      [{ trustedChannel: true }, true],
+      [{ trustedChannel: false }, false],
+      [{ trustedChannel: true, latch }, false],
+    ] as const) {
+      const { server, send } = setup({ mode: 'auto', ...options })
+      server.enabled = false
+      if (plain) expect((await send(redeem)).status).toBe(200)
+      else expect(await failureOf(send(redeem))).toMatchObject({ secure: { code: 'SECURE_TRANSPORT_DISABLED' } })
+      expect(server.count(redeem.path)).toBe(plain ? 1 : 0)
+    }
+  })
+
+  it('take an origin and pins, and refuse malformed ones at once', async () => {
+    const origin = 'https://shop.example'
+    const pins = [pinOf(Buffer.from(serverKeys[0].publicKey, 'base64url'))]
+    const { server, send } = setup({ origin, pins })
+    await send(redeem)
+    expect(server.requests.map(({ headers }) => headers.origin)).toEqual([undefined, origin, origin])
+    const pin = pins[0] as string
+    for (const options of [
+      { origin: 'https://shop.example/' },
+      { pins: [pin.slice(0, -1)] },
+      { pins: [`${pin.slice(0, -1)}B`] },
+      { pins: [pin, pin, pin] },
+    ]) {
+      expect(() => setup(options)).toThrow(TypeError)
+    }
+  })
+})

@@ -1,0 +1,77 @@
+import http from 'node:http'
+import net from 'node:net'
+import { listen } from './listen.js'
+
+/** What the proxy does with a request: `pass` on, or its own answer, or a broken connection. */
+export type Meddling =
+  | 'pass'
+  /** The connection breaks before an answer. */
+  | 'drop'
+  /** The connection breaks in the middle of the server's own answer. */
+  | 'cut'
+  /** No answer, ever. */
+  | 'hang'
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body: string }
+  /** The server's own answer with another body. */
+  | ((body: string) => string)
+
+export interface RecordingProxy {
+  readonly baseUrl: string
+  /** Every byte that clients sent, in the order of arrival. */
+  sent(): string
+  /** `POST /api/v1/secure/dispatch`, one for each request that was read. */
+  readonly requests: string[]
+  meddle: (path: string) => Meddling
+}
+
+/** Stands between client and server, keeps every byte of the client, and answers as told. */
+export async function recordingProxy(target: string): Promise<RecordingProxy> {
+  const bytes: Buffer[] = []
+  const { hostname, port } = new URL(target)
+  const proxy = { requests: [] as string[], meddle: (_path: string): Meddling => 'pass' }
+
+  const inside = http.createServer((request, response) => {
+    const { method = '', url = '' } = request
+    proxy.requests.push(`${method} ${url}`)
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const meddling = proxy.meddle(url)
+      if (meddling === 'hang') return
+      if (meddling === 'drop') return request.socket.destroy()
+      if (typeof meddling === 'object') {
+        return response.writeHead(meddling.status, meddling.headers).end(meddling.body)
+      }
+      const options = { hostname, port, method, path: url, headers: request.headers, agent: false }
+      const outer = http.request(options, (answer) => {
+        const parts: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => parts.push(chunk))
+        answer.on('end', () => {
+          const whole = Buffer.concat(parts)
+          if (meddling === 'cut') {
+            response.writeHead(answer.statusCode ?? 0, { ...answer.headers, 'content-length': String(whole.length) })
+            response.write(whole.subarray(0, whole.length / 2), () => request.socket.destroy())
+            return
+          }
+          const body = typeof meddling === 'function' ? Buffer.from(meddling(whole.toString('utf8'))) : whole
+          response.writeHead(answer.statusCode ?? 0, { ...answer.headers, 'content-length': String(body.length) })
+          response.end(body)
+        })
+      })
+      outer.on('error', () => request.socket.destroy())
+      return outer.end(Buffer.concat(chunks))
+    })
+  })
+  const insidePort = await listen(inside)
+
+  const front = net.createServer((socket) => {
+    const through = net.connect(insidePort, '127.0.0.1')
+    socket.on('data', (chunk) => bytes.push(chunk))
+    socket.pipe(through).pipe(socket)
+    through.on('error', () => socket.destroy())
+    through.on('close', () => socket.destroy())
+    socket.on('close', () => through.destroy())
+  })
+  const baseUrl = `http://127.0.0.1:${await listen(front)}`
+  return Object.assign(proxy, { baseUrl, sent: () => Buffer.concat(bytes).toString('latin1') })
+}

@@ -1,0 +1,159 @@
+import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
+import type { Meddling } from './recording-proxy.js'
+
+const json = (status: number, body: unknown, headers: Record<string, string> = {}): Meddling => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+})
+const refusal = (status: number, code: string) => json(status, { success: false, code, message: `Refused: ${code}` })
+
+/** The last character stands for bits of the tag. */
+const withOtherTag = (body: string) => {
+  const envelope = JSON.parse(body) as { ciphertext: string }
+  const sealed = Buffer.from(envelope.ciphertext, 'base64url')
+  sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1
+  return JSON.stringify({ ...envelope, ciphertext: sealed.toString('base64url') })
+}
+
+export interface SecureFault {
+  readonly name: string
+  /** The call that is meddled with. */
+  readonly at: string
+  readonly how: Meddling
+  /** Code and exit code of a command that meets it, without repeats. */
+  readonly code: string
+  readonly exit: number
+  /** Something that its error says. */
+  readonly says: RegExp
+}
+
+const anywhere = (at: string): readonly SecureFault[] => {
+  const isDispatch = at === paths.dispatch
+  const word = at.split('/').at(-1)
+  const refused = { at, code: 'SECURE_ANSWER_REFUSED', exit: 10, says: new RegExp(`answered \\d+ to the ${word} call`) }
+  const invalid = { bootstrap: 'SECURE_BOOTSTRAP_INVALID', session: 'SECURE_SESSION_INVALID' }[word ?? '']
+  const unread = { at, code: invalid ?? 'SECURE_ANSWER_INVALID', exit: 10, says: /secure check/ }
+  const certainty = isDispatch ? /It may have been done all the same/ : /before the call itself was sent/
+  const lost = { at, code: 'NETWORK_ERROR', exit: 9, says: certainty }
+  return [
+    { name: 'breaks', ...lost, how: 'drop' },
+    { name: 'breaks in the middle of its answer', ...lost, how: 'cut' },
+    { name: 'is not answered', at, how: 'hang', code: 'TIMEOUT', exit: 9, says: /No complete answer/ },
+    {
+      name: 'answers garbage',
+      ...unread,
+      how: { status: 200, headers: { 'content-type': MEDIA_TYPE }, body: '\u0000{' },
+    },
+    {
+      name: 'answers a web page',
+      ...unread,
+      how: { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
+    },
+    { name: 'answers a plain success', ...unread, how: json(200, { success: true, data: { redeemable: true } }) },
+    { name: 'answers 404', ...refused, how: json(404, {}) },
+    { name: 'redirects', ...refused, how: json(307, {}, { location: '/api/v1/open-platform/vouchers/verify' }) },
+    { name: 'answers 401', ...refused, how: refusal(401, 'TOKEN_INVALID') },
+    { name: 'answers 429', at, how: refusal(429, 'RATE_LIMITED'), code: 'RATE_LIMITED', exit: 7, says: /answered 429/ },
+    { name: 'answers 502', at, how: { status: 502, body: '' }, code: 'HTTP_502', exit: 9, says: /answered 502/ },
+    {
+      name: 'answers 426',
+      at,
+      how: refusal(426, 'SECURE_TRANSPORT_REQUIRED'),
+      code: 'SECURE_TRANSPORT_REQUIRED',
+      exit: 10,
+      says: /requires the encrypted transport/,
+    },
+    {
+      name: 'answers that the transport is switched off',
+      at,
+      how: refusal(403, 'SECURE_TRANSPORT_DISABLED'),
+      code: 'SECURE_TRANSPORT_DISABLED',
+      exit: 10,
+      says: /Only with --secure off/,
+    },
+  ]
+}
+
+/** A key of nobody's that is a point of the curve. */
+const otherKey = 'BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU'
+
+const change = (members: Record<string, unknown>) => (body: string) =>
+  JSON.stringify({ ...(JSON.parse(body) as object), ...members })
+
+/** Everything that can go wrong between a client and the server of its choice. */
+export const secureFaults: readonly SecureFault[] = [
+  ...[paths.bootstrap, paths.session, paths.dispatch].flatMap(anywhere),
+  {
+    name: 'says enabled: false',
+    at: paths.bootstrap,
+    how: change({ enabled: false }),
+    code: 'SECURE_TRANSPORT_DISABLED',
+    exit: 10,
+    says: /switched off/,
+  },
+  {
+    name: 'offers another suite',
+    at: paths.bootstrap,
+    how: change({ suite: 'NULL' }),
+    code: 'SECURE_VERSION_UNSUPPORTED',
+    exit: 10,
+    says: /version/,
+  },
+  {
+    name: 'offers no point of the curve',
+    at: paths.bootstrap,
+    how: change({ serverPublicKey: `${otherKey.slice(0, -1)}A` }),
+    code: 'SECURE_BOOTSTRAP_INVALID',
+    exit: 10,
+    says: /secure check/,
+  },
+  {
+    name: 'offers the key of another',
+    at: paths.bootstrap,
+    how: change({ serverPublicKey: otherKey }),
+    code: 'DECRYPTION_FAILED',
+    exit: 10,
+    says: /could not decrypt/,
+  },
+  {
+    name: 'binds the session to another origin',
+    at: paths.session,
+    how: change({ origin: 'https://evil.example' }),
+    code: 'SECURE_SESSION_INVALID',
+    exit: 10,
+    says: /secure check/,
+  },
+  {
+    name: 'comes back with another tag',
+    at: paths.dispatch,
+    how: withOtherTag,
+    code: 'SECURE_ANSWER_INVALID',
+    exit: 10,
+    says: /was changed on its way/,
+  },
+  {
+    name: 'says that the session has expired, each time',
+    at: paths.dispatch,
+    how: refusal(409, 'SECURE_SESSION_EXPIRED'),
+    code: 'SECURE_SESSION_EXPIRED',
+    exit: 10,
+    says: /expired/,
+  },
+  {
+    name: 'says that the clocks differ',
+    at: paths.dispatch,
+    how: refusal(400, 'REQUEST_TIMESTAMP_OUT_OF_RANGE'),
+    code: 'REQUEST_TIMESTAMP_OUT_OF_RANGE',
+    exit: 10,
+    says: /clock/,
+  },
+  {
+    name: 'says that it was replayed',
+    at: paths.dispatch,
+    how: refusal(409, 'REQUEST_REPLAYED'),
+    code: 'REQUEST_REPLAYED',
+    exit: 10,
+    says: /It may have been done all the same/,
+  },
+]
