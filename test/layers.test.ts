@@ -92,6 +92,16 @@ test('the library of webhook receivers reaches no package: it is embedded into t
   expect([...reached].filter((it) => !it.startsWith('webhooks/'))).toEqual(['node:crypto'])
 })
 
+test('a call in plain text loads nothing of the curve: 26 ms that only those pay who encrypt', () => {
+  const entries = ['cli/main.ts', 'cli/execute.ts', 'cli/calling.ts', 'cli/opening.ts', 'cli/commands/vouchers.ts']
+  const reached = new Set([...entries, 'cli/commands/secure.ts', 'client/index.ts'])
+  for (const file of reached) {
+    for (const { from, to, kind } of imports) if (from === file && kind === 'static') reached.add(to)
+  }
+  expect([...reached].filter((it) => it.startsWith('@noble/'))).toEqual([])
+  expect(reached).toContain('client/secure.ts')
+})
+
 test('the reader of imports finds them: each file under src/ that has any, every relative one a file that is there', () => {
   expect(imports.length).toBeGreaterThan(files.length)
   const relative = imports.filter(({ to }) => to.endsWith('.ts')).map(({ to }) => to)

@@ -74,7 +74,7 @@ export const usage = (message: string, hint: string | null = null) => fail('USAG
 export function fromCall(failure: CallFailure, check?: string): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
   const advice = secureAdvice[code] ?? (isFailureCode(code) ? failures[code].advice : null)
-  const keyed = idempotencyKey !== undefined && (outcomeUnknown || (status === 0 && code !== 'INVALID_INPUT'))
+  const keyed = idempotencyKey !== undefined && (outcomeUnknown || unanswered.includes(code))
   return {
     ok: false,
     code,
@@ -89,6 +89,8 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
     details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
   }
 }
+
+const unanswered: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
 
 /** Adds the seconds that the server asks to wait. A date counts only beside the Date of the same answer. */
 function withWait(hint: string | null, { headers }: CallFailure): string | null {

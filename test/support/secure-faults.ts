@@ -33,8 +33,9 @@ const anywhere = (at: string): readonly SecureFault[] => {
   const word = at.split('/').at(-1)
   const refused = { at, code: 'SECURE_ANSWER_REFUSED', exit: 10, says: new RegExp(`answered \\d+ to the ${word} call`) }
   const invalid = { bootstrap: 'SECURE_BOOTSTRAP_INVALID', session: 'SECURE_SESSION_INVALID' }[word ?? '']
-  const unread = { at, code: invalid ?? 'SECURE_ANSWER_INVALID', exit: 10, says: /secure check/ }
-  const certainty = isDispatch ? /It may have been done all the same/ : /before the call itself was sent/
+  const doubt = /It may have been done all the same/
+  const unread = { at, code: invalid ?? 'SECURE_ANSWER_INVALID', exit: 10, says: isDispatch ? doubt : /secure check/ }
+  const certainty = isDispatch ? doubt : /before the call itself was sent/
   const lost = { at, code: 'NETWORK_ERROR', exit: 9, says: certainty }
   return [
     { name: 'breaks', ...lost, how: 'drop' },
