@@ -3,6 +3,9 @@ import type { BotMetrics } from '../contract/bots.js'
 /** How far back the metrics of a bot look (decisions.md 8, metrics). */
 export const METRICS_MS = 86_400_000
 
+/** Percentiles of durations are those of so many attempts at most, the latest ones. */
+export const TIMED_ATTEMPTS_MAX = 10_000
+
 /** Minutes since the epoch: calls are counted by them. */
 export function minuteOf(ms: number): number {
   return Math.floor(ms / 60_000)

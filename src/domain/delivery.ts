@@ -16,6 +16,9 @@ export const LEASE_MS = 30_000
 /** Deliveries, their attempts and the bytes of their updates are kept so long (decisions.md 8, update). */
 export const DELIVERY_KEPT_MS = 30 * 86_400_000
 
+/** Of the attempts of a delivery, the latest so many are shown. */
+export const SHOWN_ATTEMPTS_MAX = 100
+
 /** How an attempt ended. */
 export interface AttemptOutcome {
   readonly statusCode: number | null

@@ -1,6 +1,13 @@
 import type { BotMetrics } from '../contract/bots.js'
 import type { Refusal } from '../contract/errors.js'
-import { METRICS_MS, type CallCount, callMetrics, minuteOf, percentileOffset } from '../domain/bot-metrics.js'
+import {
+  METRICS_MS,
+  TIMED_ATTEMPTS_MAX,
+  type CallCount,
+  callMetrics,
+  minuteOf,
+  percentileOffset,
+} from '../domain/bot-metrics.js'
 import { approved } from './bots.js'
 import { type Op, all, one, run } from './operation.js'
 
@@ -53,32 +60,35 @@ export function* metrics(
   return { ...callMetrics(counts), updates: Number(updates?.n), webhook: yield* webhookMetrics(botId, since) }
 }
 
+/** Counted in indexes: rows are read for the durations alone, and of those no more than the latest. */
 function* webhookMetrics(botId: string, since: number): Op<BotMetrics['webhook']> {
-  const counted = yield* one<{ attempts: number; delivered: number }>(
-    `select count(*) as attempts, count(case when error_code is null then 1 end) as delivered
-     from delivery_attempts where bot_id = $1 and started_at > $2`,
-    [botId, since],
+  const count = function* (counting: string): Op<number> {
+    const counted = yield* one<{ n: number }>(`select count(*) as n from ${counting}`, [botId, since])
+    return Number(counted?.n)
+  }
+  const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2')
+  const failed = yield* count('delivery_attempts where bot_id = $1 and started_at > $2 and error_code is not null')
+  const dead = yield* count(
+    `deliveries where bot_id = $1 and last_attempt_at > $2
+       and status = 'dead_letter' and status in ('failed', 'dead_letter')`,
   )
-  const dead = yield* one<{ n: number }>(
-    `select count(distinct d.id) as n from delivery_attempts a join deliveries d on d.id = a.delivery_id
-     where a.bot_id = $1 and a.started_at > $2 and d.status = 'dead_letter'`,
-    [botId, since],
-  )
-  const [attempts, delivered] = [Number(counted?.attempts), Number(counted?.delivered)]
+  const timed = Math.min(attempts, TIMED_ATTEMPTS_MAX)
   return {
     attempts,
-    delivered,
-    failed: attempts - delivered,
-    dead_letter: Number(dead?.n),
-    success_rate: attempts === 0 ? null : delivered / attempts,
-    p50_ms: yield* duration(botId, since, percentileOffset(attempts, 50)),
-    p95_ms: yield* duration(botId, since, percentileOffset(attempts, 95)),
+    delivered: attempts - failed,
+    failed,
+    dead_letter: dead,
+    success_rate: attempts === 0 ? null : (attempts - failed) / attempts,
+    p50_ms: yield* duration(botId, since, percentileOffset(timed, 50)),
+    p95_ms: yield* duration(botId, since, percentileOffset(timed, 95)),
   }
 }
 
 function* duration(botId: string, since: number, offset: number): Op<number | null> {
   const row = yield* one<{ duration_ms: number }>(
-    `select duration_ms from delivery_attempts where bot_id = $1 and started_at > $2
+    `select duration_ms from (
+       select duration_ms from delivery_attempts where bot_id = $1 and started_at > $2
+       order by started_at desc limit ${TIMED_ATTEMPTS_MAX}) latest
      order by duration_ms limit 1 offset $3`,
     [botId, since, offset],
   )

@@ -1,7 +1,7 @@
 import type { Delivery } from '../contract/webhook.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { DeliveryAttemptRow, DeliveryRow } from '../domain/bot-rows.js'
-import { decideRetry, deliveryRecord } from '../domain/delivery.js'
+import { SHOWN_ATTEMPTS_MAX, decideRetry, deliveryRecord } from '../domain/delivery.js'
 import { approved } from './bots.js'
 import { type Op, type Value, all, notify, one, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
@@ -19,16 +19,20 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   const params: Value[] = [botId]
   let from = 'deliveries where bot_id = $1'
   if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
+  // Those that went wrong have an index of their own, so that few among many are found at once.
+  if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
   const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => row)
   return { ...page, items: yield* recordsOf(page.items) }
 }
 
-/** With their attempts, all of which are read at once. */
+/** With their latest attempts, which are read at once: retries by hand have no end. */
 function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
   if (rows.length === 0) return []
   const places = rows.map((_, index) => `$${index + 1}`).join(', ')
   const attempts = yield* all<DeliveryAttemptRow>(
-    `select * from delivery_attempts where delivery_id in (${places}) order by delivery_id, number`,
+    `select a.* from deliveries d join delivery_attempts a on a.delivery_id = d.id
+       and a.number > (select max(m.number) from delivery_attempts m where m.delivery_id = d.id) - ${SHOWN_ATTEMPTS_MAX}
+     where d.id in (${places}) order by a.delivery_id, a.number`,
     rows.map((row) => row.id),
   )
   return rows.map((row) =>

@@ -185,8 +185,8 @@ describe('updates and deliveries', () => {
       return own.deps.store.write(function* () {
         yield* run(
           `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count,
-             manual_attempt_count, created_at, ready)
-           values ($1, $2, $3, 'ping', 'x', $4, $5, 0, $6, 0)`,
+             manual_attempt_count, created_at, last_attempt_at, ready)
+           values ($1, $2, $3, 'ping', 'x', $4, $5, 0, $6, $6, 0)`,
           [id, bot, updateId, status, attempts.length, at],
         )
         for (const [index, [ms, error]] of attempts.entries()) {
@@ -213,6 +213,27 @@ describe('updates and deliveries', () => {
       p50_ms: 10,
       p95_ms: 19,
     })
+    await own.close()
+  })
+
+  it('durations are those of the latest 10,000 attempts, however many there were', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id: botId } = await tenant.bot()
+    const attempts = (from: number, to: number, at: number, ms: number) =>
+      run(
+        `with recursive made (n) as (select $1 union all select n + 1 from made where n < $2)
+         insert into delivery_attempts (delivery_id, number, bot_id, manual, started_at, duration_ms)
+         select 'dlv_1', n, $3, 0, $4, $5 from made`,
+        [from, to, botId, at, ms],
+      )
+    const now = own.clock.now()
+    await own.deps.store.write(function* () {
+      yield* attempts(1, 11_000, now - 2, 900)
+      yield* attempts(11_001, 20_000, now - 1, 5)
+      yield* attempts(20_001, 20_600, now, 40)
+    })
+    expect((await metricsOf(tenant, botId)).webhook).toMatchObject({ attempts: 20_600, p50_ms: 5, p95_ms: 40 })
     await own.close()
   })
 })

@@ -129,7 +129,7 @@ create index deliveries_ready on deliveries (bot_id, update_id, chat_key) where 
 create index deliveries_ready_by_chat on deliveries (bot_id, chat_key, update_id) where ready = 1;
 create index deliveries_due on deliveries (next_attempt_at) where status = 'failed' and ready = 0;
 create index deliveries_leased on deliveries (bot_id, chat_key) where lease_until is not null;
-create index deliveries_ended on deliveries (bot_id, status) where status in ('failed', 'dead_letter');
+create index deliveries_ended on deliveries (bot_id, status, created_at, id) where status in ('failed', 'dead_letter');
 create index deliveries_by_bot on deliveries (bot_id, created_at, id);
 create index deliveries_by_age on deliveries (created_at);
 
@@ -146,6 +146,7 @@ create table delivery_attempts (
   primary key (delivery_id, number)
 ) strict, without rowid;
 create index delivery_attempts_by_bot on delivery_attempts (bot_id, started_at);
+create index delivery_attempts_failed on delivery_attempts (bot_id, started_at) where error_code is not null;
 
 create table bot_calls (
   bot_id text not null,
