@@ -15,7 +15,10 @@ export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, 
   checkSizes(key, iv)
   const cipher = createCipheriv('aes-256-gcm', key, iv, options)
   cipher.setAAD(aad)
-  return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()])
+  const ciphertext = cipher.update(plaintext)
+  // Of a stream mode the end adds nothing but the tag.
+  cipher.final()
+  return Buffer.concat([ciphertext, cipher.getAuthTag()])
 }
 
 /**

@@ -39,12 +39,15 @@ export function memorySessions<S extends KeptSession>(limits: SessionLimits = DE
   const kept = new Map<string, { readonly session: S; readonly rids: Set<string> }>()
   let marks = 0
 
-  const ridsOf = (sid: string): number => kept.get(sid)?.rids.size ?? 0
   const end = (sid: string): void => {
-    marks -= ridsOf(sid)
+    marks -= kept.get(sid)?.rids.size ?? 0
     kept.delete(sid)
   }
-  const largest = (): string => [...kept.keys()].reduce((most, sid) => (ridsOf(sid) > ridsOf(most) ? sid : most))
+  const endLargest = (): void => {
+    let [largest, most] = ['', 0]
+    for (const [sid, { rids }] of kept) if (rids.size > most) [largest, most] = [sid, rids.size]
+    end(largest)
+  }
 
   return {
     async add(session) {
@@ -64,7 +67,7 @@ export function memorySessions<S extends KeptSession>(limits: SessionLimits = DE
       }
       entry.rids.add(rid)
       marks += 1
-      if (marks > limits.rids) end(largest())
+      if (marks > limits.rids) endLargest()
       return kept.has(sid) ? 'first' : 'ended'
     },
 
