@@ -5,16 +5,23 @@ import type { Host } from './host.js'
 import { untilAborted } from './until-aborted.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
+export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failure
 
 const SECRET_BYTES_MAX = 64 * 1024
 
 /** The content of a file as text; `-` is standard input, read to its end. */
 export async function readTextFile(host: Host, path: string): Promise<TextResult> {
+  const read = await readBytes(host, path)
+  return read.ok ? { ok: true, text: read.bytes.toString('utf8') } : read
+}
+
+/** The content of a file as it is. */
+export async function readBytes(host: Host, path: string): Promise<BytesResult> {
   if (path === '-') return readAll(host.stdin, host.signal)
   const { readFile, stat } = await import('node:fs/promises')
   try {
     if ((await stat(path)).isFIFO()) return await readFifo(path, host.signal)
-    return { ok: true, text: await readFile(path, { encoding: 'utf8', signal: host.signal }) }
+    return { ok: true, bytes: await readFile(path, { signal: host.signal }) }
   } catch (error) {
     if (host.signal.aborted) return interrupted
     return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')
@@ -37,19 +44,19 @@ const nameOf = (path: string) => (path === '-' ? 'Standard input' : path)
 
 const interrupted = fail('ABORTED', 'Interrupted before the input was read.')
 
-async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<TextResult> {
+async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<BytesResult> {
   const chunks: Buffer[] = []
   const iterator = input[Symbol.asyncIterator]()
   for (;;) {
     const next = await untilAborted(iterator.next(), signal)
     if (next === undefined) return interrupted
-    if (next.done) return { ok: true, text: Buffer.concat(chunks).toString('utf8') }
+    if (next.done) return { ok: true, bytes: Buffer.concat(chunks) }
     chunks.push(Buffer.from(next.value))
   }
 }
 
 /** Opened without waiting for a writer: a thread that waits in open() holds the process, even at its exit. */
-async function readFifo(path: string, signal: AbortSignal): Promise<TextResult> {
+async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult> {
   const { constants, openSync } = await import('node:fs')
   const { Socket } = await import('node:net')
   const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })

@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
-import { closest } from './closest.js'
+import { closest } from '../contract/closest.js'
 
 /** At most so many issues are answered: the rest follows once these are corrected. */
 const ISSUES_MAX = 20

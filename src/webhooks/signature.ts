@@ -224,7 +224,8 @@ function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
 
 type ReadUpdate = { readonly ok: true; readonly value: WebhookUpdate; readonly updateId: string }
 
-function readUpdate(body: Uint8Array): ReadUpdate | WebhookRefusal {
+/** The update of a raw body, whoever signed it. */
+export function readUpdate(body: Uint8Array): ReadUpdate | WebhookRefusal {
   let text: string
   let value: unknown
   try {

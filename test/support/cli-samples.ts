@@ -413,4 +413,8 @@ export const otherLeaves = [
   'secure call',
   'secure check',
   'secure pin',
+  'webhook bridge',
+  'webhook sign',
+  'webhook trigger',
+  'webhook verify',
 ]

@@ -22,6 +22,8 @@ export interface Given {
   readonly self?: Host['self']
   /** Lines that the reader of stdout takes before it goes away. */
   readonly linesTaken?: number
+  /** When the clock starts, in milliseconds; default 0. It moves a millisecond each time that it is read. */
+  readonly now?: number
 }
 
 export interface Ran {
@@ -64,7 +66,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     await new Promise((resolve) => setImmediate(resolve))
     if (written.stdout.split('\n').length - 1 > linesTaken) gone.abort()
   }
-  let time = 0
+  let time = given.now ?? 0
   let id = 0
   const host: Host = {
     stdin: {

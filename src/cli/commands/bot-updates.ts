@@ -2,15 +2,14 @@ import * as contract from '../../contract/bots.js'
 import type { Update } from '../../contract/updates.js'
 import { updateTypes } from '../../contract/updates.js'
 import type { Context } from '../context.js'
-import { createContext } from '../context.js'
 import { defined } from '../defined.js'
 import { usage } from '../failure.js'
 import { integer, list, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
-import { resolveSettings } from '../settings.js'
 import { isList, textOf } from '../show.js'
+import { anew } from './anew.js'
 import type { Following, Polled } from './bot-follow.js'
 import { follow } from './bot-follow.js'
 
@@ -94,13 +93,6 @@ function following(context: Context, poll: (from: number | undefined, by: Contex
     signal: host.signal,
     waitsMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
   }
-}
-
-/** The local server that started again is another process, and may listen elsewhere. */
-function anew(context: Context): Context {
-  const { host, globals, settings, output } = context
-  const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
-  return resolved?.ok ? createContext(host, globals, resolved.settings, output) : context
 }
 
 function linesOf(data: unknown): string {

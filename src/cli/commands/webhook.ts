@@ -10,7 +10,11 @@ import { readSecret } from '../files.js'
 import { duration, integer, list, required, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { bridge } from './webhook-bridge.js'
 import { deliveries, retry } from './webhook-deliveries.js'
+import { sign } from './webhook-sign.js'
+import { trigger } from './webhook-trigger.js'
+import { verify } from './webhook-verify.js'
 
 const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
 const SECRET_BYTES = 32
@@ -45,7 +49,7 @@ async function chooseSecret(
 export const webhook: Group = {
   name: 'webhook',
   alias: 'webhooks',
-  summary: 'Where the updates of a bot are delivered',
+  summary: 'Where the updates of a bot are delivered, and tools to test a receiver',
   commands: [
     leaf({
       name: 'set',
@@ -156,5 +160,9 @@ export const webhook: Group = {
     }),
     deliveries,
     retry,
+    bridge,
+    trigger,
+    sign,
+    verify,
   ],
 }

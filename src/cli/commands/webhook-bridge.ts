@@ -1,0 +1,191 @@
+import * as bots from '../../contract/bots.js'
+import type { Update } from '../../contract/updates.js'
+import type { BridgeLine, BridgeOptions, Polled } from '../../webhooks/bridge.js'
+import { bridge as run, FAST_DELAYS_MS, PLATFORM_DELAYS_MS } from '../../webhooks/bridge.js'
+import type { DeadLetterFile } from '../../webhooks/dead-letters.js'
+import { post, POST_TIMEOUT_MS } from '../../webhooks/post.js'
+import { signWebhook } from '../../webhooks/signature.js'
+import { codeOf } from '../config.js'
+import type { Context } from '../context.js'
+import { defined } from '../defined.js'
+import type { Failure } from '../failure.js'
+import { exitOf, fail, usage } from '../failure.js'
+import { integer, required, text, toggle } from '../flags.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { anew } from './anew.js'
+import { isLoopback, receiverUrl } from './receiver-url.js'
+import { sharedStdin, signingSecrets } from './webhook-secrets.js'
+import { secondsOf } from './webhook-sign.js'
+
+/** The longest that a server holds a poll (decisions.md 8, getUpdates). */
+const HOLD_SECONDS = 50
+/** What the network may take beyond that. */
+const GRACE_MS = 10_000
+/** A minute in all: a server that starts again is back by then. */
+const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
+/** What a person waits for after Ctrl-C at most, beside the delivery in flight. */
+const CONFIRM_MS = 2_000
+
+export const bridge = leaf({
+  name: 'bridge',
+  summary: 'Poll the updates of a bot and post them, signed, to an app on this machine',
+  notes: [
+    'Works against any base URL and needs no public URL: the updates are polled with the bot token, signed here with the secret that the app knows, and posted with the three headers of the platform. Only to this machine, unless --allow-remote.',
+    'One at a time, in order. An update is confirmed once the app answered 2xx; whatever ends the bridge, the others come again, some perhaps twice: tell repeats by X-Platform-Update-Id. An app has 15 s to answer.',
+    'What fails is repeated after 1, 5, 15 and 60 minutes, then each hour, as long as it takes, and the updates behind it wait; --retry-fast begins with 100 ms and doubles up to 10 s. After --max-attempts it goes into the file of --dead-letter, one JSON object a line, and the next one follows.',
+    'A bot with a webhook cannot poll: exit code 6. Nothing is deleted for you: voucherctl webhook delete BOT_ID. Another poller of the same bot ends the bridge with 6 too.',
+    'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 at once. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
+  ],
+  flags: {
+    'forward-to': required(text('URL', 'Where the app takes its updates'), 'URL of the app'),
+    'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
+    'retry-fast': toggle('Repeat after 100 ms, 200 ms and so on, at most 10 s'),
+    'max-attempts': integer('N', 'Then an update is a dead letter', 1, 1_000_000),
+    'dead-letter': text('FILE', 'Where dead letters are appended to'),
+    'allow-remote': toggle('The app may be on another machine'),
+  },
+  examples: [
+    { command: 'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --secret-file secret.txt' },
+    {
+      command:
+        'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --retry-fast --max-attempts 5 --dead-letter dead.ndjson --json',
+      comment: 'One JSON object for each attempt',
+    },
+  ],
+  view: { headline: (it: unknown) => lineOf(it as BridgeLine) },
+  run: async (context, { flags }): Promise<Outcome<unknown>> => {
+    const { 'secret-file': secretFile, 'max-attempts': attemptsMax, 'dead-letter': deadLetter } = flags
+    const url = receiverUrl('--forward-to', flags['forward-to'])
+    if (!url.ok) return url
+    if (!flags['allow-remote'] && !isLoopback(url.value)) {
+      return usage(
+        `${url.value.host} is not this machine.`,
+        'Updates hold what people wrote; allow it with --allow-remote.',
+      )
+    }
+    if ((attemptsMax === undefined) !== (deadLetter === undefined)) {
+      return usage('--max-attempts and --dead-letter go together: what is given up is kept there.')
+    }
+    const shared = sharedStdin(context, { 'secret-file': secretFile })
+    if (shared !== undefined) return shared
+    const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
+    if (!secrets.ok) return secrets
+    if (context.dryRun) return context.call(bots.updates, { timeout: 0 })
+    const letters = deadLetter === undefined ? undefined : await openLetters(deadLetter)
+    if (letters !== undefined && 'ok' in letters) return letters
+    const options = optionsOf(context, { url: url.value, secrets: secrets.value, letters, deadLetter })
+    const delaysMs = flags['retry-fast'] ? FAST_DELAYS_MS : PLATFORM_DELAYS_MS
+    return { ok: true, lines: run({ ...options, delaysMs, attemptsMax }) }
+  },
+})
+
+interface Ends {
+  readonly url: URL
+  readonly secrets: readonly string[]
+  readonly letters: DeadLetterFile | undefined
+  readonly deadLetter: string | undefined
+}
+
+function optionsOf(
+  context: Context,
+  { url, secrets, letters, deadLetter = '' }: Ends,
+): Omit<BridgeOptions<Failure>, 'delaysMs' | 'attemptsMax'> {
+  const { host, settings, output } = context
+  const { format } = output.options
+  // The error object of a script stands alone on stderr.
+  const isScript = (format === 'json' || format === 'jsonl') && host.stderr.isTTY !== true
+  const notice = (words: string) => (isScript ? undefined : output.notice(words))
+  let by = context
+  let failed = false
+  return {
+    async poll(from, hold) {
+      if (failed) by = anew(context)
+      const seconds = hold === 'at once' ? 0 : HOLD_SECONDS
+      const answer = await by.call(
+        bots.updates,
+        { ...defined({ offset: from }), timeout: seconds },
+        { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
+      )
+      failed = !answer.ok
+      return polledOf(answer)
+    },
+    async confirm(before) {
+      const signal = AbortSignal.timeout(CONFIRM_MS)
+      const input = { offset: before, limit: 1, timeout: 0 }
+      return (await by.call(bots.updates, input, { timeoutMs: CONFIRM_MS, signal })).ok
+    },
+    deliver: (update) => deliver(context, update, { url, secrets }),
+    async bury(letter) {
+      try {
+        await letters?.append(letter)
+        return undefined
+      } catch (error) {
+        return unwritable(deadLetter, error)
+      }
+    },
+    ready: () => notice(`Ready: updates go to ${url.href}`),
+    notice,
+    warn: (words) => output.notice(words),
+    inWords: ({ message }) => message.replace(/\.$/, ''),
+    adding: (failure, words) => ({ ...failure, hint: [failure.hint, words].filter((it) => it !== null).join(' ') }),
+    now: host.now,
+    signal: host.signal,
+    reconnectMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
+  }
+}
+
+function deliver(context: Context, update: Update, { url, secrets }: Pick<Ends, 'url' | 'secrets'>) {
+  const body = Buffer.from(JSON.stringify(update))
+  const headers = signWebhook({ rawBody: body, secrets, timestamp: secondsOf(context), updateId: update.update_id })
+  return post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS })
+}
+
+function polledOf(answer: Awaited<ReturnType<Context['call']>>): Polled<Failure> {
+  if (answer.ok) {
+    const { items = [] } = (answer.data ?? {}) as { items?: readonly Update[] }
+    return { ok: true, updates: items }
+  }
+  if ('plan' in answer) throw new Error('a dry run does not come here')
+  const isAway = exitOf(answer) === 9 || answer.code === 'BASE_URL_REQUIRED'
+  return { ok: false, isAway, failure: advised(answer) }
+}
+
+/** The bridge never deletes a webhook: whoever set it may rely on it. */
+function advised(failure: Failure): Failure {
+  if (failure.code !== 'WEBHOOK_ACTIVE') return failure
+  const hint =
+    'To poll instead, delete the webhook: `voucherctl webhook delete BOT_ID`. What it has not delivered can then be polled. The bridge deletes nothing.'
+  return { ...failure, hint }
+}
+
+async function openLetters(path: string): Promise<DeadLetterFile | Failure> {
+  const { openDeadLetters } = await import('../../webhooks/dead-letters.js')
+  try {
+    return await openDeadLetters(path)
+  } catch (error) {
+    return unwritable(path, error)
+  }
+}
+
+const unwritable = (path: string, error: unknown) =>
+  fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Name another file with --dead-letter.')
+
+const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
+
+function lineOf({
+  time,
+  update_id,
+  type,
+  outcome,
+  attempt,
+  status,
+  error,
+  duration_ms,
+  retry_in_ms,
+}: BridgeLine): string {
+  const answer = status === null ? `no answer (${error})` : String(status)
+  const next = retry_in_ms === null ? '' : `, again in ${seconds(retry_in_ms)}`
+  const result = outcome === 'dead_letter' ? 'dead letter' : outcome
+  return `${time}  #${update_id}  ${type}  ${answer}  ${duration_ms} ms  ${result}, attempt ${attempt}${next}`
+}

@@ -1,0 +1,71 @@
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { readBytes } from '../files.js'
+import { integer, list, one, required, text } from '../flags.js'
+import { leaf } from '../leaf.js'
+import { sharedStdin, signingSecrets } from './webhook-secrets.js'
+
+/** Digits: an id above 2^53 - 1 stays exact. */
+export const updateIdFlag = (summary: string) =>
+  one('N', summary, (it) =>
+    /^\d{1,30}$/.test(it) ? { ok: true, value: it } : { ok: false, message: 'must be a whole number from 0' },
+  )
+
+export const timestampFlag = (summary: string) => integer('S', summary, 0, 999_999_999_999_999)
+
+export const sign = leaf({
+  name: 'sign',
+  summary: 'Sign a body as the platform signs a delivery',
+  notes: [
+    'Prints the three headers of a delivery, a line each, as curl reads them with -H @FILE. The bytes of the body are signed as they are: send them with --data-binary.',
+    'Two secrets sign as while one replaces the other: the new one first, then the old one. Without --secret-file the secret is that of VOUCHERCTL_WEBHOOK_SECRET.',
+  ],
+  flags: {
+    'body-file': required(text('FILE|-', 'The raw body'), 'File with the body'),
+    'secret-file': list('FILE|-', 'The secret that signs; at most two'),
+    timestamp: timestampFlag('Unix seconds, default now'),
+    'update-id': updateIdFlag('Default: that of the body'),
+  },
+  examples: [
+    { command: 'voucherctl webhook sign --body-file update.json --secret-file secret.txt' },
+    {
+      command:
+        'voucherctl webhook sign --body-file update.json > headers.txt && curl -H @headers.txt --data-binary @update.json http://127.0.0.1:8787',
+      comment: 'With the secret of the environment',
+    },
+  ],
+  view: { body: (headers: Readonly<Record<string, string>>) => headerLines(headers) },
+  run: async (context, { flags }) => {
+    const files = flags['secret-file']
+    if (files.length > 2) return usage('--secret-file is given at most twice: the new secret, then the old one.')
+    const shared = sharedStdin(context, { 'body-file': flags['body-file'], 'secret-file': files })
+    if (shared !== undefined) return shared
+    const body = await readBytes(context.host, flags['body-file'])
+    if (!body.ok) return body
+    const updateId = flags['update-id'] ?? (await updateIdOf(body.bytes))
+    if (typeof updateId !== 'string') return updateId
+    const secrets = await signingSecrets(context, files)
+    if (!secrets.ok) return secrets
+    const { signWebhook } = await import('../../webhooks/signature.js')
+    const timestamp = flags.timestamp ?? secondsOf(context)
+    return { ok: true, data: signWebhook({ rawBody: body.bytes, secrets: secrets.value, timestamp, updateId }) }
+  },
+})
+
+export const secondsOf = ({ host }: Context) => Math.floor(host.now() / 1000)
+
+/** A line each, as a headers file holds them. */
+export function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
+}
+
+async function updateIdOf(body: Uint8Array): Promise<string | Failure> {
+  const { readUpdate } = await import('../../webhooks/signature.js')
+  const update = readUpdate(body)
+  return update.ok
+    ? update.updateId
+    : fail('INVALID_INPUT', 'The body is no JSON object with a whole update_id.', 'Name one with --update-id N.')
+}

@@ -1,0 +1,107 @@
+import type { VerifyWebhookInput } from '../../webhooks/signature.js'
+import { readBytes, readTextFile } from '../files.js'
+import { duration, list, required, text, toggle } from '../flags.js'
+import { leaf } from '../leaf.js'
+import { headersOf } from './webhook-headers.js'
+import { sharedStdin, verifyingSecrets } from './webhook-secrets.js'
+import { secondsOf, timestampFlag } from './webhook-sign.js'
+
+/** What became of the check. */
+export interface Verdict {
+  readonly valid: boolean
+  /** The class of the refusal, as a receiver names it. */
+  readonly reason: string | null
+  readonly message: string
+  readonly update_id: string | null
+  readonly type: string | null
+  /** Which of the secrets signed, from 1. */
+  readonly secret: number | null
+  /** With --explain: the mistake that was found, null where none is known. */
+  readonly cause?: string | null
+  readonly explanation?: string | null
+  readonly fix?: string | null
+}
+
+export const verify = leaf({
+  name: 'verify',
+  summary: 'Verify a recorded delivery, and say why it fails',
+  notes: [
+    'Applies every rule of a receiver: one value of each header, a timestamp at most 300 s off, the signature over timestamp, dot and raw body, and an X-Platform-Update-Id that is the update_id of the body. Exit code 0 when it is valid, 10 when it is not; the verdict is on stdout either way.',
+    '--explain tries the known mistakes and names the one that makes the signature fit, with its fix. Several secrets may be given, the one in use first. The files are read byte for byte, less one final line end of a secret.',
+    'A recorded delivery is old: --timestamp is the time at which it is judged, as Unix seconds.',
+  ],
+  flags: {
+    'body-file': required(text('FILE|-', 'The raw body, as it came'), 'File with the body'),
+    'headers-file': required(text('FILE|-', 'Its headers: Name: value lines, or JSON'), 'File with the headers'),
+    'secret-file': list('FILE|-', 'A secret that may have signed'),
+    timestamp: timestampFlag("The receiver's clock in Unix seconds, default now"),
+    tolerance: duration('How far the timestamp may be off, default 300s'),
+    explain: toggle('Look for the mistake'),
+  },
+  examples: [
+    { command: 'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt' },
+    {
+      command:
+        'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt --explain',
+      comment: 'Why does the signature not fit?',
+    },
+  ],
+  // A copy: what was not asked for is not there, and a sentence drops whatever asks for it.
+  view: { body: (it: Verdict) => inWords({ ...it }) },
+  run: async (context, { flags }) => {
+    const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
+    const named = { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles }
+    const shared = sharedStdin(context, named)
+    if (shared !== undefined) return shared
+    const body = await readBytes(context.host, bodyFile)
+    if (!body.ok) return body
+    const written = await readTextFile(context.host, headersFile)
+    if (!written.ok) return written
+    const headers = headersOf(written.text)
+    if (!headers.ok) return headers
+    const secrets = await verifyingSecrets(context, secretFiles)
+    if (!secrets.ok) return secrets
+    const input: VerifyWebhookInput = {
+      headers: headers.pairs,
+      rawBody: body.bytes,
+      secrets: secrets.value,
+      now: (flags.timestamp ?? secondsOf(context)) * 1000,
+      toleranceSeconds: tolerance === undefined ? 300 : Math.floor(tolerance / 1000),
+    }
+    const data = await judge(input, flags.explain)
+    return { ok: true, data, exit: data.valid ? 0 : 10 }
+  },
+})
+
+async function judge(input: VerifyWebhookInput, explains: boolean): Promise<Verdict> {
+  const { verifyWebhook } = await import('../../webhooks/signature.js')
+  const verdict = verifyWebhook(input)
+  const judged: Verdict = verdict.ok
+    ? {
+        valid: true,
+        reason: null,
+        message: `update ${verdict.updateId}${secretInWords(verdict.secretIndex, input.secrets.length)}.`,
+        update_id: verdict.updateId,
+        type: typeof verdict.body.type === 'string' ? verdict.body.type : null,
+        secret: verdict.secretIndex + 1,
+      }
+    : { valid: false, reason: verdict.reason, message: verdict.message, update_id: null, type: null, secret: null }
+  if (!explains) return judged
+  const { explainMismatch } = await import('../../webhooks/explain.js')
+  const found = explainMismatch(input)
+  return {
+    ...judged,
+    cause: found?.cause ?? null,
+    explanation: found?.explanation ?? null,
+    fix: found?.fix ?? null,
+  }
+}
+
+const secretInWords = (index: number, count: number) => (count > 1 ? `, signed by secret ${index + 1} of ${count}` : '')
+
+function inWords({ valid, reason, message, cause, explanation, fix }: Verdict): string {
+  const verdict = valid ? `Valid: ${message}` : `Not valid (${reason}): ${message}`
+  if (cause === undefined || (valid && cause === null)) return verdict
+  if (cause !== null) return `${verdict}\nCause: ${cause}. ${explanation}\nFix: ${fix}`
+  return `${verdict}\nNo known mistake makes it fit: another secret signed it, or the body was changed in another way.`
+}

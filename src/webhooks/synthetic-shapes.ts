@@ -1,0 +1,128 @@
+import { chatTypes } from '../contract/chats.js'
+import { fulfillmentCategories } from '../contract/templates.js'
+import type { UpdateType } from '../contract/updates.js'
+import { credentialTypes } from '../contract/vouchers.js'
+
+/** A member with one value: what it may be, and what it is in a sample. */
+export interface Leaf {
+  readonly kind: 'text' | 'integer' | 'boolean' | 'instant'
+  readonly choices?: readonly string[]
+  readonly nullable?: true
+  /** Of times: seconds from the time of the update, as an instant or as Unix seconds. */
+  readonly after?: number
+  readonly sample?: string | number | boolean | null
+}
+
+/** Pairs of strings with names of anybody's own. */
+export interface Open {
+  readonly kind: 'pairs'
+  readonly sample: Readonly<Record<string, string>>
+}
+
+export interface Shape {
+  readonly [member: string]: Leaf | Open | { readonly members: Shape }
+}
+
+const text = (sample: string): Leaf => ({ kind: 'text', sample })
+const integer = (sample: number): Leaf => ({ kind: 'integer', sample })
+const yes: Leaf = { kind: 'boolean', sample: true }
+const no: Leaf = { kind: 'boolean', sample: false }
+const choice = (choices: readonly string[], sample = choices[0] as string): Leaf => ({ kind: 'text', choices, sample })
+const instant = (after = 0): Leaf => ({ kind: 'instant', after })
+const unixSeconds: Leaf = { kind: 'integer', after: 0 }
+const absent = (leaf: Leaf): Leaf => ({ ...leaf, nullable: true, sample: null })
+const pairs = (sample: Open['sample'] = {}): Open => ({ kind: 'pairs', sample })
+const members = (shape: Shape) => ({ members: shape })
+
+const DAY = 86_400
+const USER = 'user-42'
+const APP = 'app_01JDKQ4Z8N6W2T5Y9RB3CV7HXA'
+const TEMPLATE = 'tpl_01JDKQ4Z8N6W2T5Y9RB3CV7HXT'
+const VOUCHER = 'vch_01JDKQ4Z8N6W2T5Y9RB3CV7HXV'
+const REDEMPTION = 'rdm_01JDKQ4Z8N6W2T5Y9RB3CV7HXR'
+const REQUEST = '9f2c4e6a8b0d1f3e5a7c'
+
+const chat = members({ id: text('chat_01JDKQ4Z8N6W2T5Y9RB3CV7HXC'), type: choice(chatTypes) })
+const user = members({ id: text(USER), is_bot: no })
+const standing = (sample: string) => choice(['left', 'member', 'kicked'], sample)
+const voucherStates = ['issued', 'redeemed', 'expired']
+
+const voucher = members({
+  id: text(VOUCHER),
+  templateId: text(TEMPLATE),
+  externalTemplateId: text('coffee-1'),
+  applicationId: text(APP),
+  externalIssueId: text('order-1001'),
+  recipientUserId: text(USER),
+  status: choice(voucherStates),
+  redeemable: yes,
+  type: text('gift'),
+  name: text('One free coffee'),
+  issuerName: text('Coffee shop'),
+  fulfillerName: text('Coffee shop'),
+  fulfillmentCategory: choice(fulfillmentCategories, 'offline_service'),
+  validFrom: instant(),
+  validUntil: instant(30 * DAY),
+  codeHint: text('T4FJ'),
+  channel: choice(['direct', 'bot']),
+  botId: absent(text('')),
+  issuedAt: instant(),
+  redeemedAt: absent(instant()),
+  redemptionId: absent(text('')),
+  metadata: pairs({ table: '7' }),
+  updatedAt: instant(),
+})
+
+const redemption = (status: 'succeeded' | 'reversed') => {
+  const isReversed = status === 'reversed'
+  return members({
+    id: text(REDEMPTION),
+    status: choice(['succeeded', 'reversed'], status),
+    voucherId: text(VOUCHER),
+    templateId: text(TEMPLATE),
+    applicationId: text(APP),
+    externalIssueId: text('order-1001'),
+    recipientUserId: text(USER),
+    credentialType: choice(credentialTypes, 'redeem_code'),
+    reference: { ...text('till-4'), nullable: true },
+    metadata: pairs(),
+    redeemedAt: instant(isReversed ? -600 : 0),
+    reversedAt: isReversed ? { ...instant(), nullable: true } : absent(instant()),
+    reversalReason: isReversed ? { ...text('Wrong till'), nullable: true } : absent(text('')),
+    voucher: members({
+      id: text(VOUCHER),
+      status: choice(voucherStates, isReversed ? 'issued' : 'redeemed'),
+      redeemable: isReversed ? yes : no,
+      validUntil: instant(29 * DAY),
+      codeHint: text('T4FJ'),
+    }),
+  })
+}
+
+/** What each type tells (decisions.md 8, types), member by member; the records are those of the contract. */
+export const payloadShapes: Readonly<Record<UpdateType, Shape>> = {
+  message: { message_id: integer(1), date: unixSeconds, chat, from: user, text: text('Hello, one coffee please') },
+  my_chat_member: {
+    chat,
+    from: user,
+    date: unixSeconds,
+    old_status: standing('left'),
+    new_status: standing('member'),
+  },
+  friend_request: { id: text(REQUEST), from: user, date: unixSeconds },
+  inline_query: { id: text(REQUEST), from: user, query: text('coffee') },
+  ping: {},
+  voucher_issued: { voucher },
+  voucher_redeemed: { redemption: redemption('succeeded') },
+  voucher_reversed: { redemption: redemption('reversed') },
+}
+
+/** The whole update of a type. */
+export function updateShape(type: UpdateType): Shape {
+  return {
+    update_id: integer(0),
+    type: choice([type]),
+    created_at: instant(),
+    [type]: members(payloadShapes[type]),
+  }
+}

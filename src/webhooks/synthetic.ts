@@ -1,0 +1,125 @@
+import type { UpdateType } from '../contract/updates.js'
+import { closest } from '../contract/closest.js'
+import type { Leaf, Open, Shape } from './synthetic-shapes.js'
+import { updateShape } from './synthetic-shapes.js'
+
+/** One member of an update in place of its sample. */
+export interface Override {
+  /** Names from the top of the update, joined by dots: `message.text`. */
+  readonly path: string
+  readonly value: string | number | boolean | null
+}
+
+export type OverrideRead =
+  | { readonly ok: true; readonly override: Override }
+  | { readonly ok: false; readonly message: string; readonly hint: string }
+
+/**
+ * Reads `path=value` for an update of a type: the value by the kind of the member. `null` is null where the member
+ * may be null.
+ */
+export function readOverride(type: UpdateType, path: string, text: string): OverrideRead {
+  const found = memberAt(updateShape(type), path.split('.'))
+  if (path === 'type' || found === undefined) return unknownPath(type, path)
+  if ('members' in found || found.kind === 'pairs') {
+    const below = 'members' in found ? Object.keys(found.members).map((it) => `${path}.${it}`) : [`${path}.NAME`]
+    const inside = below.length === 0 ? 'It has no members.' : `Set a member of it: ${below.join(', ')}.`
+    return { ok: false, message: `${path} is an object.`, hint: inside }
+  }
+  const value = readValue(found, text)
+  if (value !== undefined) return { ok: true, override: { path, value } }
+  return { ok: false, message: `${path} must be ${expected(found)}.`, hint: `It was given as ${JSON.stringify(text)}.` }
+}
+
+/** A realistic update, the same for the same id and time but for what is overridden. `now` in milliseconds. */
+export function syntheticUpdate(
+  type: UpdateType,
+  { updateId, now, overrides = [] }: { updateId: number; now: number; overrides?: readonly Override[] },
+): Record<string, unknown> {
+  const update = sampleOf(updateShape(type), now)
+  update.update_id = updateId
+  for (const { path, value } of overrides) {
+    const names = path.split('.')
+    const last = names.pop() as string
+    const parent = names.reduce((at, name) => at[name] as Record<string, unknown>, update)
+    // Not by assignment: a pair may be named as anything is, __proto__ too.
+    Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true })
+  }
+  return update
+}
+
+/** Every path that can be set. */
+export function pathsOf(type: UpdateType): string[] {
+  return below(updateShape(type), '').filter((path) => path !== 'type')
+}
+
+function below(shape: Shape, prefix: string): string[] {
+  return Object.entries(shape).flatMap(([name, member]) => {
+    if ('members' in member) return below(member.members, `${prefix}${name}.`)
+    return [`${prefix}${name}${member.kind === 'pairs' ? '.NAME' : ''}`]
+  })
+}
+
+function memberAt(shape: Shape, names: readonly string[]): Shape[string] | undefined {
+  const [name = '', ...rest] = names
+  const member = Object.hasOwn(shape, name) ? shape[name] : undefined
+  if (member === undefined || rest.length === 0) return member
+  if ('members' in member) return memberAt(member.members, rest)
+  return member.kind === 'pairs' && rest.join('.') === rest[0] && rest[0] !== '' ? { kind: 'text' } : undefined
+}
+
+function unknownPath(type: UpdateType, path: string): OverrideRead {
+  const paths = pathsOf(type)
+  // The name without its way to it is the slip that is made most.
+  const ending = paths.find((it) => it.endsWith(`.${path}`))
+  const near = ending ?? closest(path, paths) ?? closest(path.slice(path.lastIndexOf('.') + 1), paths.map(lastName))
+  const meant = paths.find((it) => it === near || lastName(it) === near)
+  const hint = meant === undefined ? `There are: ${paths.join(', ')}.` : `Did you mean ${meant}?`
+  const message = path === 'type' ? 'The type is the argument of the command.' : `A ${type} update has no ${path}.`
+  return { ok: false, message, hint: path === 'type' ? `There are: ${paths.join(', ')}.` : hint }
+}
+
+const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
+
+/** Undefined for a text that is no such value. */
+function readValue({ kind, choices, nullable }: Leaf, text: string): Override['value'] | undefined {
+  if (nullable && text === 'null') return null
+  switch (kind) {
+    case 'text':
+      return choices === undefined || choices.includes(text) ? text : undefined
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : undefined
+    case 'integer':
+      return /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+    case 'instant': {
+      const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+      return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+    }
+  }
+}
+
+function expected({ kind, choices, nullable }: Leaf): string {
+  const words = {
+    text: choices === undefined ? 'a text' : `one of ${choices.join(', ')}`,
+    boolean: 'true or false',
+    integer: 'a whole number from 0',
+    instant: 'a time such as 2027-01-31T00:00:00Z',
+  }
+  return nullable ? `${words[kind]}, or null` : words[kind]
+}
+
+function sampleOf(shape: Shape, now: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, member]) => [
+      name,
+      'members' in member ? sampleOf(member.members, now) : valueOf(member, now),
+    ]),
+  )
+}
+
+function valueOf(member: Leaf | Open, now: number): unknown {
+  if (member.kind === 'pairs') return { ...member.sample }
+  if (member.sample !== undefined) return member.sample
+  const ms = now + (member.after ?? 0) * 1000
+  return member.kind === 'instant' ? new Date(ms).toISOString() : Math.floor(ms / 1000)
+}

@@ -1,0 +1,43 @@
+import { createServer } from 'node:http'
+import type { WebhookVerdict } from '../../src/webhooks/index.js'
+import { verifyWebhook } from '../../src/webhooks/index.js'
+import { listen } from './listen.js'
+
+export interface ReceivedDelivery {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+  /** Bytes of each piece, as they arrived. */
+  readonly pieces: readonly number[]
+  readonly verdict: WebhookVerdict
+}
+
+export interface WebhookReceiver {
+  readonly url: string
+  readonly received: ReceivedDelivery[]
+}
+
+/**
+ * An app that verifies: 401 for what it refuses, otherwise what `answer` says, 200 by default; 0 breaks the
+ * connection off. `now` in milliseconds, default the clock.
+ */
+export async function webhookReceiver(
+  secret: string,
+  answer: (delivery: ReceivedDelivery, index: number) => number | Promise<number> = ({ verdict }) =>
+    verdict.ok ? 200 : 401,
+  now?: number,
+): Promise<WebhookReceiver> {
+  const received: ReceivedDelivery[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const { headers } = request
+    const clock = now === undefined ? {} : { now }
+    const verdict = verifyWebhook({ headers, rawBody: body, secrets: [secret], ...clock })
+    const delivery = { headers, body, pieces: chunks.map((it) => it.length), verdict }
+    const status = await answer(delivery, received.push(delivery) - 1)
+    if (status === 0) request.socket.destroy()
+    else response.writeHead(status).end()
+  })
+  return { url: `http://127.0.0.1:${await listen(server)}`, received }
+}
