@@ -139,7 +139,10 @@ async function* handOver<F>(
   const { delaysMs, attemptsMax = Number.POSITIVE_INFINITY, signal } = options
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     const time = new Date(options.now()).toISOString()
+    const ending = () => options.notice('Ending after the delivery in flight.')
+    signal.addEventListener('abort', ending, { once: true })
     const posted = await options.deliver(update)
+    signal.removeEventListener('abort', ending)
     const { status, error, durationMs } = posted
     const line = { time, update_id, type, attempt, status, error, duration_ms: durationMs, retry_in_ms: null }
     if (isDelivered(posted)) {
