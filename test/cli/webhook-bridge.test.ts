@@ -151,8 +151,8 @@ async function botOfAServer() {
   const say = (text: string) => run('platform', 'users', 'send', chat, '--text', text)
   const waiting = async () =>
     ((await run('bots', 'updates')).items as { update_id: number }[]).map((it) => it.update_id)
-  const bridge = (url: string) => {
-    const args = ['webhook', 'bridge', '--forward-to', url, '--retry-fast']
+  const bridge = (url: string, ...flags: string[]) => {
+    const args = ['webhook', 'bridge', '--forward-to', url, '--retry-fast', ...flags]
     const child = built.start(args, home, { VOUCHERCTL_WEBHOOK_SECRET: secret })
     let stderr = ''
     child.stderr?.on('data', (chunk) => (stderr += chunk))
@@ -201,7 +201,7 @@ const ended = async (child: ChildProcess) => {
   return child.exitCode ?? child.signalCode
 }
 
-test('killed in the middle of a delivery, it loses nothing: the next run goes on with what the app did not take', async () => {
+test('killed in the middle of a delivery, it loses nothing: the next run, encrypted, goes on with what the app did not take', async () => {
   const { say, waiting, bridge } = await botOfAServer()
   for (const text of ['a', 'b', 'c']) await say(text)
   const { ids, take, until } = taken()
@@ -222,7 +222,7 @@ test('killed in the middle of a delivery, it loses nothing: the next run goes on
   expect(ids).toEqual([1, 2])
   expect(await waiting()).toEqual(expect.arrayContaining([3, 4]))
 
-  const next = bridge(app.url)
+  const next = bridge(app.url, '--secure', 'required')
   await next.said('Ready')
   while (!ids.includes(4)) await until(ids.length + 1)
   expect(new Set(ids)).toEqual(new Set([1, 2, 3, 4]))

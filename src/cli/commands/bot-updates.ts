@@ -9,14 +9,10 @@ import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 import { isList, textOf } from '../show.js'
-import { anew } from './anew.js'
 import type { Following, Polled } from './bot-follow.js'
 import { follow } from './bot-follow.js'
+import { anew, isEncrypted, longestHold } from './polling.js'
 
-/** The longest that a server holds a poll (decisions.md 8, getUpdates). */
-const HOLD_SECONDS_MAX = 50
-/** The longest that one is held which travels encrypted (decisions.md 10, inner path). */
-const HOLD_ENCRYPTED_SECONDS_MAX = 10
 /** What the network may take beyond the time that the server holds the poll. */
 const GRACE_MS = 10_000
 
@@ -43,11 +39,10 @@ export const updates = leaf({
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { offset, limit, follow: goesOn, 'allowed-update': types } = flags
     const asked = context.globals.timeout
-    const isEncrypted = context.settings.secure.mode.value !== 'off'
-    const longest = isEncrypted ? HOLD_ENCRYPTED_SECONDS_MAX : HOLD_SECONDS_MAX
+    const longest = longestHold(context)
     if (asked !== undefined && asked > longest * 1000) {
       return usage(
-        `--timeout is at most ${longest}s: ${isEncrypted ? 'an encrypted poll' : 'a poll'} is held no longer.`,
+        `--timeout is at most ${longest}s: ${isEncrypted(context) ? 'an encrypted poll' : 'a poll'} is held no longer.`,
       )
     }
     const allowed = types.length === 0 ? {} : { allowed_updates: [...types] }

@@ -13,14 +13,12 @@ import { exitOf, fail, usage } from '../failure.js'
 import { integer, required, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { anew } from './anew.js'
+import { anew, longestHold } from './polling.js'
 import { isLoopback, receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 import { secondsOf } from './webhook-sign.js'
 
-/** The longest that a server holds a poll (decisions.md 8, getUpdates). */
-const HOLD_SECONDS = 50
-/** What the network may take beyond that. */
+/** What the network may take beyond the time that the server holds a poll. */
 const GRACE_MS = 10_000
 /** A minute in all: a server that starts again is back by then. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
@@ -101,7 +99,7 @@ function optionsOf(
   return {
     async poll(from, hold) {
       if (failed) by = anew(context)
-      const seconds = hold === 'at once' ? 0 : HOLD_SECONDS
+      const seconds = hold === 'at once' ? 0 : longestHold(context)
       const answer = await by.call(
         bots.updates,
         { ...defined({ offset: from }), timeout: seconds },

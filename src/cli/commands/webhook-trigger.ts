@@ -53,7 +53,7 @@ export const trigger = leaf({
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
     set: list('PATH=VALUE', 'Replace a member'),
     'body-file': text('FILE|-', 'A body in place of TYPE'),
-    fault: choice(faults, 'A mistake on purpose'),
+    fault: { ...choice(faults, 'A mistake on purpose, one of those above'), value: 'NAME' },
     count: integer('N', 'So many updates, default 1', 1, 10_000),
     bot: text('ID', 'Let the chosen server make it for this bot'),
   },
