@@ -178,7 +178,7 @@ export async function refuseImpostor({ localServer: server }: Settings, baseUrl:
 }
 
 /** Said to a person only: a script has chosen its profile knowingly. */
-function bannerOf({ host, settings, output }: Context, baseUrl: string): void {
+export function bannerOf({ host, settings, output }: Context, baseUrl: string): void {
   if (settings.profile.production !== true || host.stderr.isTTY !== true) return
   output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
 }

@@ -71,7 +71,7 @@ test('the programs run as they are written', async () => {
     expect({ exitCode: ran.exitCode, stderr: ran.stderr }).toEqual({ exitCode: 0, stderr: '' })
     outputs.push(ran.stdout)
   }
-  expect(outputs[0]).toMatch(/^tpl_\w+ One free coffee 999$/)
+  expect(outputs[0]).toMatch(/^tpl_\w+ One free coffee 998$/)
   expect(outputs[1]).toMatch(/^true\n.+/)
   expect(outputs[2]).toBe('1 template, encrypted')
 })

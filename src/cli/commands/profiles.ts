@@ -1,4 +1,5 @@
 import { parseBaseUrl } from '../../client/base-url.js'
+import { arePins } from '../../secure/pins.js'
 import type { Config, Profile, SecureProfile } from '../config.js'
 import { DEFAULT_PROFILE, configFile, updateConfig } from '../config.js'
 import type { Context } from '../context.js'
@@ -12,7 +13,6 @@ import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { profileNotFound } from '../profile-not-found.js'
 import { redact } from '../secrets.js'
-import { arePins } from '../../secure/pins.js'
 import { changeProfile } from '../store-credential.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

@@ -2,7 +2,7 @@ import type { PreparedCall } from '../../client/prepare.js'
 import type { CredentialKind, Endpoint } from '../../contract/endpoint.js'
 import { isLogicalPath } from '../../secure/inner-request.js'
 import type { Context } from '../context.js'
-import { refuseImpostor } from '../context.js'
+import { bannerOf, refuseImpostor } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, fromCall, usage } from '../failure.js'
 import { readTextFile } from '../files.js'
@@ -74,6 +74,7 @@ async function send(context: Context, wanted: Wanted): Promise<Outcome<unknown>>
   }
   const impostor = await refuseImpostor(settings, base.value)
   if (impostor !== undefined) return impostor
+  bannerOf(context, base.value)
   const { sendPrepared } = await import('../calling.js')
   const transport = await withRepeats(context, await openInMode(context, base.value, 'required'))
   const limits = { signal: host.signal, timeoutMs: settings.timeoutMs.value }

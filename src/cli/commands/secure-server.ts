@@ -1,13 +1,11 @@
-import type { ClientKeyPair } from '../../secure/client-key.js'
+import { randomBytes } from 'node:crypto'
 import { makeClientKeyPair } from '../../secure/client-key.js'
 import { exchange } from '../../secure/exchange.js'
-import type { SecureFailure } from '../../secure/failure.js'
+import type { Phase, SecureFailure } from '../../secure/failure.js'
 import { fail as failSecurely } from '../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../secure/http.js'
 import type { Bootstrap, ClientSession, DisabledBootstrap } from '../../secure/negotiation.js'
 import { bootstrapRequest, readBootstrap, readSession, sessionRequest } from '../../secure/negotiation.js'
-import type { Phase } from '../../secure/failure.js'
-import { randomBytes } from 'node:crypto'
 import type { Context } from '../context.js'
 import { refuseImpostor } from '../context.js'
 import type { Failure } from '../failure.js'
@@ -70,7 +68,7 @@ export async function openSession(
   if (!described.ok) return described
   if (!('offset' in described)) return disabled()
   const { bootstrap, offset } = described
-  const keyPair: ClientKeyPair = makeClientKeyPair(randomBytes)
+  const keyPair = makeClientKeyPair(randomBytes)
   const opened = await server.send(sessionRequest(bootstrap, keyPair, origin), 'session')
   if (!opened.ok) return opened
   const serverNow = now() + offset
