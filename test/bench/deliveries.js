@@ -14,7 +14,8 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 /**
  * P9: deliveries a second of messages in chats, signed, each with its delivery, attempt and update rows, against
- * undici posting the same bodies to the same receiver. The first round warms up and is not counted.
+ * undici posting the same bodies to the same receiver: in a loop, one after the other, which is the row's reference,
+ * and over as many connections as the deliveries. The first round warms up and is not counted.
  * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
  */
 export async function measureDeliveries({ rounds, count, profile, say }) {
@@ -25,7 +26,7 @@ export async function measureDeliveries({ rounds, count, profile, say }) {
   const { port } = await receiver.nextMessage()
   const server = startChild(serverFile, [dataDir, String(port)], { stderr: log })
   const poster = startChild(posterFile)
-  const samples = { deliveries: [], posts: [] }
+  const samples = { deliveries: [], loop: [], pool: [] }
   try {
     const { baseUrl, operatorKeyFile } = await server.nextMessage()
     const platform = operatorOf(baseUrl, readFileSync(operatorKeyFile, 'utf8').trim())
@@ -49,20 +50,21 @@ export async function measureDeliveries({ rounds, count, profile, say }) {
         await requireDelivered(baseUrl, bot, count)
         return { perSecond, busy, cpu: (after.user + after.system - before.user - before.system) / count }
       }
-      const post = async () => {
+      const post = async (connections) => {
         const measured = receiver.ask({ count })
-        await poster.ask({ port, connections: CONNECTIONS, bodies, count })
+        await poster.ask({ port, connections, bodies, count })
         return await measured
       }
-      const parts = { deliveries: deliver, posts: post }
-      const order = round % 2 === 0 ? ['posts', 'deliveries'] : ['deliveries', 'posts']
+      const parts = { deliveries: deliver, loop: () => post(1), pool: () => post(CONNECTIONS) }
+      const names = Object.keys(parts)
       const measured = {}
-      for (const name of order) measured[name] = await parts[name]()
+      for (const name of round % 2 === 0 ? names.reverse() : names) measured[name] = await parts[name]()
       if (round > 0) for (const [name, sample] of Object.entries(measured)) samples[name].push(sample)
-      const { deliveries, posts } = measured
-      say(
-        `${round === 0 ? 'warm-up' : `round ${round}`}: deliveries ${Math.round(deliveries.perSecond)}/s (server ${deliveries.cpu.toFixed(0)} us each, preparing the rows included; receiver ${Math.round(deliveries.busy * 100)} %)  posts ${Math.round(posts.perSecond)}/s (receiver ${Math.round(posts.busy * 100)} %)`,
+      const rates = Object.entries(measured).map(
+        ([name, { perSecond, busy }]) => `${name} ${Math.round(perSecond)}/s (receiver ${Math.round(busy * 100)} %)`,
       )
+      const cpu = `server ${measured.deliveries.cpu.toFixed(0)} us a delivery, preparing the rows included`
+      say(`${round === 0 ? 'warm-up' : `round ${round}`}: ${rates.join('  ')}  ${cpu}`)
     }
   } finally {
     await Promise.all([server.stop(), receiver.stop(), poster.stop()])
@@ -74,11 +76,16 @@ export async function measureDeliveries({ rounds, count, profile, say }) {
       id: 'P9',
       what: `webhook deliveries, signed, with their rows, ${CONNECTIONS} connections`,
       value: rate('deliveries'),
-      reference: rate('posts'),
+      reference: rate('loop'),
       target: 0.5,
       unit: 'deliveries/s',
-      against: 'undici posting the bodies',
+      against: 'undici posting them in a loop',
       runs: rounds,
+      beside: {
+        what: `${CONNECTIONS} connections of a bare pool`,
+        reference: rate('pool'),
+        ratio: rate('deliveries') / rate('pool'),
+      },
     }),
   ]
 }

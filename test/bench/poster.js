@@ -1,5 +1,5 @@
-// The reference of P9, a process of its own: undici posting bodies in a loop, each connection one after the other. No
-// signature, no look-up, no rows. A job: { port, connections, bodies, count }; the bodies are taken in turn.
+// The references of P9, a process of its own: undici posting bodies in a loop on each kept connection, one after the
+// other. No signature, no look-up, no rows. A job: { port, connections, bodies, count }; the bodies are taken in turn.
 import process from 'node:process'
 import { Pool } from 'undici'
 

@@ -1,28 +1,15 @@
-// The receiver of P9, a process of its own: raw sockets, an answer of one write, so that it costs little beside who
-// posts. A job: { count }: answers when as many requests have come, with the rate between the first and the last.
-import { createServer } from 'node:net'
+// The receiver of P9, a process of its own, as people have one: node:http, which reads the whole body and answers 200.
+// A job: { count }: answers when as many requests have come, with the rate between the first and the last.
+import { createServer } from 'node:http'
 import process from 'node:process'
 
-const OK = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
-
 let job
-const server = createServer((socket) => {
-  let held = ''
-  socket.setNoDelay(true)
-  socket.on('data', (chunk) => {
-    held = held === '' ? chunk.latin1Slice() : held + chunk.latin1Slice()
-    for (;;) {
-      const headEnd = held.indexOf('\r\n\r\n')
-      if (headEnd === -1) return
-      const length = Number(/\r\ncontent-length: *(\d+)/i.exec(held.slice(0, headEnd))?.[1] ?? 0)
-      const end = headEnd + 4 + length
-      if (held.length < end) return
-      held = held.slice(end)
-      socket.write(OK)
-      received()
-    }
+const server = createServer((request, response) => {
+  request.resume()
+  request.on('end', () => {
+    response.writeHead(200, { 'content-length': 0 }).end()
+    received()
   })
-  socket.on('error', () => {})
 })
 
 function received() {

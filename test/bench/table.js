@@ -20,6 +20,10 @@ export function printTable(rows) {
         .trimEnd()}\n`,
     )
   }
+  for (const { id, beside } of rows) {
+    if (beside === undefined) continue
+    process.stdout.write(`${id} beside ${beside.what} (${format(beside.reference)}/s): ${beside.ratio.toFixed(2)}x\n`)
+  }
 }
 
 function format(value) {
