@@ -2,7 +2,7 @@
  * The bot plane: keyed by bot, so that it stands beside the runtime plane's distribution by application.
  *
  * Checks of deliveries go by twos: for a longer list SQLite builds a set at each write of the column, which took a
- * third of all that a delivery writes.
+ * third of the time of what a delivery writes.
  */
 export const bots = `
 create table bots (
