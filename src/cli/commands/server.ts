@@ -6,6 +6,7 @@ import { prepareDataFolder, refuseOpenKeyFile } from '../data-folder.js'
 import { defined } from '../defined.js'
 import type { Failure, LocalCode } from '../failure.js'
 import { fail, isLocalCode, usage } from '../failure.js'
+import { isCanonicalOrigin } from '../../secure/origin.js'
 import type { Flag, Read, ValuesOf } from '../flags.js'
 import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
@@ -86,7 +87,7 @@ const allowedOrigins: Flag<readonly string[]> = {
   summary: 'An origin that may open encrypted sessions, or *; default any',
   repeatable: true,
   read: (texts) =>
-    texts.every((it) => it === '*' || (/^https?:\/\/[^|]+$/.test(it) && URL.canParse(it) && new URL(it).origin === it))
+    texts.every((it) => it === '*' || isCanonicalOrigin(it))
       ? { ok: true, value: texts }
       : { ok: false, message: 'must be * or a full origin such as https://shop.example' },
 }
