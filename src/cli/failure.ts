@@ -43,6 +43,8 @@ export const localFailures = {
   BASE_URL_REQUIRED: 3,
   CREDENTIAL_REQUIRED: 3,
   PROFILE_NOT_FOUND: 5,
+  DELIVERY_NOT_RECORDED: 5,
+  INBOX_IN_USE: 6,
   RECEIVER_REFUSED: 8,
   RECEIVER_FAILED: 9,
   LOCAL_SERVER_NOT_RUNNING: 9,
@@ -55,6 +57,7 @@ export const localFailures = {
   SECURE_ANSWER_INVALID: 10,
   SECURE_ANSWER_REFUSED: 10,
   SECURE_PLAIN_REFUSED: 10,
+  NOT_ALL_ARRIVED: 124,
   ABORTED: 130,
 } as const satisfies Record<string, number>
 

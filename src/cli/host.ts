@@ -1,8 +1,8 @@
 import type { Questions } from './prompt.js'
 
-/** A stream that text is written to, and what is known of the terminal behind it. */
+/** A stream that text, or the bytes of a file, are written to, and what is known of the terminal behind it. */
 export interface Out {
-  write(text: string): unknown
+  write(text: string | Uint8Array): unknown
   /** Waits until what was written is taken, or the stream is `gone`; absent where that is at once. */
   settled?(): Promise<void>
   readonly isTTY?: boolean

@@ -63,6 +63,11 @@ export class Output {
     this.host.stdout.write(`${text}\n`)
   }
 
+  /** A result that is bytes and nothing else: for a file or a pipe. */
+  printBytes(bytes: Uint8Array): void {
+    this.host.stdout.write(bytes)
+  }
+
   /** What a person should know; never part of the result. */
   notice(text: string): void {
     if (!this.options.quiet) this.host.stderr.write(`${plain(text)}\n`)

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
+import { measureListener } from './listener.js'
 import { measureStartup } from './startup.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
@@ -59,6 +60,9 @@ if (wanted('P9')) {
       say,
     })),
   )
+}
+if (wanted('P14')) {
+  rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
 printTable(rows)
 const machine = {

@@ -53,8 +53,8 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
   }
   const questions: Questions = { text: answer, secret: answer, choose: answer, chooseSome: answer }
   const out = (name: keyof typeof written) => ({
-    write: (text: string) => {
-      written[name] += text
+    write: (text: string | Uint8Array) => {
+      written[name] += typeof text === 'string' ? text : Buffer.from(text).toString('latin1')
     },
     isTTY: given.terminal ?? false,
     ...(given.columns === undefined ? {} : { columns: given.columns }),

@@ -12,6 +12,9 @@ import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { bridge } from './webhook-bridge.js'
 import { deliveries, retry } from './webhook-deliveries.js'
+import { inbox } from './webhook-inbox.js'
+import { listen } from './webhook-listen.js'
+import { replay } from './webhook-replay.js'
 import { sign } from './webhook-sign.js'
 import { trigger } from './webhook-trigger.js'
 import { verify } from './webhook-verify.js'
@@ -160,6 +163,9 @@ export const webhook: Group = {
     }),
     deliveries,
     retry,
+    listen,
+    inbox,
+    replay,
     bridge,
     trigger,
     sign,

@@ -1,0 +1,208 @@
+import type { RecordedDelivery } from '../../webhooks/inbox-frames.js'
+import type { Listed, Stored } from '../../webhooks/inbox.js'
+import { pairsOf } from '../../webhooks/forwarding.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import { choice, durationMs, integer, one, text, toggle } from '../flags.js'
+import type { Group } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { plain, plainLine } from '../plain.js'
+import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
+
+const LIST_DEFAULT = 20
+const LIST_MAX = 10_000
+
+/** A time, or so long ago. */
+export const sinceFlag = one<{ readonly at: number } | { readonly agoMs: number }>(
+  'TIME',
+  'From this time on (ISO 8601), or so long ago, such as 10m',
+  (it) => {
+    const agoMs = durationMs(it)
+    if (agoMs !== undefined) return { ok: true, value: { agoMs } }
+    const at = /^\d{4}-\d\d-\d\dT/.test(it) ? Date.parse(it) : Number.NaN
+    return Number.isNaN(at)
+      ? { ok: false, message: 'must be a time such as 2026-11-21T10:00:00Z, or a duration such as 10m' }
+      : { ok: true, value: { at } }
+  },
+)
+
+export const sinceOf = (context: Context, since: { at: number } | { agoMs: number } | undefined) =>
+  since === undefined ? undefined : 'at' in since ? since.at : context.host.now() - since.agoMs
+
+export const notRecorded = (id: string, dir: string): Failure =>
+  fail('DELIVERY_NOT_RECORDED', `No delivery ${id} is in ${dir}.`, 'See `voucherctl webhook inbox list`.')
+
+export const damaged = (id: string, dir: string): Failure =>
+  fail('STORE_UNUSABLE', `Delivery ${id} in ${dir} is damaged: what lies there is not what was written.`)
+
+const list = leaf({
+  name: 'list',
+  summary: 'Deliveries that were recorded, the newest last',
+  notes: ['failed is what the application did not answer with 2xx, neither at first nor later.'],
+  flags: {
+    ...inboxFlag,
+    type: text('TYPE', 'Only updates of this type'),
+    verdict: choice(['ok', 'duplicate', 'refused'], 'Only these'),
+    failed: toggle('Only those that the application failed'),
+    since: sinceFlag,
+    limit: integer('N', `The newest so many, default ${LIST_DEFAULT}`, 1, LIST_MAX),
+  },
+  examples: [
+    { command: 'voucherctl webhook inbox list --failed' },
+    { command: 'voucherctl webhook inbox list --type message --since 10m --json' },
+  ],
+  view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status'] },
+  run: async (context, { flags }) => {
+    const dir = inboxDirOf(context.host, flags.inbox)
+    const { Inbox } = await import('../../webhooks/inbox.js')
+    try {
+      const inbox = Inbox.open(dir)
+      const { type, verdict, failed } = flags
+      const found = inbox.find(
+        { type, verdict, failed, since: sinceOf(context, flags.since) },
+        flags.limit ?? LIST_DEFAULT,
+      )
+      return { ok: true, data: { items: found.map((it) => summaryOf(it, inbox.delivery(it))) } }
+    } catch (error) {
+      return inboxFailure(error, dir)
+    }
+  },
+})
+
+function summaryOf(listed: Listed, stored: RecordedDelivery | undefined) {
+  return {
+    id: listed.id,
+    time: new Date(listed.at).toISOString(),
+    verdict: listed.verdict,
+    reason: stored === undefined ? 'damaged' : stored.reason,
+    type: stored?.type ?? null,
+    update_id: stored?.update_id ?? null,
+    status: listed.status ?? null,
+    bytes: stored?.body.length ?? null,
+  }
+}
+
+function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, answers }: Stored) {
+  return {
+    id,
+    time: new Date(at).toISOString(),
+    verdict,
+    reason,
+    update_id,
+    type,
+    method,
+    url,
+    headers: pairsOf(headers),
+    body: parsed(body) ?? null,
+    body_base64: body.toString('base64'),
+    answers: answers.map((it) => ({
+      time: new Date(it.at).toISOString(),
+      status: it.status,
+      duration_ms: it.duration_ms,
+      to: it.to,
+      error: it.error,
+      replay: it.replay,
+    })),
+  }
+}
+type Detail = ReturnType<typeof detailOf>
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function pageOf({ id, time, verdict, reason, method, url, headers, body, body_base64, answers }: Detail): string {
+  const bytes = Buffer.from(body_base64, 'base64')
+  return [
+    `${id}  ${time}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
+    '',
+    plainLine(`${method} ${url}`),
+    ...headers.map(([name, value]) => plainLine(`${name}: ${value}`)),
+    '',
+    body === null ? plain(bytes.toString('utf8')) : plain(JSON.stringify(body, null, 2)),
+    '',
+    ...answers.map((it) => plainLine(answerLine(it))),
+    ...(answers.length === 0 ? [verdict === 'refused' ? 'Answered 401.' : 'No answer was recorded.'] : []),
+  ].join('\n')
+}
+
+function answerLine({ time, status, duration_ms, to, error, replay }: Detail['answers'][number]): string {
+  const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`
+  return [time, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')
+}
+
+const show = leaf({
+  name: 'show',
+  summary: 'One delivery: headers as received, body, verdict, answers',
+  notes: [
+    'DELIVERY is an id such as 1-17, or an update_id: then its newest verified delivery.',
+    '--raw writes the bytes of the body as they came, and nothing else. With --json, headers are pairs in their order and body_base64 holds the same bytes.',
+  ],
+  positional: { name: 'DELIVERY', summary: 'Id of the delivery, or an update_id', ask: 'Delivery' },
+  flags: { ...inboxFlag, raw: toggle('Only the body, byte for byte') },
+  examples: [
+    { command: 'voucherctl webhook inbox show 1-17' },
+    { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
+  ],
+  view: { body: pageOf },
+  run: async (context, { positional, flags }) => {
+    const dir = inboxDirOf(context.host, flags.inbox)
+    const { Inbox } = await import('../../webhooks/inbox.js')
+    try {
+      const inbox = Inbox.open(dir)
+      const listed = inbox.byId(positional)
+      if (listed === undefined) return notRecorded(positional, dir)
+      const stored = inbox.read(listed)
+      if (stored === undefined) return damaged(positional, dir)
+      if (!flags.raw) return { ok: true, data: detailOf(stored) }
+      context.output.printBytes(stored.body)
+      return { ok: true, printed: true }
+    } catch (error) {
+      return inboxFailure(error, dir)
+    }
+  },
+})
+
+const clear = leaf({
+  name: 'clear',
+  summary: 'Remove every recorded delivery',
+  notes: ['Refused with exit code 6 while a listener or a replay writes there. Other files of the folder stay.'],
+  flags: inboxFlag,
+  examples: [{ command: 'voucherctl webhook inbox clear' }],
+  changes: true,
+  view: {
+    headline: (it: { inbox: string; removed: number }) => `${it.inbox} is empty; ${it.removed} removed.`,
+    members: [],
+  },
+  run: async (context, { flags }) => {
+    const dir = inboxDirOf(context.host, flags.inbox)
+    if (context.dryRun) return context.plan(`remove every delivery of ${dir}`)
+    const [{ Inbox }, { clearSegments }] = await Promise.all([
+      import('../../webhooks/inbox.js'),
+      import('../../webhooks/inbox-segments.js'),
+    ])
+    try {
+      const removed = Inbox.open(dir).count
+      const { bytes, writers } = clearSegments(dir)
+      if (writers.length === 0) return { ok: true, data: { inbox: dir, removed, bytes } }
+      return fail(
+        'INBOX_IN_USE',
+        `Process ${writers.join(', ')} writes to ${dir}. Nothing was removed.`,
+        'Stop the listener first, or clear another inbox with --inbox.',
+      )
+    } catch (error) {
+      return inboxFailure(error, dir)
+    }
+  },
+})
+
+export const inbox: Group = {
+  name: 'inbox',
+  summary: 'What `webhook listen` has recorded',
+  commands: [list, show, clear],
+}

@@ -1,0 +1,127 @@
+import { explainMismatch } from '../../webhooks/explain.js'
+import { pairsOf } from '../../webhooks/forwarding.js'
+import type { Heard } from '../../webhooks/listener.js'
+import type { Paint } from '../colour.js'
+import type { Context } from '../context.js'
+import { plainLine } from '../plain.js'
+
+/** Above it nothing is read until half of it is printed: a reader that is slow slows the senders down. */
+const WAITING_MAX = 1_000
+
+/** What `webhook listen` prints: a line a request, in the order in which they were answered. */
+export class LineQueue {
+  readonly #context: Context
+  readonly #secrets: readonly string[]
+  readonly #insecure: boolean
+  readonly #waiting: Heard[] = []
+  #printing: Promise<void> | undefined
+  #roomFor: (() => void)[] = []
+
+  constructor(context: Context, secrets: readonly string[], insecure: boolean) {
+    this.#context = context
+    this.#secrets = secrets
+    this.#insecure = insecure
+  }
+
+  add(heard: Heard): void {
+    this.#waiting.push(heard)
+    this.#printing ??= this.#print()
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#waiting.length < WAITING_MAX ? undefined : new Promise((resolve) => this.#roomFor.push(resolve))
+  }
+
+  async end(): Promise<void> {
+    while (this.#printing !== undefined) await this.#printing
+  }
+
+  async #print(): Promise<void> {
+    const { output, host } = this.#context
+    const forPeople = output.options.format === 'table' && output.options.fields === undefined
+    const paint = await output.paint()
+    for (let heard = this.#waiting.shift(); heard !== undefined; heard = this.#waiting.shift()) {
+      if (forPeople) {
+        output.say(lineOf(heard, this.#insecure, paint))
+        const hint = hintOf(heard, this.#secrets)
+        if (hint !== undefined) output.notice(`hint: ${hint}`)
+        await host.stdout.settled?.()
+      } else await output.printLine(documentOf(heard, this.#insecure))
+      if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#roomFor.splice(0)) go()
+    }
+    this.#printing = undefined
+  }
+}
+
+interface Unverified {
+  readonly update_id: unknown
+  readonly type: unknown
+  readonly body: unknown
+}
+
+/** cli.md, Webhook workbench. */
+function documentOf(heard: Heard, insecure: boolean) {
+  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = heard
+  const shown = insecure && update === null ? unverifiedOf(heard) : undefined
+  return {
+    time: new Date(at).toISOString(),
+    verdict,
+    reason,
+    ...(update === null ? {} : { update_id: numberOf(update.id), type: update.type }),
+    status,
+    duration_ms: durationMs,
+    ...(update === null ? {} : { body: update.body }),
+    ...(failure === null ? {} : { failure }),
+    ...(shown === undefined ? {} : { unverified: shown }),
+    inbox_id: inboxId,
+  }
+}
+
+/** A number where JSON's readers keep it exact. */
+const numberOf = (digits: string) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : digits)
+
+function unverifiedOf({ rawBody }: Heard): Unverified {
+  try {
+    const body: unknown = JSON.parse(rawBody.toString('utf8'))
+    const { update_id = null, type = null } = (
+      typeof body === 'object' && body !== null ? body : {}
+    ) as Partial<Unverified>
+    return { update_id, type, body }
+  } catch {
+    return { update_id: null, type: null, body: rawBody.toString('utf8') }
+  }
+}
+
+const VERDICT_WIDTH = 9
+
+function lineOf(heard: Heard, insecure: boolean, paint: Paint): string {
+  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = heard
+  const word = verdict.padEnd(VERDICT_WIDTH)
+  const shown = insecure && update === null ? unverifiedOf(heard) : undefined
+  const what =
+    update !== null
+      ? `${update.type ?? 'no type'} #${update.id}`
+      : shown === undefined
+        ? ''
+        : `UNVERIFIED ${JSON.stringify(shown.body)}`
+  const parts = [
+    paint.quiet(new Date(at).toTimeString().slice(0, 8)),
+    verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
+    reason === null ? '' : reason,
+    plainLine(what),
+    String(status ?? 'no answer'),
+    `${durationMs} ms`,
+    inboxId === null ? '' : paint.quiet(inboxId),
+    failure === null ? '' : paint.hint(plainLine(failure)),
+  ]
+  return parts.filter((it) => it !== '').join('  ')
+}
+
+/** Why a signature does not fit, found by trying the known mistakes. */
+function hintOf({ reason, verdict, headers, rawBody, at }: Heard, secrets: readonly string[]): string | undefined {
+  if (verdict !== 'refused' || secrets.length === 0) return undefined
+  if (reason === 'method_not_allowed' || reason === 'body_too_large' || reason === 'inbox_unwritable') return undefined
+  const found = explainMismatch({ headers: pairsOf(headers), rawBody, secrets, now: at })
+  if (found !== null) return `${found.explanation} ${found.fix}`
+  return reason === 'bad_signature' ? 'No known mistake explains it: most often another secret has signed.' : undefined
+}

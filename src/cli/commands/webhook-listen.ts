@@ -1,0 +1,282 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { updateTypes } from '../../contract/updates.js'
+import type { InboxWriter as Inbox } from '../../webhooks/inbox-writer.js'
+import type { ScriptedAnswer } from '../../webhooks/responses.js'
+import { parseScript } from '../../webhooks/responses.js'
+import { codeOf } from '../config.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import type { Flag, Read, ValuesOf } from '../flags.js'
+import { integer, list, one, text, toggle } from '../flags.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import {
+  inboxDirOf,
+  inboxFailure,
+  inboxFlag,
+  readAppUrl,
+  readWebhookSecrets,
+  secretRequired,
+} from './webhook-inbox-dir.js'
+import { LineQueue } from './webhook-listen-lines.js'
+
+const DEFAULT_PORT = 8787
+const DELAY_MS_MAX = 600_000
+
+/** `TYPE=VALUE` any number of times, each type once. */
+function byType<T>(value: string, summary: string, read: (text: string) => Read<T>): Flag<ReadonlyMap<string, T>> {
+  return {
+    value,
+    summary,
+    repeatable: true,
+    read: (texts) => {
+      const values = new Map<string, T>()
+      for (const it of texts) {
+        const [, type = '', rest = ''] = /^([A-Za-z0-9_.-]+)=(.+)$/.exec(it) ?? []
+        if (type === '') return { ok: false, message: `must be ${value}` }
+        if (values.has(type)) return { ok: false, message: `names ${type} twice` }
+        const one = read(rest)
+        if (!one.ok) return one
+        values.set(type, one.value)
+      }
+      return { ok: true, value: values }
+    },
+  }
+}
+
+const listenFlags = {
+  port: integer('N', `Port, default ${DEFAULT_PORT}; 0 takes any free one`, 0, 65_535),
+  'secret-file': list('FILE|-', 'A secret that signs; several while one replaces the other'),
+  'forward-to': one('URL', 'The application that gets verified deliveries', readAppUrl),
+  route: byType('TYPE=URL', 'Another application for this type', readAppUrl),
+  respond: one<readonly [ScriptedAnswer, ...ScriptedAnswer[]]>(
+    'LIST',
+    'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
+    (it) => {
+      const answers = parseScript(it)
+      return answers === undefined
+        ? { ok: false, message: 'must be statuses from 200 to 599, or timeout, separated by commas' }
+        : { ok: true, value: answers }
+    },
+  ),
+  delay: integer('MS', 'Wait so many milliseconds before each delivery is passed on or answered', 0, DELAY_MS_MAX),
+  expect: byType('TYPE=N', 'End with 0 once so many updates of the type arrived, with 124 after --timeout', (it) =>
+    /^[1-9]\d{0,6}$/.test(it)
+      ? { ok: true, value: Number(it) }
+      : { ok: false, message: 'must be TYPE=N with N from 1 on' },
+  ),
+  'max-events': integer('N', 'End with 0 after so many verified deliveries', 1, 1_000_000_000),
+  'ready-file': text('FILE', 'Write { "url", "port", "pid" } there once connections are accepted'),
+  ...inboxFlag,
+  insecure: toggle('Show deliveries that are not verified too, marked; they are refused and never passed on'),
+}
+type ListenFlags = ValuesOf<typeof listenFlags>
+
+export const listen = leaf({
+  name: 'listen',
+  summary: 'Receive webhooks on this machine: verify, record, pass on to an application',
+  notes: [
+    'It listens on 127.0.0.1. A delivery is verified over the bytes that arrived, and is in the inbox on disk before it is answered; one that is not verified gets 401 with the reason. Any path is taken.',
+    'With --forward-to or --route the application gets body and headers byte for byte, and its own answer goes back: 502 when nothing listens there, 504 when it takes 14 s. Without an application the answer is 200.',
+    'A repeat of what was answered 2xx in this run is answered 200 and not passed on; what the application failed is passed on again. The same update_id with other bytes is passed on and marked id_reused.',
+    'With --json each request is one line: time, verdict (ok, duplicate, refused), reason, update_id, type, status, duration_ms, body, inbox_id. update_id, type and body are those of verified deliveries only.',
+    '--expect counts each update_id once, whatever the application answered, and waits 30 s where --timeout says nothing else. --max-events counts deliveries with the verdict ok.',
+  ],
+  flags: listenFlags,
+  examples: [
+    { command: 'voucherctl webhook listen --secret-file secret.txt --forward-to http://localhost:3000/hook' },
+    {
+      command: 'voucherctl webhook listen --secret-file secret.txt --expect message=2 --timeout 30s --json',
+      comment: 'In CI: exits with 0 as soon as both have arrived',
+    },
+    {
+      command: 'voucherctl webhook listen --secret-file secret.txt --respond 500,timeout,200',
+      comment: 'See how the sender repeats',
+    },
+  ],
+  run: async (context, { flags }) => {
+    const { host } = context
+    if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.size > 0)) {
+      return usage('--respond answers in place of an application; it goes without --forward-to and --route.')
+    }
+    if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
+    const read = await readWebhookSecrets(host, flags['secret-file'])
+    if (!read.ok) return read
+    let { secrets } = read
+    if (secrets.length === 0 && !flags.insecure) {
+      const asked = await context.ask(secretRequired, (questions) => questions.secret('Webhook secret (hidden)'))
+      if (!asked.ok) return asked
+      if (asked.value === '') return secretRequired()
+      secrets = [asked.value]
+    }
+    if (context.dryRun) {
+      return context.plan(`listen on 127.0.0.1:${flags.port ?? DEFAULT_PORT}, inbox ${inboxDirOf(host, flags.inbox)}`)
+    }
+    return receive(context, flags, secrets)
+  },
+})
+
+async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
+  const { host, settings } = context
+  const [{ startListener, nothing }, { InboxWriter }, { Forwarder }, { Expectation }, { scripted }] = await Promise.all(
+    [
+      import('../../webhooks/listener.js'),
+      import('../../webhooks/inbox-writer.js'),
+      import('../../webhooks/forwarding.js'),
+      import('../../webhooks/expectation.js'),
+      import('../../webhooks/responses.js'),
+    ],
+  )
+  const dir = inboxDirOf(host, flags.inbox)
+  const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
+  let inbox: Inbox
+  try {
+    // One of an earlier run would be taken for this one's.
+    if (readyFile !== undefined) rmSync(readyFile, { force: true })
+    inbox = InboxWriter.open(dir)
+  } catch (error) {
+    return inboxFailure(error, dir)
+  }
+
+  const forwarder = new Forwarder()
+  const script = flags.respond === undefined ? undefined : scripted(flags.respond)
+  const expectation = new Expectation(flags.expect)
+  const ended = new AbortController()
+  const pauses = new AbortController()
+  let events = 0
+  const lines = new LineQueue(context, secrets, flags.insecure)
+  const app: Parameters<typeof startListener>[0]['app'] = async (delivery, type) => {
+    if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
+    const answer = script?.()
+    if (answer !== undefined) return nothing(answer === 'timeout' ? null : answer)
+    const to = (type === null ? undefined : flags.route.get(type)) ?? flags['forward-to']
+    return to === undefined ? nothing(200) : forwarder.send(to, delivery)
+  }
+
+  try {
+    let listener: Awaited<ReturnType<typeof startListener>>
+    try {
+      listener = await startListener({
+        port: flags.port ?? DEFAULT_PORT,
+        secrets,
+        inbox,
+        app,
+        now: host.now,
+        eventsMax: flags['max-events'],
+        room: () => lines.room(),
+        heard: (heard) => {
+          lines.add(heard)
+          if (heard.update !== null) expectation.count(heard.update.type, heard.update.id)
+          if (heard.verdict === 'ok') events += 1
+          const isEnough = events === flags['max-events'] || (flags.expect.size > 0 && expectation.isMet)
+          if (isEnough) ended.abort()
+        },
+      })
+    } catch (error) {
+      return portFailure(error, flags.port ?? DEFAULT_PORT)
+    }
+    const limitMs =
+      flags.expect.size > 0 || context.globals.timeout !== undefined ? settings.timeoutMs.value : undefined
+    const timer = limitMs === undefined ? undefined : setTimeout(() => ended.abort(), limitMs)
+    try {
+      if (readyFile !== undefined) writeReadyFile(readyFile, listener)
+      sayReady(context, flags, listener.url, dir)
+      await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
+    } catch (error) {
+      return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
+    } finally {
+      clearTimeout(timer)
+      // What was received is passed on at once.
+      pauses.abort()
+      await listener.close()
+      await lines.end()
+    }
+  } finally {
+    forwarder.close()
+    await inbox.close()
+    if (readyFile !== undefined) rmSync(readyFile, { force: true })
+  }
+  const isInterrupted = host.signal.aborted || host.stdout.gone?.aborted
+  if (isInterrupted || (flags.expect.size > 0 && expectation.isMet)) return { ok: true, printed: true }
+  if (flags.expect.size > 0) return notAllArrived(expectation.missing(), settings.timeoutMs.value)
+  if (flags['max-events'] === undefined || events >= flags['max-events']) return { ok: true, printed: true }
+  return fail('NOT_ALL_ARRIVED', `${events} of ${flags['max-events']} deliveries arrived in time.`)
+}
+
+function notAllArrived(
+  missing: readonly { type: string; expected: number; arrived: number }[],
+  limitMs: number,
+): Failure {
+  const inWords = missing.map(({ type, expected, arrived }) => `${type} ${arrived} of ${expected}`).join(', ')
+  return fail(
+    'NOT_ALL_ARRIVED',
+    `Within ${limitMs / 1000} s not all that was expected arrived: ${inWords}.`,
+    'See what did with `voucherctl webhook inbox list`.',
+    { missing },
+  )
+}
+
+function portFailure(error: unknown, port: number): Failure {
+  const code = codeOf(error)
+  if (code === 'EADDRINUSE') {
+    return fail(
+      'EADDRINUSE',
+      `Port ${port} on 127.0.0.1 is in use.`,
+      'Choose another with --port N, or any with --port 0.',
+    )
+  }
+  if (code === 'EACCES') return fail('EACCES', `Port ${port} is not open to you.`, 'Choose a port from 1024 on.')
+  throw error
+}
+
+/** Whoever sees the file sees it whole. */
+function writeReadyFile(path: string, { url, port }: { url: string; port: number }): void {
+  const aside = `${path}.${process.pid}`
+  writeFileSync(aside, `${JSON.stringify({ url, port, pid: process.pid })}\n`)
+  renameSync(aside, path)
+}
+
+/** For a person: also where stderr is no terminal, since somebody waits for it. */
+function sayReady({ output }: Context, flags: ListenFlags, url: string, dir: string): void {
+  if (output.options.format !== 'table') return
+  const unknown = [...flags.expect.keys(), ...flags.route.keys()].filter(
+    (it) => !updateTypes.some((type) => type === it),
+  )
+  for (const type of new Set(unknown)) output.notice(`warning: no update of the reference server has the type ${type}.`)
+  const routes = [...flags.route].map(([type, to]) => `${type} to ${to.href}`)
+  const rest =
+    flags['forward-to'] === undefined ? [] : [`${routes.length > 0 ? 'others ' : ''}to ${flags['forward-to'].href}`]
+  const where = [...routes, ...rest].join(', ')
+  const answers =
+    flags.respond === undefined ? 'Nothing is passed on; the answer is 200.' : `Answers ${flags.respond.join(', ')}.`
+  output.notice(
+    [
+      `Ready on ${url}. Ctrl-C stops it.`,
+      where === '' ? answers : `Passes on ${where}.`,
+      `Inbox: ${dir}`,
+      ...(flags.insecure ? ['INSECURE: deliveries that are not verified are shown too.'] : []),
+    ].join('\n'),
+  )
+}
+
+async function firstOf(signals: readonly AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any([...signals])
+  if (!any.aborted) await new Promise((resolve) => any.addEventListener('abort', resolve, { once: true }))
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}

@@ -1,0 +1,195 @@
+import type { AppAnswer } from '../../webhooks/forwarding.js'
+import { pairsOf } from '../../webhooks/forwarding.js'
+import type { Stored } from '../../webhooks/inbox.js'
+import { Inbox } from '../../webhooks/inbox.js'
+import { resigned } from '../../webhooks/resigning.js'
+import { DEFAULT_TOLERANCE_SECONDS } from '../../webhooks/signature.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import type { ValuesOf } from '../flags.js'
+import { list, one, text, toggle } from '../flags.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { damaged, notRecorded, sinceFlag, sinceOf } from './webhook-inbox.js'
+import {
+  inboxDirOf,
+  inboxFailure,
+  inboxFlag,
+  readAppUrl,
+  readWebhookSecrets,
+  secretRequired,
+} from './webhook-inbox-dir.js'
+
+const replayFlags = {
+  ...inboxFlag,
+  id: list('ID', 'This delivery, such as 1-17, or the newest of an update_id'),
+  last: toggle('The newest verified delivery'),
+  failed: toggle('All that the application did not answer with 2xx, neither at first nor later'),
+  since: sinceFlag,
+  resign: toggle('Sign again, with the time of now'),
+  'as-recorded': toggle('Signature and timestamp as they came; the default'),
+  'secret-file': text('FILE|-', 'The secret for --resign, else VOUCHERCTL_WEBHOOK_SECRET'),
+  to: one('URL', 'The application, default where it was passed on to', readAppUrl),
+}
+type ReplayFlags = ValuesOf<typeof replayFlags>
+
+interface Replayed {
+  readonly id: string
+  readonly update_id: string | null
+  readonly type: string | null
+  readonly to: string
+  readonly status: number | null
+  readonly duration_ms: number
+  readonly error: string | null
+}
+
+export const replay = leaf({
+  name: 'replay',
+  summary: 'Send recorded deliveries to the application again',
+  notes: [
+    'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
+    '--failed, --last and --since take verified deliveries and no repeats; --id takes any. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
+    'One line a delivery. Exits with 0 when every answer was 2xx, with 9 when one was 5xx or missing, else with 8.',
+  ],
+  flags: replayFlags,
+  examples: [
+    { command: 'voucherctl webhook replay --failed --resign --secret-file secret.txt', comment: 'What it missed' },
+    { command: 'voucherctl webhook replay --last --to http://localhost:3000/hook' },
+  ],
+  changes: true,
+  view: {
+    headline: ({ id, type, update_id, status, duration_ms, to, error }: Replayed) =>
+      [
+        id,
+        `${type ?? 'unverified'} #${update_id ?? '?'}`,
+        status ?? 'no answer',
+        `${duration_ms} ms`,
+        error ?? to,
+      ].join('  '),
+  },
+  run: async (context, { flags }) => {
+    const ways = [flags.id.length > 0, flags.last, flags.failed, flags.since !== undefined].filter((it) => it)
+    if (ways.length !== 1) return usage('Give one of --id, --last, --failed and --since.')
+    if (flags.resign && flags['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
+    const secret = await secretOf(context, flags)
+    if (!secret.ok) return secret
+    const dir = inboxDirOf(context.host, flags.inbox)
+    try {
+      const picked = pick(context, flags, dir)
+      if (!picked.ok) return picked
+      return await replayAll(context, flags, dir, picked.deliveries, secret.value)
+    } catch (error) {
+      return inboxFailure(error, dir)
+    }
+  },
+})
+
+async function secretOf(
+  { host }: Context,
+  flags: ReplayFlags,
+): Promise<{ readonly ok: true; readonly value: string } | Failure> {
+  if (!flags.resign) {
+    return flags['secret-file'] === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign.')
+  }
+  const read = await readWebhookSecrets(host, flags['secret-file'] === undefined ? [] : [flags['secret-file']])
+  if (!read.ok) return read
+  const [value] = read.secrets
+  return value === undefined ? secretRequired() : { ok: true, value }
+}
+
+/** What is sent, oldest first. Nothing is sent when one of them cannot be. */
+function pick(
+  context: Context,
+  flags: ReplayFlags,
+  dir: string,
+): { readonly ok: true; readonly deliveries: readonly { readonly stored: Stored; readonly to: URL }[] } | Failure {
+  const inbox = Inbox.open(dir)
+  const ids =
+    flags.id.length > 0
+      ? flags.id
+      : inbox
+          .find(
+            { verdict: 'ok', failed: flags.failed, since: sinceOf(context, flags.since) },
+            flags.last ? 1 : undefined,
+          )
+          .map(({ id }) => id)
+  if (flags.last && ids.length === 0) return fail('DELIVERY_NOT_RECORDED', `No verified delivery is in ${dir}.`)
+  const deliveries: { stored: Stored; to: URL }[] = []
+  for (const id of ids) {
+    const listed = inbox.byId(id)
+    if (listed === undefined) return notRecorded(id, dir)
+    const stored = inbox.read(listed)
+    if (stored === undefined) return damaged(id, dir)
+    const known = stored.answers.findLast((it) => it.to !== null)?.to
+    const to = flags.to ?? (known == null ? undefined : new URL(known))
+    if (to === undefined) {
+      const missing = { missing: ['--to'] }
+      return fail('INPUT_REQUIRED', `${id} was never passed on, so that --to must say where.`, null, missing)
+    }
+    deliveries.push({ stored, to })
+  }
+  return { ok: true, deliveries }
+}
+
+async function replayAll(
+  context: Context,
+  flags: ReplayFlags,
+  dir: string,
+  deliveries: readonly { readonly stored: Stored; readonly to: URL }[],
+  secret: string,
+): Promise<Outcome<Replayed>> {
+  const { host, output } = context
+  if (context.dryRun) {
+    const plans = deliveries.map(({ stored, to }) => context.plan(`send ${stored.id} to ${to.href}`))
+    return plans.at(-1) ?? context.plan('send nothing: no delivery is picked')
+  }
+  if (deliveries.length === 0) output.notice('Nothing to replay.')
+  if (!flags.resign && deliveries.some(({ stored }) => isStale(stored, host.now()))) {
+    output.notice(
+      'warning: some timestamps are older than 5 minutes; an application that verifies refuses them. See --resign.',
+    )
+  }
+  const [{ Forwarder }, { InboxWriter }] = await Promise.all([
+    import('../../webhooks/forwarding.js'),
+    import('../../webhooks/inbox-writer.js'),
+  ])
+  const prepared: { stored: Stored; to: URL; headers: readonly string[] }[] = []
+  for (const { stored, to } of deliveries) {
+    const headers = flags.resign ? resigned(stored, secret, Math.floor(host.now() / 1000)) : stored.headers
+    if (headers === undefined)
+      return fail('INVALID_INPUT', `${stored.id} names no update_id, so that it cannot be signed.`)
+    prepared.push({ stored, to, headers })
+  }
+  const forwarder = new Forwarder()
+  const writer = InboxWriter.open(dir)
+  const statuses: (number | null)[] = []
+  try {
+    for (const { stored, to, headers } of prepared) {
+      if (host.signal.aborted || host.stdout.gone?.aborted) break
+      const started = performance.now()
+      const answer: AppAnswer = await forwarder.send(to, { headers, body: stored.body })
+      const duration_ms = Math.round(performance.now() - started)
+      const error = answer.failure?.message ?? null
+      const { status } = answer
+      statuses.push(status)
+      await writer.answer({ of: stored.id, at: host.now(), status, duration_ms, to: to.href, error, replay: true })
+      const { id, update_id, type } = stored
+      await output.printLine({ id, update_id, type, to: to.href, status, duration_ms, error }, replay.view)
+    }
+  } finally {
+    forwarder.close()
+    await writer.close()
+  }
+  return { ok: true, printed: true, exit: exitOf(statuses) }
+}
+
+function exitOf(statuses: readonly (number | null)[]): number {
+  if (statuses.some((it) => it === null || it >= 500)) return 9
+  return statuses.some((it) => it === null || it < 200 || it > 299) ? 8 : 0
+}
+
+function isStale({ headers }: Stored, now: number): boolean {
+  const [, timestamp] = pairsOf(headers).find(([name]) => name.toLowerCase() === 'x-platform-timestamp') ?? []
+  return Math.abs(now / 1000 - Number(timestamp)) > DEFAULT_TOLERANCE_SECONDS
+}

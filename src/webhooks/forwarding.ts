@@ -1,0 +1,199 @@
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+
+/** A delivery as it goes to the application. */
+export interface Forwarded {
+  /** Names and values in turn, as received. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+/** What the application answered; the status that stands for it when it did not. */
+export interface AppAnswer {
+  /** Null: the sender gets no answer (`--respond timeout`). */
+  readonly status: number | null
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+  /** Where it was sent; null without an application. */
+  readonly to: string | null
+  readonly failure: AppFailure | null
+}
+
+export interface AppFailure {
+  readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long'
+  /** For a person: what was tried, with host and port. */
+  readonly message: string
+}
+
+/** The platform waits 15 s: the sender still hears that the application was too slow. */
+export const APP_TIMEOUT_MS = 14_000
+const ANSWER_BYTES_MAX = 1024 * 1024
+/** More than the platform's max_connections. */
+const CONNECTIONS_MAX = 128
+
+/** Of one connection, not of the message (RFC 9110, 7.6.1); what Connection names comes on top. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+])
+
+/**
+ * Without the headers of the connection; the others keep their names, values and order. Host stays what it was for an
+ * application on this machine, and is the application's own elsewhere, where it decides who answers.
+ */
+export function endToEnd(headers: readonly string[], host?: string): string[] {
+  const pairs = pairsOf(headers)
+  const named = pairs
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.split(',').map((it) => it.trim().toLowerCase()))
+  const isKept = (name: string) => !HOP_BY_HOP.has(name) && !named.includes(name)
+  return pairs
+    .filter(([name]) => isKept(name.toLowerCase()))
+    .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
+}
+
+export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])
+  return pairs
+}
+
+const LOOPBACK = ['127.0.0.1', '::1']
+
+/** Sends deliveries to applications over connections that are kept. Redirects are answers like any other. */
+export class Forwarder {
+  readonly #timeoutMs: number
+  readonly #agents = {
+    'http:': new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX }),
+    'https:': new HttpsAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX }),
+  }
+
+  constructor(timeoutMs = APP_TIMEOUT_MS) {
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** One attempt, within the time for all of it. Of this machine both addresses are tried. */
+  async send(to: URL, delivery: Forwarded): Promise<AppAnswer> {
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(), this.#timeoutMs)
+    const failed = (status: number, reason: AppFailure['reason'], message: string): AppAnswer => ({
+      status,
+      headers: [],
+      body: Buffer.alloc(0),
+      to: to.href,
+      failure: { reason, message },
+    })
+    const host = to.hostname.replace(/^\[(.*)\]$/, '$1')
+    const isLocal = host === 'localhost' || LOOPBACK.includes(host)
+    const addresses = isLocal ? [...(host === '::1' ? ['::1', '127.0.0.1'] : LOOPBACK)] : [host]
+    const port = to.port || (to.protocol === 'https:' ? '443' : '80')
+    try {
+      for (const [at, address] of addresses.entries()) {
+        try {
+          return { ...(await this.#attempt(to, address, isLocal, delivery, limit.signal)), to: to.href, failure: null }
+        } catch (error) {
+          if (limit.signal.aborted)
+            return failed(504, 'app_timeout', `${to.host} did not answer within ${this.#timeoutMs / 1000} s.`)
+          if (error instanceof AnswerTooLong)
+            return failed(502, 'app_answer_too_long', `${to.host} answered with more than 1 MiB.`)
+          const code = codeOf(error)
+          if (!NOT_CONNECTED.has(code)) return failed(502, 'app_broke_off', brokenOff(to, code))
+          if (at + 1 < addresses.length) continue
+          const tried = addresses.map((it) => (it.includes(':') ? `[${it}]:${port}` : `${it}:${port}`)).join(' and ')
+          return failed(502, 'app_unreachable', `Nothing accepts connections on ${tried} (${code}).`)
+        }
+      }
+      throw new Error('no address')
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  close(): void {
+    this.#agents['http:'].destroy()
+    this.#agents['https:'].destroy()
+  }
+
+  async #attempt(
+    to: URL,
+    address: string,
+    isLocal: boolean,
+    { headers, body }: Forwarded,
+    signal: AbortSignal,
+  ): Promise<{ status: number; headers: string[]; body: Buffer }> {
+    const kept = endToEnd(headers, isLocal ? undefined : to.host)
+    const names = new Set(pairsOf(kept).map(([name]) => name.toLowerCase()))
+    if (!names.has('content-length')) kept.push('Content-Length', String(body.length))
+    if (!names.has('host')) kept.push('Host', to.host)
+    const send = to.protocol === 'https:' ? httpsRequest : httpRequest
+    const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
+    for (;;) {
+      const request = send({
+        host: address,
+        ...(to.port === '' ? {} : { port: to.port }),
+        path: `${to.pathname}${to.search}`,
+        method: 'POST',
+        headers: kept,
+        agent,
+        signal,
+        ...(to.protocol === 'https:' && !LOOPBACK.includes(address) ? { servername: address } : {}),
+      })
+      let response: IncomingMessage
+      try {
+        response = await new Promise<IncomingMessage>((resolve, reject) => {
+          request.once('response', resolve).on('error', reject)
+          request.end(body)
+        })
+      } catch (error) {
+        // A kept connection that the application had closed meanwhile: the delivery was not answered there.
+        if (request.reusedSocket && CLOSED.has(codeOf(error)) && !signal.aborted) continue
+        throw error
+      }
+      const answer = await readAnswer(response)
+      return { status: response.statusCode ?? 502, headers: endToEnd(response.rawHeaders), body: answer }
+    }
+  }
+}
+
+const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
+const NOT_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'EADDRNOTAVAIL',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAFNOSUPPORT',
+  'ETIMEDOUT',
+])
+
+const brokenOff = (to: URL, code: string) =>
+  `${to.host} broke the connection off before its answer was whole (${code}).`
+
+const codeOf = (error: unknown) =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ERROR'
+
+class AnswerTooLong extends Error {}
+
+async function readAnswer(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > ANSWER_BYTES_MAX) {
+      response.destroy()
+      throw new AnswerTooLong()
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,8 @@
+// Bundled for P14: how many verified deliveries an inbox holds, each update_id once.
+import { Inbox } from '../../src/webhooks/inbox.js'
+
+/** @param {string} dir */
+export function countUpdates(dir) {
+  const inbox = Inbox.open(dir)
+  return new Set(inbox.find({ verdict: 'ok' }).map((it) => inbox.delivery(it)?.update_id)).size
+}
