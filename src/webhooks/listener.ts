@@ -52,6 +52,8 @@ export interface ListenerOptions {
   room?(): Promise<void> | undefined
   /** Verified deliveries that are taken to the application; after that every request is answered 503. */
   readonly eventsMax?: number | undefined
+  /** How long a sender may take, in milliseconds. */
+  readonly limits?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
   /** Milliseconds since 1970. */
   now(): number
 }
@@ -64,9 +66,9 @@ export interface Listener {
 }
 
 const HOST = '127.0.0.1'
-const HEADERS_MS = 10_000
-const REQUEST_MS = 15_000
-const CHECK_MS = 2_000
+const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
+/** For answers that are on their way when it ends. */
+const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
 /** Above the 100 of the platform; each may hold a body of 1 MiB. */
 const CONNECTIONS_MAX = 256
@@ -79,7 +81,7 @@ const SILENCE_MS = 60_000
  * Failures: rejects with what the system says when the port cannot be had.
  */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { inbox, now, heard } = options
+  const { inbox, now, heard, limits = LIMITS } = options
   const duplicates = new Duplicates<AppAnswer>()
   const working = new Set<Promise<void>>()
   const silent = new Set<ServerResponse>()
@@ -212,9 +214,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
   const server = createServer(
     {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECK_MS,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
     (request, response) => {
@@ -245,7 +247,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       while (working.size > 0) await Promise.all(working)
       for (const response of silent) response.destroy()
       server.closeIdleConnections()
-      const stuck = setTimeout(() => server.closeAllConnections(), CHECK_MS)
+      const stuck = setTimeout(() => server.closeAllConnections(), LAST_MS)
       await closed
       clearTimeout(stuck)
     },

@@ -417,4 +417,9 @@ export const otherLeaves = [
   'webhook sign',
   'webhook trigger',
   'webhook verify',
+  'webhook listen',
+  'webhook inbox list',
+  'webhook inbox show',
+  'webhook inbox clear',
+  'webhook replay',
 ]

@@ -121,7 +121,7 @@ function pick(
     if (listed === undefined) return notRecorded(id, dir)
     const stored = inbox.read(listed)
     if (stored === undefined) return damaged(id, dir)
-    const known = stored.answers.findLast((it) => it.to !== null)?.to
+    const known = stored.answers.find((it) => it.to !== null && !it.replay)?.to
     const to = flags.to ?? (known == null ? undefined : new URL(known))
     if (to === undefined) {
       const missing = { missing: ['--to'] }

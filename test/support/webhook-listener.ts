@@ -1,0 +1,63 @@
+import { onTestFinished } from 'vitest'
+import type { Heard, Listener, ListenerOptions } from '../../src/webhooks/listener.js'
+import { nothing, startListener } from '../../src/webhooks/listener.js'
+import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
+import { signWebhook } from '../../src/webhooks/signature.js'
+import { temporaryDir } from './cli.js'
+
+export const secret = 'a-secret-of-these-tests'
+/** The clock of a listener under test, in seconds. */
+export const nowSeconds = 1_800_000_000
+
+export interface Running extends Listener {
+  readonly heard: Heard[]
+  readonly dir: string
+  readonly inbox: InboxWriter
+  /** Resolves when so many requests have been told. */
+  told(count: number): Promise<readonly Heard[]>
+}
+
+export async function listening(options: Partial<ListenerOptions> = {}): Promise<Running> {
+  const heard: Heard[] = []
+  const waiting: { count: number; go(heard: readonly Heard[]): void }[] = []
+  const dir = temporaryDir()
+  const inbox = InboxWriter.open(dir)
+  const listener = await startListener({
+    port: 0,
+    secrets: [secret],
+    inbox,
+    app: async () => nothing(200),
+    now: () => nowSeconds * 1000,
+    ...options,
+    heard: (one) => {
+      heard.push(one)
+      options.heard?.(one)
+      for (const { count, go } of waiting) if (heard.length >= count) go(heard)
+    },
+  })
+  let closing: Promise<void> | undefined
+  const close = () => (closing ??= listener.close().then(() => inbox.close()))
+  onTestFinished(close)
+  const told = (count: number) =>
+    heard.length >= count ? Promise.resolve(heard) : new Promise<readonly Heard[]>((go) => waiting.push({ count, go }))
+  return { ...listener, close, heard, dir, inbox, told }
+}
+
+export const updateBody = (id: number | string, type = 'message', text = 'Hello') =>
+  Buffer.from(`{"update_id":${id},"type":"${type}","${type}":{"text":${JSON.stringify(text)}}}`)
+
+export const signed = (body: Buffer, id: number | string, secrets: readonly string[] = [secret], at = nowSeconds) =>
+  signWebhook({ rawBody: body, secrets, timestamp: at, updateId: id })
+
+/** A signed delivery, sent as a platform does. */
+export const deliver = (url: string, id: number | string, type = 'message', text = 'Hello') => {
+  const body = updateBody(id, type, text)
+  return fetch(url, { method: 'POST', body, headers: signed(body, id) })
+}
+
+/** A promise that a test settles. */
+export function gate<T = void>() {
+  let open!: (value: T) => void
+  const opened = new Promise<T>((resolve) => (open = resolve))
+  return { open, opened }
+}
