@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** About 50 MB at most. The oldest ids are forgotten first. */
+/** The oldest ids are forgotten first. */
 const IDS_MAX = 250_000
 
 /** A delivery that goes to the application; `settle` says how that ended, once. */
@@ -35,14 +35,16 @@ export class Duplicates<Answer> {
   }
 
   admit(updateId: string, body: Uint8Array): Admission<Answer> {
-    const digest = createHash('sha256').update(body).digest('base64')
-    const bodies = this.#seen.get(updateId) ?? this.#remember(updateId)
-    const known = bodies.find((it) => it.digest === digest)
+    // 128 bits of it, one byte a character: this is kept for every id.
+    const digest = createHash('sha256').update(body).digest().latin1Slice(0, 16)
+    const bodies = this.#seen.get(updateId)
+    const known = bodies?.find((it) => it.digest === digest)
     if (known?.state === 'answered') return { kind: 'answered' }
     if (known !== undefined && known.state !== 'failed') return { kind: 'shared', answer: known.state }
-    const idReused = bodies.some((it) => it.digest !== digest)
+    const idReused = bodies?.some((it) => it.digest !== digest) ?? false
     const seen: Seen<Answer> = known ?? { digest, state: 'failed' }
-    if (known === undefined) bodies.push(seen)
+    if (bodies === undefined) this.#remember(updateId, [seen])
+    else if (known === undefined) bodies.push(seen)
     let tell!: (answer: Answer) => void
     seen.state = new Promise((resolve) => (tell = resolve))
     return {
@@ -55,13 +57,11 @@ export class Duplicates<Answer> {
     }
   }
 
-  #remember(updateId: string): Seen<Answer>[] {
-    const bodies: Seen<Answer>[] = []
+  #remember(updateId: string, bodies: Seen<Answer>[]): void {
     this.#seen.set(updateId, bodies)
     if (this.#seen.size > this.#idsMax) {
       const [oldest] = this.#seen.keys()
       if (oldest !== undefined) this.#seen.delete(oldest)
     }
-    return bodies
   }
 }

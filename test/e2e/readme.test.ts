@@ -1,4 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -30,6 +32,14 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
 const bash = (script: string) =>
   execa('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: home,
@@ -43,10 +53,18 @@ test('the walk from a server of your own to a reversed redemption works as it is
   const start = 'server start --detach'
   const walk = blocks('sh').filter((block) => !block.includes('npm ci') && !block.includes('--memory'))
   expect(walk.join('')).toContain(start)
-  const script = walk.join('').replace(start, `${start} --port 0`)
+  const [port, appPort] = [await freePort(), await freePort()]
+  const script = walk
+    .join('')
+    .replace(start, `${start} --port 0`)
+    .replaceAll('8787', String(port))
+    .replaceAll('3000', String(appPort))
   const { stdout, stderr, exitCode } = await bash(script)
   expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
   expect(stdout).toContain('Reversed.')
+  expect(stdout).toContain('nothing listens on port')
+  expect(stdout).toMatch(/^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show\.$/m)
+  expect(stdout).toMatch(/^\{"time":.*"verdict":"ok".*"type":"ping".*"status":200/m)
 })
 
 test('the programs run as they are written', async () => {
