@@ -36,7 +36,7 @@ export class Duplicates<Answer> {
 
   admit(updateId: string, body: Uint8Array): Admission<Answer> {
     // 128 bits of it, one byte a character: this is kept for every id.
-    const digest = createHash('sha256').update(body).digest().latin1Slice(0, 16)
+    const digest = createHash('sha256').update(body).digest().toString('latin1', 0, 16)
     const bodies = this.#seen.get(updateId)
     const known = bodies?.find((it) => it.digest === digest)
     if (known?.state === 'answered') return { kind: 'answered' }
