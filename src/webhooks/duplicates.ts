@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-/** The oldest ids are forgotten first. */
-const IDS_MAX = 250_000
+/** As many are remembered at least, and twice as many at most: the older half is forgotten at once. */
+const IDS_MIN = 100_000
 
 /** A delivery that goes to the application; `settle` says how that ended, once. */
 export interface Admitted<Answer> {
@@ -27,17 +27,18 @@ interface Seen<Answer> {
  * shares that answer; failed, it goes again. The same update_id with other bytes is another delivery.
  */
 export class Duplicates<Answer> {
-  readonly #seen = new Map<string, Seen<Answer>[]>()
-  readonly #idsMax: number
+  #newer = new Map<string, Seen<Answer>[]>()
+  #older: ReadonlyMap<string, Seen<Answer>[]> = new Map()
+  readonly #idsMin: number
 
-  constructor(idsMax = IDS_MAX) {
-    this.#idsMax = idsMax
+  constructor(idsMin = IDS_MIN) {
+    this.#idsMin = idsMin
   }
 
   admit(updateId: string, body: Uint8Array): Admission<Answer> {
     // 128 bits of it, one byte a character: this is kept for every id.
     const digest = createHash('sha256').update(body).digest().toString('latin1', 0, 16)
-    const bodies = this.#seen.get(updateId)
+    const bodies = this.#newer.get(updateId) ?? this.#older.get(updateId)
     const known = bodies?.find((it) => it.digest === digest)
     if (known?.state === 'answered') return { kind: 'answered' }
     if (known !== undefined && known.state !== 'failed') return { kind: 'shared', answer: known.state }
@@ -58,10 +59,10 @@ export class Duplicates<Answer> {
   }
 
   #remember(updateId: string, bodies: Seen<Answer>[]): void {
-    this.#seen.set(updateId, bodies)
-    if (this.#seen.size > this.#idsMax) {
-      const [oldest] = this.#seen.keys()
-      if (oldest !== undefined) this.#seen.delete(oldest)
+    if (this.#newer.size >= this.#idsMin) {
+      this.#older = this.#newer
+      this.#newer = new Map()
     }
+    this.#newer.set(updateId, bodies)
   }
 }
