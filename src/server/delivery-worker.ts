@@ -133,18 +133,15 @@ export class DeliveryWorker {
     this.#botIds = new Set()
     let result: TurnResult
     try {
-      // What a power failure undoes of it is sent again under the same id, as after any crash.
-      result = await store.write(
-        () =>
-          turn({
-            ended,
-            botIds,
-            lostBefore,
-            room: this.#claims ? IN_FLIGHT_MAX - this.#inFlight.size : 0,
-            now: clock.now(),
-            trueNow: trueNow(),
-          }),
-        { durable: false },
+      result = await store.write(() =>
+        turn({
+          ended,
+          botIds,
+          lostBefore,
+          room: this.#claims ? IN_FLIGHT_MAX - this.#inFlight.size : 0,
+          now: clock.now(),
+          trueNow: trueNow(),
+        }),
       )
     } catch (error) {
       this.#ended.unshift(...ended)

@@ -15,8 +15,6 @@ const BATCH_MAX = 256
 
 interface Pending {
   readonly op: () => Op<unknown>
-  /** False where a power failure may undo it. */
-  readonly durable: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -48,8 +46,6 @@ export function openSqliteStore(path: string): Store {
    * come back within a few ticks, and one fsync for all of them is a third fewer.
    */
   let gathered = 0
-  /** Whether a commit waits for the disk; also what came before it is there then. */
-  let syncs = true
   let scheduled = false
   let closed = false
   /** Set after a failed fsync: what the disk holds is unknown until the file is opened anew. */
@@ -105,11 +101,6 @@ export function openSqliteStore(path: string): Store {
    * without them, and once more with them where one does.
    */
   function commitBatch(batch: readonly Pending[]): Outcome[] {
-    const durable = batch.some((pending) => pending.durable)
-    if (durable !== syncs) {
-      db.exec(`pragma synchronous = ${durable ? 'full' : 'normal'}`)
-      syncs = durable
-    }
     begin.run()
     let outcomes = attemptAll(batch, false)
     if (outcomes === null) {
@@ -197,10 +188,10 @@ export function openSqliteStore(path: string): Store {
     return step.value
   }
 
-  function enqueue<T>(pending: Pending[], op: () => Op<T>, durable: boolean): Promise<T> {
+  function enqueue<T>(pending: Pending[], op: () => Op<T>): Promise<T> {
     if (closed) return Promise.reject(new StoreUnavailable('the database is closed'))
     return new Promise<T>((resolve, reject) => {
-      pending.push({ op, durable, resolve: resolve as (value: unknown) => void, reject })
+      pending.push({ op, resolve: resolve as (value: unknown) => void, reject })
       schedule()
     })
   }
@@ -208,8 +199,8 @@ export function openSqliteStore(path: string): Store {
   return {
     name: path === ':memory:' ? 'memory' : 'sqlite',
 
-    write: (op, { durable = true } = {}) => enqueue(writes, op, durable),
-    read: (op) => enqueue(reads, op, false),
+    write: (op) => enqueue(writes, op),
+    read: (op) => enqueue(reads, op),
 
     listen(listener) {
       listeners.add(listener)

@@ -6,11 +6,9 @@ export interface Store {
   /**
    * Runs an operation in a transaction of its own and answers after the commit that holds its work.
    * An operation that throws leaves nothing behind. `op` may be called again when a commit has to be built anew.
-   * Not `durable`: the answer does not wait for the disk. The end of the process undoes nothing; a power failure may
-   * undo the last of such work, as if it had not been asked for, and never more than that.
    * @throws StoreUnavailable when the commit failed: nothing was acknowledged, the call may be repeated.
    */
-  write<T>(op: () => Op<T>, options?: { readonly durable?: boolean }): Promise<T>
+  write<T>(op: () => Op<T>): Promise<T>
   /** Runs a read-only operation on committed state. */
   read<T>(op: () => Op<T>): Promise<T>
   /** Calls `listener` with the subject of each notice, after its commit. Answers how to stop. */
