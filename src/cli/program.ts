@@ -86,7 +86,7 @@ export const page: readonly Entry[] = [
   {
     name: 'webhook',
     alias: 'webhooks',
-    summary: 'Of a bot: set, info, deliveries, retry; on this machine: listen, inbox, replay, bridge, trigger, sign, verify',
+    summary: 'Of a bot: set, deliveries, retry …; on this machine: listen, bridge, trigger, verify …',
     section: bots,
     load: async () => (await import('./commands/webhook.js')).webhook,
   },
