@@ -387,6 +387,8 @@ test('a replay beside a running listener is recorded, and neither waits for the 
   const app = await application(() => status)
   const { url, stop } = await start(`--json --forward-to ${app.url}`, { home })
   await post(url, 1)
+  // What became of a delivery is written behind its answer.
+  await vi.waitFor(() => expect(Inbox.open(join(home, 'inbox')).find({})[0]?.status).toBe(500))
   status = 200
   expect((await replay(home, '--failed')).exit).toBe(0)
   await post(url, 2)
