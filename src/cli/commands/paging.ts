@@ -1,7 +1,8 @@
 import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { fail, usage } from '../failure.js'
 import { integer, toggle } from '../flags.js'
-import type { Context } from '../context.js'
+import type { Context, ContextCallOptions } from '../context.js'
+import { defined } from '../defined.js'
 import type { Answer, Plan } from '../leaf.js'
 import type { List } from '../show.js'
 import { isList } from '../show.js'
@@ -22,8 +23,29 @@ interface Page<Item> extends List {
 
 type Fetched<Item> = Answer<Page<Item>> | Plan | Failure
 
+interface PageInput {
+  readonly page?: number
+  readonly limit?: number
+}
+
+/** The page that the flags name, or with --all every one. */
+export async function fetchList<Item>(
+  context: Context,
+  {
+    page,
+    limit,
+    all,
+  }: { readonly page: number | undefined; readonly limit: number | undefined; readonly all: boolean },
+  fetch: (input: PageInput, options?: ContextCallOptions) => Promise<Fetched<Item>>,
+): Promise<Fetched<Item>> {
+  if (!all) return fetch(defined({ page, limit }))
+  if (page !== undefined || limit !== undefined)
+    return usage('--all reads every page; it goes without --page and --limit.')
+  return fetchPages(context, (at, size, timeoutMs) => fetch({ page: at, limit: size }, { timeoutMs }))
+}
+
 /** Every page after another, as one list, within --timeout. */
-export async function fetchPages<Item>(
+async function fetchPages<Item>(
   { dryRun, host, settings }: Context,
   fetch: (page: number, limit: number, timeoutMs: number) => Promise<Fetched<Item>>,
 ): Promise<Fetched<Item>> {

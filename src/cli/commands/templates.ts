@@ -1,14 +1,11 @@
 import type { Template } from '../../contract/templates.js'
 import * as botDoor from '../../contract/bots.js'
 import * as contract from '../../contract/templates.js'
-import type { InputOf } from '../../contract/endpoint.js'
-import type { ContextCallOptions } from '../context.js'
 import { defined } from '../defined.js'
 import { choice, text } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { usage } from '../failure.js'
-import { allFlag, fetchPages, pageFlags } from './paging.js'
+import { allFlag, fetchList, pageFlags } from './paging.js'
 import { botFlag, create, through } from './template-create.js'
 
 export const templateView = (done: (template: Template) => string): View<Template> => ({
@@ -57,17 +54,13 @@ export const templates: Group = {
       ],
       view: { members: ['id', 'name', 'status', 'issuedCount', 'issueLimit'] },
       run: (context, { flags }) => {
-        const { status, 'external-id': externalId, bot, page, limit, all } = flags
-        if (all && (page !== undefined || limit !== undefined)) {
-          return Promise.resolve(usage('--all reads every page; it goes without --page and --limit.'))
-        }
+        const { status, 'external-id': externalId, bot } = flags
         const filters = defined({ status, external_template_id: externalId })
-        const list = (input: InputOf<typeof contract.list>, options?: ContextCallOptions) =>
+        return fetchList(context, flags, (paging, options) =>
           bot === undefined
-            ? context.call(contract.list, input, options)
-            : context.call(botDoor.templates, { botId: bot, ...input }, options)
-        if (!all) return list({ ...filters, ...defined({ page, limit }) })
-        return fetchPages(context, (at, size, timeoutMs) => list({ ...filters, page: at, limit: size }, { timeoutMs }))
+            ? context.call(contract.list, { ...filters, ...paging }, options)
+            : context.call(botDoor.templates, { botId: bot, ...filters, ...paging }, options),
+        )
       },
     }),
     create,

@@ -1,13 +1,12 @@
 import type { Delivery, DeliveryAttempt } from '../../contract/webhook.js'
 import * as contract from '../../contract/webhook.js'
 import { defined } from '../defined.js'
-import { usage } from '../failure.js'
 import { choice, required, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 import type { List } from '../show.js'
 import { isList } from '../show.js'
-import { allFlag, fetchPages, pageFlags } from './paging.js'
+import { allFlag, fetchList, pageFlags } from './paging.js'
 
 export const deliveries = leaf({
   name: 'deliveries',
@@ -21,14 +20,9 @@ export const deliveries = leaf({
   ],
   view: { body: (data: unknown) => (isList(data) ? timelines(data) : '') },
   run: (context, { positional, flags }) => {
-    const { status, page, limit, all } = flags
-    if (all && (page !== undefined || limit !== undefined)) {
-      return Promise.resolve(usage('--all reads every page; it goes without --page and --limit.'))
-    }
-    const filter = { botId: positional, ...defined({ status }) }
-    if (!all) return context.call(contract.deliveries, { ...filter, ...defined({ page, limit }) })
-    return fetchPages(context, (at, size, timeoutMs) =>
-      context.call(contract.deliveries, { ...filter, page: at, limit: size }, { timeoutMs }),
+    const filter = { botId: positional, ...defined({ status: flags.status }) }
+    return fetchList(context, flags, (paging, options) =>
+      context.call(contract.deliveries, { ...filter, ...paging }, options),
     )
   },
 })
