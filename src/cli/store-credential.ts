@@ -1,11 +1,16 @@
 import { parseBaseUrl } from '../client/base-url.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Profile } from './config.js'
-import { configFile, updateConfig } from './config.js'
+import { checkConfigWritable, configFile, updateConfig } from './config.js'
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
 import type { Host } from './host.js'
 import { credentialNames } from './secrets.js'
+
+/** Of a command with --save: why the profile could not take a token, asked before one is made that is shown once. */
+export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
+  return save && !dryRun ? checkConfigWritable(host) : undefined
+}
 
 /** Keeps a credential in the profile, for the origin of the chosen server. That it is plain text is said before. */
 export async function storeCredential(

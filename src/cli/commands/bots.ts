@@ -1,7 +1,6 @@
 import type { Bot, BotDetail, BotProfile } from '../../contract/bots.js'
 import * as contract from '../../contract/bots.js'
 import { botScopes } from '../../contract/endpoint.js'
-import { checkConfigWritable } from '../config.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
@@ -10,7 +9,7 @@ import type { ValuesOf } from '../flags.js'
 import { choice, list, pairs, required, text, toggle } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { storeCredential } from '../store-credential.js'
+import { checkKeeping, storeCredential } from '../store-credential.js'
 import { metrics } from './bot-metrics.js'
 import { updates } from './bot-updates.js'
 import { pageFlags } from './paging.js'
@@ -179,10 +178,8 @@ export const bots: Group = {
         { command: 'voucherctl bots get bot_01JC… --save', comment: 'Commands that follow use its token' },
       ],
       run: async (context, { positional, flags }) => {
-        if (flags.save && !context.dryRun) {
-          const problem = await checkConfigWritable(context.host)
-          if (problem !== undefined) return problem
-        }
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
         const got = await context.call(contract.get, { botId: positional })
         if (!got.ok) return got
         const fresh = typeof got.data?.one_time_token === 'string'
@@ -229,10 +226,8 @@ export const bots: Group = {
           const refusal = await context.confirm(`Replacing the token of ${positional}`, positional)
           if (refusal !== undefined) return refusal
         }
-        if (flags.save && !context.dryRun) {
-          const problem = await checkConfigWritable(context.host)
-          if (problem !== undefined) return problem
-        }
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
         const check = `voucherctl bots get ${positional}`
         const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
         if (!made.ok) return made

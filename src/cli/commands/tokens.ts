@@ -1,9 +1,8 @@
 import { scopes } from '../../contract/endpoint.js'
 import type { Token } from '../../contract/tokens.js'
 import * as contract from '../../contract/tokens.js'
-import { checkConfigWritable } from '../config.js'
 import { fail } from '../failure.js'
-import { storeCredential } from '../store-credential.js'
+import { checkKeeping, storeCredential } from '../store-credential.js'
 import type { Read } from '../flags.js'
 import { atLeastOne, list, one, required, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
@@ -56,10 +55,8 @@ export const tokens: Group = {
       changes: true,
       run: async (context, { flags }) => {
         const days = flags['expires-in-days']
-        if (flags.save && !context.dryRun) {
-          const problem = await checkConfigWritable(context.host)
-          if (problem !== undefined) return problem
-        }
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
         const created = await context.call(
           contract.create,
           {
