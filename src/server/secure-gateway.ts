@@ -7,15 +7,12 @@ import { asMembers } from '../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
 import { type ServerSession, createServerSession, describeServer } from '../secure/server-session.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, type SecureRefusal } from '../secure/suite.js'
-import { closest } from '../contract/closest.js'
 import type { Deps } from './deps.js'
 import { failureEnvelope, sendFailure } from './envelope.js'
 import { invalid } from './handler.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
 import { InnerMessage, exchangeInside } from './inner-exchange.js'
-
-/** At most so many unknown members are named. */
-const ISSUES_MAX = 20
+import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
 /** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
@@ -135,15 +132,9 @@ function originOf({ raw }: FastifyRequest): string | undefined {
   return values.length === 0 ? undefined : values.join(', ')
 }
 
-/** decisions.md 1: a member that nobody would read is refused, not dropped. */
 function refuseUnknown(value: unknown, known: readonly string[]): Refusal<'VALIDATION_FAILED'> | null {
   const unknown = Object.keys(asMembers(value) ?? {}).filter((name) => !known.includes(name))
-  const errors = unknown.slice(0, ISSUES_MAX).map((name) => {
-    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    const issue = { pointer, code: 'additionalProperties', message: 'is not known here' }
-    const close = closest(name, known)
-    return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
-  })
+  const errors = unknown.slice(0, ISSUES_MAX).map((name) => unknownMember('', name, known))
   return errors.length === 0 ? null : invalid(...errors)
 }
 

@@ -3,10 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
-import { closest } from '../contract/closest.js'
-
-/** At most so many issues are answered: the rest follows once these are corrected. */
-const ISSUES_MAX = 20
+import { ISSUES_MAX, escapePointer, unknownMember } from './unknown-member.js'
 
 /** Its default of 8 would cut off what tells the alternatives of a union apart. */
 Settings.Set({ maxErrors: 200 })
@@ -35,14 +32,18 @@ function issuesOf(schema: TSchema, errors: SchemaError[]): ValidationIssue[] {
     switch (error.keyword) {
       case 'required':
         for (const name of error.params.requiredProperties as string[]) {
-          issues.push({ pointer: `${error.instancePath}/${escape(name)}`, code: 'required', message: 'is required' })
+          issues.push({
+            pointer: `${error.instancePath}/${escapePointer(name)}`,
+            code: 'required',
+            message: 'is required',
+          })
         }
         break
       case 'additionalProperties':
         // Where members are a map, its values have errors of their own.
         if (place.additionalProperties !== false) break
         for (const name of error.params.additionalProperties as string[]) {
-          issues.push(unknownMember(place, error.instancePath, name))
+          issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as TSchema))))
         }
         break
       case 'boolean':
@@ -102,15 +103,3 @@ function resolve(schema: TSchema, schemaPath: string): Record<string, unknown> {
   }
   return typeof place === 'object' && place !== null ? (place as Record<string, unknown>) : {}
 }
-
-function unknownMember(place: Record<string, unknown>, instancePath: string, name: string): ValidationIssue {
-  const issue = {
-    pointer: `${instancePath}/${escape(name)}`,
-    code: 'additionalProperties',
-    message: 'is not known here',
-  }
-  const close = closest(name, Object.keys(membersOf(place as unknown as TSchema)))
-  return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
-}
-
-const escape = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
