@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { testApp } from '../support/server-app.js'
-import { RawConnection } from '../support/server-raw.js'
+import { RawConnection, bearerLine, getBytes, portOf } from '../support/server-raw.js'
 import { type Tenant, newTenant } from '../support/server-tenant.js'
 
 let server: LiveServer
@@ -16,8 +16,8 @@ afterAll(() => server.close())
 
 const LIST = contract.templates.list.path
 const CREATE = contract.templates.create.path
-const bearer = () => `Authorization: Bearer ${tenant.token}\r\n`
-const get = (target: string, headers = bearer()) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
+const bearer = () => bearerLine(tenant.token)
+const get = (target: string, headers = bearer()) => getBytes(target, headers)
 
 /** The next call of the list is answered late: what comes after it must wait. */
 const slowList = (delay_ms = 100) =>
@@ -84,9 +84,9 @@ describe('what is no request, behind requests', () => {
 
 it('a body that takes too long after its request was answered adds no second answer', async () => {
   const { app, close } = testApp()
-  await app.listen({ port: 0, host: '127.0.0.1' })
+  const port = await portOf(app)
   Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
-  const connection = await RawConnection.to((app.server.address() as { port: number }).port)
+  const connection = await RawConnection.to(port)
   connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{`)
   expect((await connection.answer()).code).toBe('TOKEN_MISSING')
   await connection.end()

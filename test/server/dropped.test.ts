@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import type { RequestLogEntry } from '../../src/contract/platform.js'
 import { liveServer } from '../support/server.js'
-import { RawConnection } from '../support/server-raw.js'
+import { RawConnection, bearerLine, getBytes } from '../support/server-raw.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
 it('a call whose answer was dropped is logged and counted as it would have been answered', async () => {
@@ -50,9 +50,7 @@ it('so is one whose caller left before the answer', async () => {
       delay_ms: 50,
     })
     const connection = await RawConnection.to(live.port)
-    connection.write(
-      `GET ${contract.templates.list.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.token}\r\n\r\n`,
-    )
+    connection.write(getBytes(contract.templates.list.path, bearerLine(tenant.token)))
     await live.send({ method: 'GET', path: '/healthz' })
     connection.destroy()
     await vi.waitFor(() => expect(live.logs.filter((line) => line.includes('templates.list'))).toHaveLength(1), 5_000)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../support/server.js'
-import { RawConnection } from '../support/server-raw.js'
+import { RawConnection, bearerLine } from '../support/server-raw.js'
 import { type Tenant, newTenant, templateBody } from '../support/server-tenant.js'
 
 fc.configureGlobal({ seed: 1 })
@@ -25,7 +25,7 @@ interface Message {
   readonly last?: true
 }
 
-const bearer = () => `Host: x\r\nAuthorization: Bearer ${tenant.token}\r\n`
+const bearer = () => `Host: x\r\n${bearerLine(tenant.token)}`
 const create = (headers: string, body: string) =>
   `POST ${CREATE} HTTP/1.1\r\n${bearer()}${headers}Content-Length: ${body.length}\r\n\r\n${body}`
 const JSON_TYPE = 'Content-Type: application/json\r\n'

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { liveServer } from '../support/server.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { type Answer, sendTo } from '../support/server-client.js'
+import { bearerLine, portOf } from '../support/server-raw.js'
 import { type Tenant, type TestBot, newTenant } from '../support/server-tenant.js'
 import { HOOK_URL } from '../support/server-webhooks.js'
 import { WatchedPolls } from '../support/watched-polls.js'
@@ -22,8 +23,7 @@ beforeEach(async () => {
   server = testApp({ polls })
   tenant = await newTenant(server)
   bot = await tenant.bot()
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
-  port = (server.app.server.address() as AddressInfo).port
+  port = await portOf(server.app)
   agent = new http.Agent({ keepAlive: true })
 })
 afterEach(async () => {
@@ -38,7 +38,7 @@ const hold = (): Promise<Answer> =>
   sendTo(`http://127.0.0.1:${port}`, agent)({ method, path, headers: headers(), body })
 const ping = () => tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
 const written = (extra = '') =>
-  `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bot.token}\r\nContent-Type: application/json\r\n` +
+  `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearerLine(bot.token)}Content-Type: application/json\r\n` +
   `Content-Length: ${body.length}\r\n${extra}\r\n${body}`
 
 /** Everything that comes until the other side ends. */

@@ -5,7 +5,7 @@ import { failures, isFailureCode } from '../../src/contract/errors.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { testApp } from '../support/server-app.js'
 import type { Answer } from '../support/server-client.js'
-import { RawConnection, rawAnswer } from '../support/server-raw.js'
+import { RawConnection, bearerLine, getBytes, portOf, rawAnswer } from '../support/server-raw.js'
 import { type Tenant, codeOf, newTenant, templateBody } from '../support/server-tenant.js'
 
 fc.configureGlobal({ seed: 1 })
@@ -22,8 +22,8 @@ const LIST = contract.templates.list.path
 const CREATE = contract.templates.create.path
 const REDEEM = contract.vouchers.redeem.path
 
-const bearer = () => `Authorization: Bearer ${tenant.token}\r\n`
-const get = (target: string, headers = bearer()) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
+const bearer = () => bearerLine(tenant.token)
+const get = (target: string, headers = bearer()) => getBytes(target, headers)
 const post = (path: string, body: string, headers = '') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}` +
   `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
@@ -157,12 +157,12 @@ describe('lengths', () => {
   it('a caller who leaves in the middle of a body is no error of the server', async () => {
     const own = testApp()
     const clerk = await newTenant(own)
-    await own.app.listen({ port: 0, host: '127.0.0.1' })
+    const port = await portOf(own.app)
     const left = new Promise((resolve) => own.app.server.once('connection', (socket) => socket.once('close', resolve)))
     const reached = new Promise((resolve) => own.app.server.once('request', resolve))
-    const connection = await RawConnection.to((own.app.server.address() as { port: number }).port)
+    const connection = await RawConnection.to(port)
     connection.write(
-      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${clerk.token}\r\n` +
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearerLine(clerk.token)}` +
         'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"name":',
     )
     await reached
@@ -278,9 +278,8 @@ describe('slow callers', () => {
 
   it('one that never finishes its headers, or its body, is answered with an envelope and cut off', async () => {
     const { app, close } = testApp()
-    await app.listen({ port: 0, host: '127.0.0.1' })
+    const port = await portOf(app)
     Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
-    const { port } = app.server.address() as { port: number }
     const slow = [await RawConnection.to(port), await RawConnection.to(port)]
     slow[0]?.write('GET / HTTP/1.1\r\nHost')
     slow[1]?.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Le')

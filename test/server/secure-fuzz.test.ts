@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
@@ -7,7 +6,7 @@ import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
 import { type WireSession, wireSession } from '../support/secure-wire.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import type { Answer } from '../support/server-client.js'
-import { rawAnswer } from '../support/server-raw.js'
+import { portOf, rawAnswer } from '../support/server-raw.js'
 
 fc.configureGlobal({ seed: 1 })
 
@@ -18,8 +17,7 @@ let port: number
 let session: WireSession
 beforeAll(async () => {
   server = testApp()
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
-  port = (server.app.server.address() as AddressInfo).port
+  port = await portOf(server.app)
   session = await wireSession(server.send)
 })
 afterAll(() => server.close())

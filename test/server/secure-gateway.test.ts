@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
@@ -9,7 +8,7 @@ import { securely } from '../support/secure-send.js'
 import { wireSession } from '../support/secure-wire.js'
 import { type TestApp, testApp, testDeps } from '../support/server-app.js'
 import { callerOf } from '../support/server-client.js'
-import { RawConnection, rawAnswer } from '../support/server-raw.js'
+import { RawConnection, portOf, rawAnswer } from '../support/server-raw.js'
 import { newTenant, templateBody } from '../support/server-tenant.js'
 
 /** The three endpoints themselves: what they take, in which order they refuse, and how they end. */
@@ -21,8 +20,7 @@ beforeEach(() => {
 afterEach(() => server.close())
 
 async function listening(): Promise<number> {
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
-  return (server.app.server.address() as AddressInfo).port
+  return portOf(server.app)
 }
 
 const clientPublicKey = 'BFgtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXScS7_N8VyXJpwm8zz82EwHcYpdP8BGOYVmnzm50tHINDM'

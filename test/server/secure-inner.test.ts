@@ -1,5 +1,4 @@
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { MEDIA_TYPE } from '../../src/secure/index.js'
@@ -8,7 +7,7 @@ import { securely } from '../support/secure-send.js'
 import { type InnerCall, wireSession } from '../support/secure-wire.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { callerOf, sendTo, wireOf } from '../support/server-client.js'
-import { RawConnection } from '../support/server-raw.js'
+import { RawConnection, portOf } from '../support/server-raw.js'
 import { Scene } from '../support/server-scene.js'
 import { type Tenant, codeOf, newTenant, serial } from '../support/server-tenant.js'
 import { WatchedPolls } from '../support/watched-polls.js'
@@ -244,11 +243,11 @@ describe('getUpdates inside', () => {
 
   it('ends when the caller outside leaves', async () => {
     const bot = await tenant.bot()
-    await server.app.listen({ host: '127.0.0.1', port: 0 })
+    const port = await portOf(server.app)
     const { seal } = await wireSession(server.send)
     const { path, headers = {}, body } = seal(poll(bot.token, 10))
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    const connection = await RawConnection.to((server.app.server.address() as AddressInfo).port)
+    const connection = await RawConnection.to(port)
     connection.write(
       `POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
     )
@@ -260,9 +259,9 @@ describe('getUpdates inside', () => {
 
   it('is answered when the server closes, at once and sealed', async () => {
     const bot = await tenant.bot()
-    await server.app.listen({ host: '127.0.0.1', port: 0 })
+    const port = await portOf(server.app)
     const agent = new http.Agent()
-    const send = sendTo(`http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}`, agent)
+    const send = sendTo(`http://127.0.0.1:${port}`, agent)
     const held = callerOf(securely(send), bot.token)(contract.bots.updates, { timeout: 10 })
     await polls.waits(1)
     await server.app.close()
@@ -272,8 +271,7 @@ describe('getUpdates inside', () => {
 })
 
 it('an answer that is dropped on purpose takes the outer connection with it, after the effect', async () => {
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = server.app.server.address() as AddressInfo
+  const port = await portOf(server.app)
   const { seal, open } = await wireSession(server.send)
   const body = await issueBody()
   await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.issue', kind: 'drop_response', times: 1 })

@@ -1,10 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { securely } from '../support/secure-send.js'
 import { type TestApp, seededRandom, testApp, testDeps } from '../support/server-app.js'
-import { RawConnection, rawAnswer } from '../support/server-raw.js'
+import { RawConnection, portOf, rawAnswer } from '../support/server-raw.js'
 import { Scene } from '../support/server-scene.js'
 import { newTenant } from '../support/server-tenant.js'
 
@@ -114,8 +113,7 @@ describe('over a socket', () => {
   let live: TestApp
   const start = async () => {
     live = testApp({ secure: { ...testDeps().secure, required: true } })
-    await live.app.listen({ host: '127.0.0.1', port: 0 })
-    return (live.app.server.address() as AddressInfo).port
+    return portOf(live.app)
   }
   afterEach(() => live.close())
   const head = (more = '') =>

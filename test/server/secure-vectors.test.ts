@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { TestClock } from '../../src/server/clock.js'
 import { SecureKeys } from '../../src/server/secure-keys.js'
@@ -17,7 +16,7 @@ import {
 } from '../secure/vectors.js'
 import { type TestApp, seededRandom, testApp, testDeps } from '../support/server-app.js'
 import type { Answer } from '../support/server-client.js'
-import { rawAnswer } from '../support/server-raw.js'
+import { portOf, rawAnswer } from '../support/server-raw.js'
 
 /** Every case of the vectors that a server answers, over a socket, against the whole server. */
 
@@ -42,8 +41,7 @@ async function serverOf(it: PositiveCase, now: () => number, allowedOrigins = ['
   const keys = keysFile(it.serverPrivateKey)
   const own = { ...settings, keys, allowedOrigins, brand: it.session.brand, sessions: memorySessions<never>() }
   server = testApp({ clock, secure: own, random })
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
-  return (server.app.server.address() as AddressInfo).port
+  return portOf(server.app)
 }
 
 const post = (port: number, path: string, headers: Readonly<Record<string, string>>, body: Uint8Array) => {

@@ -1,5 +1,20 @@
-import { type Socket, connect } from 'node:net'
+import { type AddressInfo, type Server, type Socket, connect } from 'node:net'
 import { Answer } from './server-client.js'
+
+/** Makes an app listen on a free port of the loopback; it ends with the app. */
+export async function portOf(app: {
+  listen(options: { host: string; port: number }): Promise<unknown>
+  readonly server: Server
+}): Promise<number> {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return (app.server.address() as AddressInfo).port
+}
+
+/** A header line of a request that is written byte by byte. */
+export const bearerLine = (token: string) => `Authorization: Bearer ${token}\r\n`
+
+/** A request without a body; header lines end with CRLF. */
+export const getBytes = (target: string, headers: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 
 /** One connection, written to byte by byte. */
 export class RawConnection {

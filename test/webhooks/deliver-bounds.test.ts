@@ -7,9 +7,12 @@ import {
   ended,
   httpReceiver,
   internet,
+  internetExcept,
+  lookup,
   publicAddress,
   rawReceiver,
   senderFor,
+  silent,
   tcpReceiver,
   tlsReceiver,
 } from './delivering.js'
@@ -35,8 +38,6 @@ const trickle = (socket: Socket, text: string) => {
   const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), 10)
   socket.on('close', () => clearInterval(timer))
 }
-
-const silent = () => {}
 
 describe('a receiver that takes its time costs no more than the limit', () => {
   it.each([
@@ -79,7 +80,7 @@ describe('a receiver that takes its time costs no more than the limit', () => {
     const { connectTcp } = internet(await closedPort()).options
     const { send } = senderFor({
       timeoutMs,
-      lookup: async () => [publicAddress],
+      lookup,
       connectTcp: (address, port) => {
         const socket = connectTcp(address, port)
         // Neither a connection nor a refusal.
@@ -96,11 +97,9 @@ describe('a receiver that takes its time costs no more than the limit', () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const hanging = await listen(createServer(silent))
     const { send } = senderFor({
-      ...internet(port).options,
+      ...internetExcept('93.184.216.1', hanging, internet(port)),
       timeoutMs: 1_000,
       lookup: async () => ['93.184.216.1', '93.184.216.2'],
-      connectTcp: (address, wanted) =>
-        internet(address === '93.184.216.1' ? hanging : port).options.connectTcp(address, wanted),
     })
     expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: '93.184.216.2' })
   })

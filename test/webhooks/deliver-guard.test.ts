@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { describe, expect, it, test } from 'vitest'
 import { listen } from '../support/listen.js'
 import { hooksExampleCom } from './certificates.js'
-import { ended, httpReceiver, internet, publicAddress, senderFor, tlsReceiver } from './delivering.js'
+import { ended, httpReceiver, internet, lookup, publicAddress, senderFor, tlsReceiver } from './delivering.js'
 import { hostileUrls } from './hostile-urls.js'
 
 /** A listener on the loopback that nobody may connect to. */
@@ -16,11 +16,11 @@ test('no URL of the list is looked up or connected to', async () => {
   const { port, connections } = await untouchedListener()
   const lookedUp: string[] = []
   const { dialled, options } = internet(port)
-  const lookup = async (host: string) => {
+  const noting = async (host: string) => {
     lookedUp.push(host)
     return [publicAddress]
   }
-  const spied = senderFor({ ...options, lookup })
+  const spied = senderFor({ ...options, lookup: noting })
   const real = senderFor()
   for (const [reason, urls] of Object.entries(hostileUrls)) {
     for (const url of urls.map((it) => it.replaceAll('PORT', String(port)))) {
@@ -111,8 +111,6 @@ describe('the peer of an open socket', () => {
 })
 
 describe('allowed_ips', () => {
-  const lookup = async () => [publicAddress]
-
   it('of one bot is not passed by over the kept connection of another', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { dialled, options } = internet(port)

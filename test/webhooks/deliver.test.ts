@@ -4,18 +4,18 @@ import { selfSigned } from '../support/self-signed.js'
 import { closedPort } from '../support/listen.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
 import {
+  answering,
   httpReceiver,
   internet,
+  internetExcept,
+  lookup,
   publicAddress,
   rawReceiver,
   senderFor,
+  silent,
   tcpReceiver,
   tlsReceiver,
 } from './delivering.js'
-
-const silent = () => {}
-const lookup = async () => [publicAddress]
-const answering = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
 
 describe('a delivery', () => {
   it('is a POST of exactly the bytes and headers that are given', async () => {
@@ -158,32 +158,28 @@ describe('a receiver that is not there', () => {
 
   it('at the first address is looked for at the next one', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
-    const [refusing, { dialled, options }] = [await closedPort(), internet(port)]
+    const [refusing, reachable] = [await closedPort(), internet(port)]
     const { send } = senderFor({
-      ...options,
+      ...internetExcept('93.184.216.1', refusing, reachable),
       lookup: async () => ['93.184.216.1', '93.184.216.2', '2606:4700::1'],
-      connectTcp: (address, wanted) =>
-        (address === '93.184.216.1' ? internet(refusing) : { options }).options.connectTcp(address, wanted),
     })
     expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: '93.184.216.2' })
-    expect(dialled).toEqual(['93.184.216.2 443'])
+    expect(reachable.dialled).toEqual(['93.184.216.2 443'])
   })
 
   it('any more, after it took the delivery, is not looked for elsewhere', async () => {
     const { port } = await tcpReceiver(silent)
-    const { dialled, options } = internet(port)
+    const elsewhere = internet(port)
     const server = await tlsReceiver(hooksExampleCom, {}, (socket) => socket.destroy())
     const { send } = senderFor({
-      ca: hooksExampleCom.cert,
+      ...internetExcept('93.184.216.1', server.port, elsewhere),
       lookup: async () => ['93.184.216.1', '93.184.216.2'],
-      connectTcp: (address, wanted) =>
-        (address === '93.184.216.1' ? internet(server.port).options : options).connectTcp(address, wanted),
     })
     expect(await send('https://hooks.example.com/')).toMatchObject({
       error: { code: 'connection_reset' },
       ipAddress: '93.184.216.1',
     })
-    expect(dialled).toEqual([])
+    expect(elsewhere.dialled).toEqual([])
   })
 
   it('at any of its addresses is called on at no more than four', async () => {

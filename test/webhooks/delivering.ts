@@ -8,6 +8,14 @@ import { hooksExampleCom } from './certificates.js'
 
 export const publicAddress = '93.184.216.34'
 
+/** A name server that knows one public address for every host. */
+export const lookup = async () => [publicAddress]
+
+/** A receiver that never answers. */
+export const silent = () => {}
+
+export const answering = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
+
 /** A sender that ends with the test. Its limit is short where a test waits for it. */
 export function senderFor(options: SenderOptions = {}) {
   const sender = createSender(options)
@@ -64,7 +72,7 @@ export function tcpReceiver(accept: (socket: Socket) => void, options: SenderOpt
   return receiverOf(createTcpServer(accept), 'https', options)
 }
 
-const answerOk = (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+const answerOk = answering('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
 
 /** A receiver over TLS. */
 export function tlsReceiver(
@@ -92,4 +100,12 @@ export function internet(port: number, peer?: string) {
     return socket
   }
   return { dialled, options: { connectTcp, ca: hooksExampleCom.cert } }
+}
+
+/** The same, with another way to one address. */
+export function internetExcept(address: string, port: number, others: ReturnType<typeof internet>) {
+  const there = internet(port).options.connectTcp
+  const connectTcp = (asked: string, wanted: number) =>
+    (asked === address ? there : others.options.connectTcp)(asked, wanted)
+  return { ...others.options, connectTcp }
 }
