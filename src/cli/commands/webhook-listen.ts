@@ -2,6 +2,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { updateTypes } from '../../contract/updates.js'
 import type { InboxWriter as Inbox } from '../../webhooks/inbox-writer.js'
+import { pause } from '../../webhooks/pause.js'
 import type { ScriptedAnswer } from '../../webhooks/responses.js'
 import { parseScript } from '../../webhooks/responses.js'
 import { codeOf } from '../config.js'
@@ -264,19 +265,4 @@ function sayReady({ output }: Context, flags: ListenFlags, url: string, dir: str
 async function firstOf(signals: readonly AbortSignal[]): Promise<void> {
   const any = AbortSignal.any([...signals])
   if (!any.aborted) await new Promise((resolve) => any.addEventListener('abort', resolve, { once: true }))
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
 }
