@@ -1,11 +1,9 @@
 import type { Update } from '../contract/updates.js'
+import { pause } from './pause.js'
+import type { Place, Polling } from './poll-on.js'
+import { pollOn } from './poll-on.js'
 import type { Posted } from './post.js'
 import { isDelivered } from './post.js'
-
-/** What a poll found; or why it found nothing, and whether the server may be back later. */
-export type Polled<F> =
-  | { readonly ok: true; readonly updates: readonly Update[] }
-  | { readonly ok: false; readonly isAway: boolean; readonly failure: F }
 
 /** An update that was passed over. */
 export interface DeadLetter {
@@ -33,28 +31,18 @@ export interface BridgeLine {
   readonly retry_in_ms: number | null
 }
 
-export interface BridgeOptions<F> {
-  /** Reads what waits from an update on, which confirms those before it, and waits so long for a first one. */
-  poll(from: number | undefined, hold: 'at once' | 'as long as it may'): Promise<Polled<F>>
+export interface BridgeOptions<F> extends Polling<F> {
   /** Confirms every update before this one; false when that failed. */
   confirm(before: number): Promise<boolean>
   /** Signs and posts an update; the signal does not end it. */
   deliver(update: Update): Promise<Posted>
   /** Keeps what is passed over, on disk when this is over; a failure ends the bridge. */
   bury(letter: DeadLetter): Promise<F | undefined>
-  /** The first poll was accepted. */
-  ready(): void
-  notice(text: string): void
   /** What must be known so that nothing is taken for lost or new. */
   warn(text: string): void
-  /** The reason of a failure, in a sentence without its full stop. */
-  inWords(failure: F): string
   /** The failure with one more sentence. */
   adding(failure: F, sentence: string): F
   now(): number
-  readonly signal: AbortSignal
-  /** Before each further poll of a server that is away; after the last it is given up. */
-  readonly reconnectMs: readonly number[]
   /** Before each further attempt; the last one goes on. */
   readonly delaysMs: readonly number[]
   /** Then an update is a dead letter. Undefined: never. */
@@ -74,42 +62,11 @@ export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_2
  * After the signal the delivery in flight is finished, and what was delivered is confirmed.
  */
 export async function* bridge<F>(options: BridgeOptions<F>): AsyncGenerator<BridgeLine, F | undefined> {
-  const { signal, reconnectMs, inWords, notice } = options
-  const place: Place = { next: undefined, confirmed: undefined }
-  let connected = false
-  let lost: F | undefined
-  let waits = 0
-  while (!signal.aborted) {
-    // The first answers at once: only then is it known that the server lets this bot poll.
-    const polled = await options.poll(place.next, connected && lost === undefined ? 'as long as it may' : 'at once')
-    if (signal.aborted) break
-    if (!polled.ok) {
-      const { isAway, failure } = polled
-      if (isAway) lost ??= failure
-      const waitMs = isAway && connected ? reconnectMs[waits] : undefined
-      // Not confirmed by another poll: it would end that of whoever took over.
-      if (waitMs === undefined) return ended(lost ?? failure, place, options)
-      if (waits === 0) notice(`${inWords(failure)}. Trying again.`)
-      waits += 1
-      await pause(waitMs, signal)
-      continue
-    }
-    if (lost !== undefined) notice('Connected again.')
-    if (!connected) options.ready()
-    connected = true
-    lost = undefined
-    waits = 0
-    place.confirmed = place.next
-    for (const update of polled.updates) {
-      const failure = yield* handOver(update, place, options)
-      if (failure !== undefined) {
-        await confirmDelivered(place, options)
-        return ended(failure, place, options)
-      }
-      if (signal.aborted) break
-    }
-  }
-  if (lost !== undefined || !(await confirmDelivered(place, options))) {
+  const place: Place = { next: undefined, confirmed: undefined, isLost: false }
+  const failure = yield* pollOn(options, place, (update) => handOver(update, place, options))
+  // After a failed poll not confirmed by another one: it would end that of whoever took over.
+  if (failure !== undefined) return ended(failure, place, options)
+  if (place.isLost || !(await confirmDelivered(place, options))) {
     if (place.next !== place.confirmed) options.warn(`warning: the ${UNCONFIRMED}`)
   }
   return undefined
@@ -120,13 +77,6 @@ const UNCONFIRMED = 'last deliveries could not be confirmed: they come again wit
 /** The failure, and what it leaves behind. */
 function ended<F>(failure: F, { next, confirmed }: Place, { adding }: BridgeOptions<F>): F {
   return next === confirmed ? failure : adding(failure, `The ${UNCONFIRMED}`)
-}
-
-interface Place {
-  /** The first update that is neither delivered nor a dead letter. */
-  next: number | undefined
-  /** As the server knows it. */
-  confirmed: number | undefined
 }
 
 /** Until the app took the update, it is a dead letter, or the signal came. Moves the place behind it in the first two. */
@@ -152,7 +102,10 @@ async function* handOver<F>(
     }
     if (attempt >= attemptsMax) {
       const failure = await options.bury({ time, update_id, type, attempts: attempt, status, error, update })
-      if (failure !== undefined) return failure
+      if (failure !== undefined) {
+        await confirmDelivered(place, options)
+        return failure
+      }
       place.next = update_id + 1
       yield { ...line, outcome: 'dead_letter' }
       return undefined
@@ -171,17 +124,4 @@ async function confirmDelivered<F>(place: Place, { confirm }: BridgeOptions<F>):
   const done = await confirm(place.next)
   if (done) place.confirmed = place.next
   return done
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }

@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest'
-import type { Following, Polled } from '../../src/cli/commands/bot-follow.js'
+import type { Following } from '../../src/cli/commands/bot-follow.js'
 import { follow } from '../../src/cli/commands/bot-follow.js'
+import type { Answered } from '../../src/cli/commands/polling.js'
 import { exitOf, fail } from '../../src/cli/failure.js'
 import type { Update } from '../../src/contract/updates.js'
 
-const found = (...ids: number[]): Polled => ({
+const found = (...ids: number[]): Answered => ({
   ok: true,
   data: { items: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })) },
 })
 const away = fail('NETWORK_ERROR', 'No connection')
 
 /** Polls that end in order as told; the last of them ends it all. */
-async function play(polls: readonly Polled[], given: Partial<Following> & { offset?: number } = {}) {
+async function play(polls: readonly Answered[], given: Partial<Following> & { offset?: number } = {}) {
   const stop = new AbortController()
   const asked: (number | undefined)[] = []
   const confirmed: number[] = []
@@ -30,7 +31,7 @@ async function play(polls: readonly Polled[], given: Partial<Following> & { offs
     notice: (text) => said.push(text),
     warn: (text) => said.push(text),
     signal: stop.signal,
-    waitsMs: [1, 1],
+    reconnectMs: [1, 1],
     ...given,
   }
   const printed: number[] = []

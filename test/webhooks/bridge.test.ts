@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Update } from '../../src/contract/updates.js'
-import type { BridgeLine, BridgeOptions, DeadLetter, Polled } from '../../src/webhooks/bridge.js'
+import type { BridgeLine, BridgeOptions, DeadLetter } from '../../src/webhooks/bridge.js'
 import { bridge, FAST_DELAYS_MS, PLATFORM_DELAYS_MS } from '../../src/webhooks/bridge.js'
+import type { Polled } from '../../src/webhooks/poll-on.js'
 
 const found = (...ids: number[]): Polled<string> => ({
   ok: true,
@@ -209,6 +210,11 @@ test('a refusal later on is not answered by another poll: that would end the one
   const { story, end } = await play({ polls: [found(7), refused] })
   expect(end).toBe(`Refused. The ${unconfirmed}`)
   expect(story.at(-1)).toBe('poll 8 as long as it may')
+})
+
+test('a refusal of a server that was away and is back is what ends it, not the failure before it', async () => {
+  const { end } = await play({ polls: [found(), away, refused] })
+  expect(end).toBe('Refused.')
 })
 
 test('a last confirmation that fails is told', async () => {

@@ -1,17 +1,15 @@
 import type { Update } from '../../contract/updates.js'
+import type { Place } from '../../webhooks/poll-on.js'
+import { pollOn } from '../../webhooks/poll-on.js'
 import type { Failure } from '../failure.js'
-import { exitOf } from '../failure.js'
-import type { Answer, Plan } from '../leaf.js'
-import { untilAborted } from '../until-aborted.js'
-
-/** What a poll found, or why it found nothing. */
-export type Polled = Answer<{ readonly items?: readonly Update[] } | null> | Plan | Failure
+import type { Answered } from './polling.js'
+import { inWords, polledOf } from './polling.js'
 
 export interface Following {
   /** Reads what waits from an update on, which confirms those before it. */
-  poll(from: number | undefined): Promise<Polled>
+  poll(from: number | undefined): Promise<Answered>
   /** Confirms the updates before this one at once, after the signal. */
-  confirm(before: number): Promise<Polled>
+  confirm(before: number): Promise<Answered>
   /** The server is away, or is back. */
   notice(text: string): void
   /** What must be done so that nothing comes twice. */
@@ -19,7 +17,7 @@ export interface Following {
   /** Ends it in good order. */
   readonly signal: AbortSignal
   /** Before each further poll of a server that is away; after the last it is given up. */
-  readonly waitsMs: readonly number[]
+  readonly reconnectMs: readonly number[]
 }
 
 /**
@@ -30,48 +28,29 @@ export interface Following {
  * A server that was there and is away is waited for; one that never answered is a failure at once.
  */
 export async function* follow(
-  { poll, confirm, notice, warn, signal, waitsMs }: Following,
+  { poll, confirm, notice, warn, signal, reconnectMs }: Following,
   offset: number | undefined,
 ): AsyncGenerator<Update, Failure | undefined> {
-  let next = offset
-  let confirmed = offset
-  let connected = false
-  let lost: Failure | undefined
-  let waits = 0
-  while (!signal.aborted) {
-    const polled = await poll(next)
-    if (signal.aborted) break
-    if (!polled.ok) {
-      if ('plan' in polled) return undefined
-      if (!isAway(polled)) return resumable(polled, next, confirmed)
-      lost ??= polled
-      const waitMs = connected ? waitsMs[waits] : undefined
-      if (waitMs === undefined) return resumable(lost, next, confirmed)
-      if (waits === 0) notice(`${polled.message.replace(/\.$/, '')}. Trying again.`)
-      waits += 1
-      await pause(waitMs, signal)
-      continue
-    }
-    if (lost !== undefined) notice('Connected again.')
-    connected = true
-    lost = undefined
-    waits = 0
-    // "The last so many" was asked once: asked again, it would drop what came since.
-    if (next !== undefined && next < 0) next = undefined
-    confirmed = next
-    for (const update of polled.data?.items ?? []) {
-      yield update
-      next = update.update_id + 1
-    }
+  const place: Place = { next: offset, confirmed: offset, isLost: false }
+  const polling = {
+    poll: async (from: number | undefined) => polledOf(await poll(from)),
+    notice,
+    inWords,
+    signal,
+    reconnectMs,
   }
+  const failure = yield* pollOn(polling, place, async function* (update) {
+    yield update
+    place.next = update.update_id + 1
+    return undefined
+  })
+  const { next, confirmed } = place
+  if (failure !== undefined) return resumable(failure, next, confirmed)
   if (next === undefined || next === confirmed) return undefined
   const last = await confirm(next)
   if (!last.ok) warn(`warning: the last updates could not be confirmed. ${goOn(next)}`)
   return undefined
 }
-
-/** No answer, or one of a server in trouble; or the local server, which was there, is not yet again. */
-const isAway = (failure: Failure) => exitOf(failure) === 9 || failure.code === 'BASE_URL_REQUIRED'
 
 const goOn = (next: number) => `Go on with --offset ${next}, or they may come again.`
 
@@ -81,10 +60,4 @@ function resumable(failure: Failure, next: number | undefined, confirmed: number
     .filter((it) => it !== null)
     .join(' ')
   return { ...failure, hint, details: { ...failure.details, next_offset: next } }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  await untilAborted(new Promise<void>((resolve) => (timer = setTimeout(resolve, ms))), signal)
-  clearTimeout(timer)
 }

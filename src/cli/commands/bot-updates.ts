@@ -1,20 +1,14 @@
 import * as contract from '../../contract/bots.js'
 import type { Update } from '../../contract/updates.js'
 import { updateTypes } from '../../contract/updates.js'
-import type { Context } from '../context.js'
-import { defined } from '../defined.js'
 import { usage } from '../failure.js'
 import { integer, list, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 import { isList, textOf } from '../show.js'
-import type { Following, Polled } from './bot-follow.js'
 import { follow } from './bot-follow.js'
-import { anew, isEncrypted, longestHold } from './polling.js'
-
-/** What the network may take beyond the time that the server holds the poll. */
-const GRACE_MS = 10_000
+import { isEncrypted, longestHold, pollOnce, polls } from './polling.js'
 
 export const updates = leaf({
   name: 'updates',
@@ -45,50 +39,18 @@ export const updates = leaf({
         `--timeout is at most ${longest}s: ${isEncrypted(context) ? 'an encrypted poll' : 'a poll'} is held no longer.`,
       )
     }
-    const allowed = types.length === 0 ? {} : { allowed_updates: [...types] }
+    const wanted = { limit, allowed_updates: types.length === 0 ? undefined : [...types] }
     const seconds = asked === undefined ? (goesOn ? longest : 0) : Math.ceil(asked / 1000)
-    const poll = (from: number | undefined, by = context) =>
-      by.call(
-        contract.updates,
-        { ...defined({ offset: from, limit }), ...allowed, timeout: seconds },
-        { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
-      )
-    if (!goesOn || context.dryRun) return poll(offset)
-    return { ok: true, lines: follow(following(context, poll), offset) }
+    if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
+    return {
+      ok: true,
+      lines: follow(
+        polls(context, () => seconds, wanted),
+        offset,
+      ),
+    }
   },
 })
-
-/** A minute in all: a server that starts again is back by then. */
-const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** What a person waits for after Ctrl-C at most. */
-const CONFIRM_MS = 2_000
-
-function following(context: Context, poll: (from: number | undefined, by: Context) => Promise<Polled>): Following {
-  const { host, settings, output } = context
-  const { format } = output.options
-  // The error object of a script stands alone on stderr.
-  const isScript = (format === 'json' || format === 'jsonl') && host.stderr.isTTY !== true
-  let by = context
-  let failed = false
-  return {
-    async poll(from) {
-      if (failed) by = anew(context)
-      const polled = await poll(from, by)
-      failed = !polled.ok
-      return polled
-    },
-    confirm: (before) =>
-      by.call(
-        contract.updates,
-        { offset: before, limit: 1, timeout: 0 },
-        { timeoutMs: CONFIRM_MS, signal: AbortSignal.timeout(CONFIRM_MS) },
-      ),
-    notice: (text) => (isScript ? undefined : output.notice(text)),
-    warn: (text) => output.notice(text),
-    signal: host.signal,
-    waitsMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
-  }
-}
 
 function linesOf(data: unknown): string {
   if (!isList(data) || data.items.length === 0) return 'No updates wait.'

@@ -1,14 +1,20 @@
+import * as contract from '../../contract/bots.js'
+import type { Update, UpdateType } from '../../contract/updates.js'
+import type { Hold, Polled } from '../../webhooks/poll-on.js'
 import type { Context } from '../context.js'
 import { createContext } from '../context.js'
+import { defined } from '../defined.js'
+import type { Failure } from '../failure.js'
+import { exitOf } from '../failure.js'
+import type { Answer, Plan } from '../leaf.js'
 import { resolveSettings } from '../settings.js'
 
-/** The local server that started again is another process, and may listen elsewhere. */
-export function anew(context: Context): Context {
-  const { host, globals, settings, output } = context
-  const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
-  return resolved?.ok ? createContext(host, globals, resolved.settings, output) : context
-}
-
+/** What the network may take beyond the time that the server holds the poll. */
+const GRACE_MS = 10_000
+/** A minute in all: a server that starts again is back by then. */
+const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
+/** What a person waits for after Ctrl-C at most. */
+const CONFIRM_MS = 2_000
 /** The longest that a server holds a poll (decisions.md 8, getUpdates). */
 const HOLD_SECONDS_MAX = 50
 /** The longest that one is held which travels encrypted (decisions.md 10, inner path). */
@@ -17,3 +23,70 @@ const HOLD_ENCRYPTED_SECONDS_MAX = 10
 export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value !== 'off'
 
 export const longestHold = (context: Context) => (isEncrypted(context) ? HOLD_ENCRYPTED_SECONDS_MAX : HOLD_SECONDS_MAX)
+
+/** What a poll was answered with. */
+export type Answered = Answer<{ readonly items?: readonly Update[] } | null> | Plan | Failure
+
+interface Asked {
+  readonly limit?: number | undefined
+  readonly allowed_updates?: UpdateType[] | undefined
+}
+
+/** One poll, which confirms the updates before the first that it asks for. */
+export const pollOnce = (
+  { call }: Context,
+  from: number | undefined,
+  seconds: number,
+  asked: Asked = {},
+): Promise<Answered> =>
+  call(
+    contract.updates,
+    { ...defined({ offset: from, ...asked }), timeout: seconds },
+    { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
+  )
+
+/** Polls that go on. After one that failed the next goes to the local server that is there by then. */
+export function polls(context: Context, secondsOf: (hold: Hold) => number, asked: Asked = {}) {
+  const { host, settings, output } = context
+  const { format } = output.options
+  // The error object of a script stands alone on stderr.
+  const isScript = (format === 'json' || format === 'jsonl') && host.stderr.isTTY !== true
+  let by = context
+  let failed = false
+  return {
+    async poll(from: number | undefined, hold: Hold = 'as long as it may'): Promise<Answered> {
+      if (failed) by = anew(context)
+      const answered = await pollOnce(by, from, secondsOf(hold), asked)
+      failed = !answered.ok
+      return answered
+    },
+    /** Confirms the updates before this one at once. */
+    confirm: (before: number): Promise<Answered> =>
+      by.call(
+        contract.updates,
+        { offset: before, limit: 1, timeout: 0 },
+        { timeoutMs: CONFIRM_MS, signal: AbortSignal.timeout(CONFIRM_MS) },
+      ),
+    notice: (text: string) => (isScript ? undefined : output.notice(text)),
+    warn: (text: string) => output.notice(text),
+    signal: host.signal,
+    reconnectMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
+  }
+}
+
+/** The local server that started again is another process, and may listen elsewhere. */
+function anew(context: Context): Context {
+  const { host, globals, settings, output } = context
+  const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
+  return resolved?.ok ? createContext(host, globals, resolved.settings, output) : context
+}
+
+/** Away is who gives no answer, or one of a server in trouble; or the local server that was there and is not yet again. */
+export function polledOf(answered: Answered): Polled<Failure> {
+  if (answered.ok) return { ok: true, updates: answered.data?.items ?? [] }
+  if ('plan' in answered) throw new Error('a dry run does not come here')
+  const isAway = exitOf(answered) === 9 || answered.code === 'BASE_URL_REQUIRED'
+  return { ok: false, isAway, failure: answered }
+}
+
+export const inWords = ({ message }: Failure) => message.replace(/\.$/, '')

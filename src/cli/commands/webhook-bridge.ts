@@ -1,29 +1,22 @@
 import * as bots from '../../contract/bots.js'
 import type { Update } from '../../contract/updates.js'
-import type { BridgeLine, BridgeOptions, Polled } from '../../webhooks/bridge.js'
+import type { BridgeLine, BridgeOptions } from '../../webhooks/bridge.js'
 import { bridge as run, FAST_DELAYS_MS, PLATFORM_DELAYS_MS } from '../../webhooks/bridge.js'
 import type { DeadLetterFile } from '../../webhooks/dead-letters.js'
+import type { Polled } from '../../webhooks/poll-on.js'
 import { post, POST_TIMEOUT_MS } from '../../webhooks/post.js'
 import { signWebhook } from '../../webhooks/signature.js'
 import { codeOf } from '../config.js'
 import type { Context } from '../context.js'
-import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
-import { exitOf, fail, usage } from '../failure.js'
+import { fail, usage } from '../failure.js'
 import { integer, required, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { anew, longestHold } from './polling.js'
+import { inWords, longestHold, polledOf, polls } from './polling.js'
 import { isLoopback, receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 import { secondsOf } from './webhook-sign.js'
-
-/** What the network may take beyond the time that the server holds a poll. */
-const GRACE_MS = 10_000
-/** A minute in all: a server that starts again is back by then. */
-const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** What a person waits for after Ctrl-C at most, beside the delivery in flight. */
-const CONFIRM_MS = 2_000
 
 export const bridge = leaf({
   name: 'bridge',
@@ -89,30 +82,12 @@ function optionsOf(
   context: Context,
   { url, secrets, letters, deadLetter = '' }: Ends,
 ): Omit<BridgeOptions<Failure>, 'delaysMs' | 'attemptsMax'> {
-  const { host, settings, output } = context
-  const { format } = output.options
-  // The error object of a script stands alone on stderr.
-  const isScript = (format === 'json' || format === 'jsonl') && host.stderr.isTTY !== true
-  const notice = (words: string) => (isScript ? undefined : output.notice(words))
-  let by = context
-  let failed = false
+  const { host } = context
+  const polling = polls(context, (hold) => (hold === 'at once' ? 0 : longestHold(context)))
   return {
-    async poll(from, hold) {
-      if (failed) by = anew(context)
-      const seconds = hold === 'at once' ? 0 : longestHold(context)
-      const answer = await by.call(
-        bots.updates,
-        { ...defined({ offset: from }), timeout: seconds },
-        { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
-      )
-      failed = !answer.ok
-      return polledOf(answer)
-    },
-    async confirm(before) {
-      const signal = AbortSignal.timeout(CONFIRM_MS)
-      const input = { offset: before, limit: 1, timeout: 0 }
-      return (await by.call(bots.updates, input, { timeoutMs: CONFIRM_MS, signal })).ok
-    },
+    ...polling,
+    poll: async (from, hold) => advised(polledOf(await polling.poll(from, hold))),
+    confirm: async (before) => (await polling.confirm(before)).ok,
     deliver: (update) => deliver(context, update, { url, secrets }),
     async bury(letter) {
       try {
@@ -122,14 +97,10 @@ function optionsOf(
         return unwritable(deadLetter, error)
       }
     },
-    ready: () => notice(`Ready: updates go to ${url.href}`),
-    notice,
-    warn: (words) => output.notice(words),
-    inWords: ({ message }) => message.replace(/\.$/, ''),
+    ready: () => polling.notice(`Ready: updates go to ${url.href}`),
+    inWords,
     adding: (failure, words) => ({ ...failure, hint: [failure.hint, words].filter((it) => it !== null).join(' ') }),
     now: host.now,
-    signal: host.signal,
-    reconnectMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
   }
 }
 
@@ -139,22 +110,12 @@ function deliver(context: Context, update: Update, { url, secrets }: Pick<Ends, 
   return post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS })
 }
 
-function polledOf(answer: Awaited<ReturnType<Context['call']>>): Polled<Failure> {
-  if (answer.ok) {
-    const { items = [] } = (answer.data ?? {}) as { items?: readonly Update[] }
-    return { ok: true, updates: items }
-  }
-  if ('plan' in answer) throw new Error('a dry run does not come here')
-  const isAway = exitOf(answer) === 9 || answer.code === 'BASE_URL_REQUIRED'
-  return { ok: false, isAway, failure: advised(answer) }
-}
-
 /** The bridge never deletes a webhook: whoever set it may rely on it. */
-function advised(failure: Failure): Failure {
-  if (failure.code !== 'WEBHOOK_ACTIVE') return failure
+function advised(polled: Polled<Failure>): Polled<Failure> {
+  if (polled.ok || polled.failure.code !== 'WEBHOOK_ACTIVE') return polled
   const hint =
     'To poll instead, delete the webhook: `voucherctl webhook delete BOT_ID`. What it has not delivered can then be polled. The bridge deletes nothing.'
-  return { ...failure, hint }
+  return { ...polled, failure: { ...polled.failure, hint } }
 }
 
 async function openLetters(path: string): Promise<DeadLetterFile | Failure> {
