@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { codeOf } from './config.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
@@ -15,13 +16,14 @@ export async function readTextFile(host: Host, path: string): Promise<TextResult
   return read.ok ? { ok: true, text: read.bytes.toString('utf8') } : read
 }
 
-/** The content of a file as it is. */
+/** The content of a file as it is; a path begins at the working folder. */
 export async function readBytes(host: Host, path: string): Promise<BytesResult> {
   if (path === '-') return readAll(host.stdin, host.signal)
   const { readFile, stat } = await import('node:fs/promises')
+  const absolute = resolve(host.cwd, path)
   try {
-    if ((await stat(path)).isFIFO()) return await readFifo(path, host.signal)
-    return { ok: true, bytes: await readFile(path, { signal: host.signal }) }
+    if ((await stat(absolute)).isFIFO()) return await readFifo(absolute, host.signal)
+    return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
   } catch (error) {
     if (host.signal.aborted) return interrupted
     return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')

@@ -1,16 +1,18 @@
 import { isIP } from 'node:net'
-import type { Failure } from '../failure.js'
-import { usage } from '../failure.js'
+import type { Read } from '../flags.js'
+import { one } from '../flags.js'
 
-/** The URL of a receiver, as a flag named it. */
-export function receiverUrl(flag: string, text: string): { readonly ok: true; readonly value: URL } | Failure {
+/** The URL of a receiver. */
+export function readReceiverUrl(text: string): Read<URL> {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return usage(`${flag} must be an http or https URL, such as http://127.0.0.1:8787/hook.`)
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    const message = 'must be an http or https URL without user name and password, such as http://127.0.0.1:3000/hook'
+    return { ok: false, message }
   }
-  if (url.username !== '' || url.password !== '') return usage(`${flag} must not hold a user or a password.`)
   return { ok: true, value: url }
 }
+
+export const receiverUrl = (summary: string) => one('URL', summary, readReceiverUrl)
 
 /** True for a host that names this machine: localhost, 127.0.0.0/8 and ::1. */
 export function isLoopback({ hostname }: URL): boolean {

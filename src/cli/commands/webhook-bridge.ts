@@ -29,7 +29,7 @@ export const bridge = leaf({
     'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 at once. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
   ],
   flags: {
-    'forward-to': required(text('URL', 'Where the app takes its updates'), 'URL of the app'),
+    'forward-to': required(receiverUrl('Where the app takes its updates'), 'URL of the app'),
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
     'retry-fast': toggle('Repeat after 100 ms, 200 ms and so on, at most 10 s'),
     'max-attempts': integer('N', 'Then an update is a dead letter', 1, 1_000_000),
@@ -47,13 +47,9 @@ export const bridge = leaf({
   view: { headline: (it: unknown) => lineOf(it as BridgeLine) },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { 'secret-file': secretFile, 'max-attempts': attemptsMax, 'dead-letter': deadLetter } = flags
-    const url = receiverUrl('--forward-to', flags['forward-to'])
-    if (!url.ok) return url
-    if (!flags['allow-remote'] && !isLoopback(url.value)) {
-      return usage(
-        `${url.value.host} is not this machine.`,
-        'Updates hold what people wrote; allow it with --allow-remote.',
-      )
+    const url = flags['forward-to']
+    if (!flags['allow-remote'] && !isLoopback(url)) {
+      return usage(`${url.host} is not this machine.`, 'Updates hold what people wrote; allow it with --allow-remote.')
     }
     if ((attemptsMax === undefined) !== (deadLetter === undefined)) {
       return usage('--max-attempts and --dead-letter go together: what is given up is kept there.')
@@ -65,7 +61,7 @@ export const bridge = leaf({
     if (context.dryRun) return context.call(bots.updates, { timeout: 0 })
     const letters = deadLetter === undefined ? undefined : await openLetters(deadLetter)
     if (letters !== undefined && 'ok' in letters) return letters
-    const options = optionsOf(context, { url: url.value, secrets: secrets.value, letters, deadLetter })
+    const options = optionsOf(context, { url, secrets: secrets.value, letters, deadLetter })
     const delaysMs = flags['retry-fast'] ? FAST_DELAYS_MS : PLATFORM_DELAYS_MS
     return { ok: true, lines: run({ ...options, delaysMs, attemptsMax }) }
   },

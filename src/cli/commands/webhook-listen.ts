@@ -13,15 +13,10 @@ import type { Flag, Read, ValuesOf } from '../flags.js'
 import { integer, list, one, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import {
-  inboxDirOf,
-  inboxFailure,
-  inboxFlag,
-  readAppUrl,
-  readWebhookSecrets,
-  secretRequired,
-} from './webhook-inbox-dir.js'
+import { readReceiverUrl, receiverUrl } from './receiver-url.js'
+import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
 import { LineQueue } from './webhook-listen-lines.js'
+import { namedSecrets, sharedStdin, signingSecrets } from './webhook-secrets.js'
 
 const DEFAULT_PORT = 8787
 const DELAY_MS_MAX = 600_000
@@ -50,8 +45,8 @@ function byType<T>(value: string, summary: string, read: (text: string) => Read<
 const listenFlags = {
   port: integer('N', `Port, default ${DEFAULT_PORT}; 0 takes any free one`, 0, 65_535),
   'secret-file': list('FILE|-', 'A secret that signs; several while one replaces the other'),
-  'forward-to': one('URL', 'The application that gets verified deliveries', readAppUrl),
-  route: byType('TYPE=URL', 'Another application for this type', readAppUrl),
+  'forward-to': receiverUrl('The application that gets verified deliveries'),
+  route: byType('TYPE=URL', 'Another application for this type', readReceiverUrl),
   respond: one<readonly [ScriptedAnswer, ...ScriptedAnswer[]]>(
     'LIST',
     'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
@@ -103,19 +98,15 @@ export const listen = leaf({
       return usage('--respond answers in place of an application; it goes without --forward-to and --route.')
     }
     if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
-    const read = await readWebhookSecrets(host, flags['secret-file'])
-    if (!read.ok) return read
-    let { secrets } = read
-    if (secrets.length === 0 && !flags.insecure) {
-      const asked = await context.ask(secretRequired, (questions) => questions.secret('Webhook secret (hidden)'))
-      if (!asked.ok) return asked
-      if (asked.value === '') return secretRequired()
-      secrets = [asked.value]
-    }
+    const files = flags['secret-file']
+    const shared = sharedStdin(context, { 'secret-file': files })
+    if (shared !== undefined) return shared
+    const secrets = await (flags.insecure ? namedSecrets(host, files) : signingSecrets(context, files))
+    if (!secrets.ok) return secrets
     if (context.dryRun) {
       return context.plan(`listen on 127.0.0.1:${flags.port ?? DEFAULT_PORT}, inbox ${inboxDirOf(host, flags.inbox)}`)
     }
-    return receive(context, flags, secrets)
+    return receive(context, flags, secrets.value)
   },
 })
 

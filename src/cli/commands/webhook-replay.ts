@@ -8,18 +8,13 @@ import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import type { ValuesOf } from '../flags.js'
-import { list, one, text, toggle } from '../flags.js'
+import { list, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { receiverUrl } from './receiver-url.js'
 import { damaged, notRecorded, sinceFlag, sinceOf } from './webhook-inbox.js'
-import {
-  inboxDirOf,
-  inboxFailure,
-  inboxFlag,
-  readAppUrl,
-  readWebhookSecrets,
-  secretRequired,
-} from './webhook-inbox-dir.js'
+import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
+import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 
 const replayFlags = {
   ...inboxFlag,
@@ -30,7 +25,7 @@ const replayFlags = {
   resign: toggle('Sign again, with the time of now'),
   'as-recorded': toggle('Signature and timestamp as they came; the default'),
   'secret-file': text('FILE|-', 'The secret for --resign, else VOUCHERCTL_WEBHOOK_SECRET'),
-  to: one('URL', 'The application, default where it was passed on to', readAppUrl),
+  to: receiverUrl('The application, default where it was passed on to'),
 }
 type ReplayFlags = ValuesOf<typeof replayFlags>
 
@@ -86,16 +81,15 @@ export const replay = leaf({
 })
 
 async function secretOf(
-  { host }: Context,
+  context: Context,
   flags: ReplayFlags,
 ): Promise<{ readonly ok: true; readonly value: string } | Failure> {
-  if (!flags.resign) {
-    return flags['secret-file'] === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign.')
-  }
-  const read = await readWebhookSecrets(host, flags['secret-file'] === undefined ? [] : [flags['secret-file']])
-  if (!read.ok) return read
-  const [value] = read.secrets
-  return value === undefined ? secretRequired() : { ok: true, value }
+  const file = flags['secret-file']
+  if (!flags.resign) return file === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign.')
+  const shared = sharedStdin(context, { 'secret-file': file })
+  if (shared !== undefined) return shared
+  const secrets = await signingSecrets(context, file === undefined ? [] : [file])
+  return secrets.ok ? { ok: true, value: secrets.value[0] as string } : secrets
 }
 
 /** What is sent, oldest first. Nothing is sent when one of them cannot be. */

@@ -2,6 +2,7 @@ import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { readBytes, readSecret } from '../files.js'
+import type { Host } from '../host.js'
 
 type Secrets<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
 
@@ -22,15 +23,22 @@ export function sharedStdin(
   )
 }
 
-/** The secrets that sign: of the files, else of the environment, else asked for. */
-export async function signingSecrets(context: Context, files: readonly string[]): Promise<Secrets<string>> {
+/** The secrets of the files, else the one of the environment; none when neither names one. */
+export async function namedSecrets(host: Host, files: readonly string[]): Promise<Secrets<string>> {
   const secrets: string[] = []
   for (const file of files) {
-    const read = await readSecret(context.host, file)
+    const read = await readSecret(host, file)
     if (!read.ok) return read
     secrets.push(read.text)
   }
-  return secrets.length > 0 ? { ok: true, value: secrets } : unnamedSecret(context)
+  const { VOUCHERCTL_WEBHOOK_SECRET: variable } = host.env
+  return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
+}
+
+/** The secrets that sign: of the files, else of the environment, else asked for. */
+export async function signingSecrets(context: Context, files: readonly string[]): Promise<Secrets<string>> {
+  const named = await namedSecrets(context.host, files)
+  return !named.ok || named.value.length > 0 ? named : askedSecret(context)
 }
 
 /** The secrets that verify, byte for byte: what is wrong with one must stay, so that it can be found. */
@@ -48,17 +56,15 @@ export async function verifyingSecrets(
     }
     secrets.push(secret)
   }
-  return secrets.length > 0 ? { ok: true, value: secrets } : unnamedSecret(context)
+  return secrets.length > 0 ? { ok: true, value: secrets } : signingSecrets(context, [])
 }
 
-async function unnamedSecret(context: Context): Promise<Secrets<string>> {
-  const { VOUCHERCTL_WEBHOOK_SECRET: secret } = context.host.env
-  if (secret) return { ok: true, value: [secret] }
+async function askedSecret(context: Context): Promise<Secrets<string>> {
   const missing = () =>
     fail(
       'INPUT_REQUIRED',
       'Missing: --secret-file.',
-      'Give a file with --secret-file, or set VOUCHERCTL_WEBHOOK_SECRET. Nothing is sent unsigned.',
+      'Give a file with --secret-file, or set VOUCHERCTL_WEBHOOK_SECRET. Both sides know the same one.',
       { missing: ['--secret-file'] },
     )
   const asked = await context.ask(missing, (questions) => questions.secret('Webhook secret (hidden)'))

@@ -49,7 +49,7 @@ export const trigger = leaf({
   ],
   positional: { name: 'TYPE', summary: 'Type of the update' },
   flags: {
-    url: text('URL', `The receiver, default ${DEFAULT_URL}`),
+    url: receiverUrl(`The receiver, default ${DEFAULT_URL}`),
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
     set: list('PATH=VALUE', 'Replace a member'),
     'body-file': text('FILE|-', 'A body in place of TYPE'),
@@ -96,8 +96,7 @@ export const trigger = leaf({
     }
     const shared = sharedStdin(context, { 'body-file': bodyFile, 'secret-file': secretFile })
     if (shared !== undefined) return shared
-    const url = receiverUrl('--url', flags.url ?? DEFAULT_URL)
-    if (!url.ok) return url
+    const url = flags.url ?? new URL(DEFAULT_URL)
     const updates =
       type === undefined
         ? await recorded(context, bodyFile as string, count)
@@ -108,10 +107,10 @@ export const trigger = leaf({
     const order = inOrder(updates.value, fault)
     if (context.dryRun) {
       const described = order.map(({ updateId, body }) => `update ${updateId} of ${body.length} bytes`).join(', ')
-      return context.plan(`POST ${url.value.href}: ${described}, signed${fault === undefined ? '' : `; ${fault}`}`)
+      return context.plan(`POST ${url.href}: ${described}, signed${fault === undefined ? '' : `; ${fault}`}`)
     }
     const [secret] = secrets.value as [string]
-    return { ok: true, lines: send(context, { url: url.value, order, secret, fault, type: type ?? null }) }
+    return { ok: true, lines: send(context, { url, order, secret, fault, type: type ?? null }) }
   },
 })
 

@@ -6,7 +6,6 @@ import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
-import { readSecret } from '../files.js'
 import { duration, integer, list, required, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
@@ -15,6 +14,7 @@ import { deliveries, retry } from './webhook-deliveries.js'
 import { inbox } from './webhook-inbox.js'
 import { listen } from './webhook-listen.js'
 import { replay } from './webhook-replay.js'
+import { namedSecrets, sharedStdin } from './webhook-secrets.js'
 import { sign } from './webhook-sign.js'
 import { trigger } from './webhook-trigger.js'
 import { verify } from './webhook-verify.js'
@@ -35,18 +35,16 @@ const modeMembers = [
 
 /** The secret of a file or the environment, or a new one; undefined leaves it to the server, which keeps or makes one. */
 async function chooseSecret(
-  { host, globals }: Context,
+  context: Context,
   file: string | undefined,
   generate: boolean,
 ): Promise<{ ok: true; value: string | undefined; generated: boolean } | Failure> {
   if (generate && file !== undefined) return usage('--secret-file and --generate-secret each name a secret; give one.')
   if (generate) return { ok: true, value: randomBytes(SECRET_BYTES).toString('base64url'), generated: true }
-  if (file === '-' && globals['token-file'] === '-') {
-    return usage('--secret-file and --token-file cannot both read stdin.')
-  }
-  if (file === undefined) return { ok: true, value: host.env.VOUCHERCTL_WEBHOOK_SECRET || undefined, generated: false }
-  const read = await readSecret(host, file)
-  return read.ok ? { ok: true, value: read.text, generated: false } : read
+  const shared = sharedStdin(context, { 'secret-file': file })
+  if (shared !== undefined) return shared
+  const named = await namedSecrets(context.host, file === undefined ? [] : [file])
+  return named.ok ? { ok: true, value: named.value[0], generated: false } : named
 }
 
 export const webhook: Group = {
