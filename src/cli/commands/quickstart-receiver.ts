@@ -1,5 +1,3 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import { untilAborted } from '../until-aborted.js'
@@ -13,38 +11,38 @@ export interface Received {
 /** A webhook endpoint on this machine, for the length of the story. */
 export interface Receiver {
   readonly port: number
-  /** Deliveries are refused until it is known. */
-  secret: string
+  /** Deliveries are refused until a secret is known. */
+  trust(secret: string): void
   /** The next delivery that passed. */
   next(signal: AbortSignal): Promise<{ ok: true; value: Received } | Failure>
   close(): Promise<void>
 }
 
 const WAIT_MS = 10_000
-const BODY_BYTES_MAX = 1024 * 1024
+/** The story is told once: nothing of it is kept. */
+const NO_INBOX = { deliver: async () => '0-0', answer: async () => {} }
 
 export async function startReceiver(): Promise<Receiver> {
-  const { verifyWebhook } = await import('../../webhooks/signature.js')
+  const { nothing, startListener } = await import('../../webhooks/listener.js')
+  const secrets: string[] = []
   const arrived: Received[] = []
   let wake: (() => void) | undefined
-  const server = createServer(async (request, response) => {
-    const rawBody = await readBody(request)
-    const verdict =
-      rawBody === undefined || receiver.secret === ''
-        ? undefined
-        : verifyWebhook({ headers: request.headers, rawBody, secrets: [receiver.secret] })
-    response.writeHead(verdict?.ok ? 200 : 401).end()
-    if (!verdict?.ok) return
-    arrived.push({ updateId: verdict.updateId, type: String(verdict.body.type) })
-    wake?.()
+  const { port, close } = await startListener({
+    port: 0,
+    secrets,
+    inbox: NO_INBOX,
+    app: async () => nothing(200),
+    now: Date.now,
+    heard({ verdict, update }) {
+      if (verdict !== 'ok' || update === null) return
+      arrived.push({ updateId: update.id, type: update.type ?? '' })
+      wake?.()
+    },
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const receiver: Receiver = {
-    port: (server.address() as AddressInfo).port,
-    secret: '',
+  return {
+    port,
+    close,
+    trust: (secret) => secrets.push(secret),
     async next(signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
       while (arrived.length === 0 && !limit.aborted) {
@@ -59,26 +57,5 @@ export async function startReceiver(): Promise<Receiver> {
       if (value !== undefined) return { ok: true, value }
       return signal.aborted ? fail('ABORTED', 'Interrupted.') : fail('UNEXPECTED', 'No delivery arrived.')
     },
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
   }
-  return receiver
-}
-
-/** Undefined for a body that is longer than any delivery, or that broke off. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > BODY_BYTES_MAX) return undefined
-      chunks.push(chunk)
-    }
-  } catch {
-    return undefined
-  }
-  return Buffer.concat(chunks)
 }
