@@ -31,6 +31,9 @@ export const APP_TIMEOUT_MS = 14_000
 const ANSWER_BYTES_MAX = 1024 * 1024
 /** More than the platform's max_connections. */
 const CONNECTIONS_MAX = 128
+/** Less than servers keep an idle connection, so that no delivery meets one that its application just closes. */
+const IDLE_MS = 1_000
+const connections = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS }
 
 /** Of one connection, not of the message (RFC 9110, 7.6.1); what Connection names comes on top. */
 const HOP_BY_HOP = new Set([
@@ -69,12 +72,15 @@ export function pairsOf(headers: readonly string[]): [name: string, value: strin
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
-/** Sends deliveries to applications over connections that are kept. Redirects are answers like any other. */
+/**
+ * Sends deliveries to applications over connections that are kept for a moment. Redirects are answers like any other.
+ * A delivery whose connection broke off may have been acted upon: it is not sent again, whoever sent it decides.
+ */
 export class Forwarder {
   readonly #timeoutMs: number
   readonly #agents = {
-    'http:': new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX }),
-    'https:': new HttpsAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX }),
+    'http:': new Agent(connections),
+    'https:': new HttpsAgent(connections),
   }
 
   constructor(timeoutMs = APP_TIMEOUT_MS) {
@@ -136,35 +142,30 @@ export class Forwarder {
     if (!names.has('host')) kept.push('Host', to.host)
     const send = to.protocol === 'https:' ? httpsRequest : httpRequest
     const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
-    for (;;) {
-      const request = send({
-        host: address,
-        ...(to.port === '' ? {} : { port: to.port }),
-        path: `${to.pathname}${to.search}`,
-        method: 'POST',
-        headers: kept,
-        agent,
-        signal,
-        ...(to.protocol === 'https:' && !LOOPBACK.includes(address) ? { servername: address } : {}),
-      })
-      let response: IncomingMessage
-      try {
-        response = await new Promise<IncomingMessage>((resolve, reject) => {
-          request.once('response', resolve).on('error', reject)
-          request.end(body)
-        })
-      } catch (error) {
-        // A kept connection that the application had closed meanwhile: the delivery was not answered there.
-        if (request.reusedSocket && CLOSED.has(codeOf(error)) && !signal.aborted) continue
-        throw error
-      }
-      const answer = await readAnswer(response)
-      return { status: response.statusCode ?? 502, headers: endToEnd(response.rawHeaders), body: answer }
-    }
+    // An application that has just ended has ended its kept connections too: let that be heard before one is taken.
+    await turnOfTheLoop()
+    const request = send({
+      host: address,
+      ...(to.port === '' ? {} : { port: to.port }),
+      path: `${to.pathname}${to.search}`,
+      method: 'POST',
+      headers: kept,
+      agent,
+      signal,
+      ...(to.protocol === 'https:' && !LOOPBACK.includes(address) ? { servername: address } : {}),
+    })
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve).on('error', reject)
+      request.end(body)
+    })
+    const answer = await readAnswer(response)
+    return { status: response.statusCode ?? 502, headers: endToEnd(response.rawHeaders), body: answer }
   }
 }
 
-const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
+/** A whole turn of the event loop, in which what arrived on sockets before is seen. */
+const turnOfTheLoop = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'EADDRNOTAVAIL',

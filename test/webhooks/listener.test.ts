@@ -214,6 +214,23 @@ test('an application that was restarted on its port gets the next delivery over 
   second.closeAllConnections()
 })
 
+test('a delivery that a kept connection took with it is not sent again: the application may have acted on it', async () => {
+  const paths: string[] = []
+  const app = createServer((request, response) => {
+    const second = paths.push(request.url ?? '') === 2
+    request.resume().on('end', () => (second ? request.socket.resetAndDestroy() : response.end()))
+  })
+  const origin = `http://127.0.0.1:${await listen(app)}`
+  const send = forwarder()
+  const it = { headers: [], body: updateBody(1) }
+  const statuses: unknown[] = []
+  for (const path of ['/1', '/2', '/3']) statuses.push((await send.send(new URL(path, origin), it)).status)
+  expect([statuses, paths]).toEqual([
+    [200, 502, 200],
+    ['/1', '/2', '/3'],
+  ])
+})
+
 test('body and headers pass byte for byte, but for those of the connection', async () => {
   let seen: { raw: string[]; body: Buffer } | undefined
   const app = createServer(async (request, response) => {
