@@ -1,6 +1,16 @@
 // The files of an inbox folder. Every process that writes has a segment file of its own, so that a listener and a
 // replay, or two listeners, never wait for one another and no write of one can tear that of another.
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { HEADER_BYTES, MAGIC, readAt } from './inbox-frames.js'
@@ -31,6 +41,8 @@ function namesIn(dir: string): string[] {
 
 export interface Claim {
   readonly segment: number
+  /** Says how many deliveries were there before: those that come now may still be on their way to their answer. */
+  beginAfter(deliveries: number): void
   release(): void
 }
 
@@ -65,7 +77,27 @@ function tryClaim(dir: string, segment: number): Claim | undefined {
     }
     rmSync(join(dir, other.name), { force: true })
   }
-  return { segment, release }
+  return { segment, beginAfter: (deliveries) => writeFileSync(path, String(deliveries)), release }
+}
+
+/** By segment the deliveries that were there before the process that writes there now. */
+export function countsBefore(dir: string): Map<number, number> {
+  const counts = new Map<number, number>()
+  for (const claim of claimsIn(dir).filter(isHeld)) {
+    const count = countOf(join(dir, claim.name))
+    if (count !== undefined) counts.set(claim.segment, count)
+  }
+  return counts
+}
+
+/** Undefined where none is said yet, or the claim has ended. */
+function countOf(path: string): number | undefined {
+  try {
+    const text = readFileSync(path, 'latin1')
+    return /^\d+$/.test(text) ? Number(text) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 interface ClaimFile {

@@ -19,7 +19,8 @@ export class InboxWriter {
   readonly dir: string
   readonly #segmentBytesMax: number
   #segment: OpenSegment
-  readonly #ending: Promise<void>[] = []
+  /** Closed, and claimed until the end: their last deliveries may still wait for an answer. */
+  readonly #full: { readonly segment: OpenSegment; readonly closed: Promise<void> }[] = []
 
   private constructor(dir: string, segmentBytesMax: number) {
     this.dir = dir
@@ -41,7 +42,7 @@ export class InboxWriter {
     if (this.#segment.size > this.#segmentBytesMax) {
       const full = this.#segment
       this.#segment = this.#open()
-      this.#ending.push(full.close())
+      this.#full.push({ segment: full, closed: full.close() })
     }
     return this.#segment.append({ kind: 'delivery', value: delivery })
   }
@@ -52,7 +53,8 @@ export class InboxWriter {
 
   /** When everything is on the disk, or has failed to get there. */
   async close(): Promise<void> {
-    await Promise.all([...this.#ending, this.#segment.close()])
+    await Promise.all([...this.#full.map(({ closed }) => closed), this.#segment.close()])
+    for (const segment of [...this.#full.map((it) => it.segment), this.#segment]) segment.release()
   }
 
   #open(): OpenSegment {
@@ -87,6 +89,7 @@ class OpenSegment {
     this.#file = openSync(segmentPath(dir, claim.segment), 'r+')
     ftruncateSync(this.#file, covered)
     this.#deliveries = deliveryCount
+    claim.beginAfter(deliveryCount)
     this.size = covered
   }
 
@@ -141,6 +144,9 @@ class OpenSegment {
     while (this.#busy !== undefined) await this.#busy
     clearTimeout(this.#syncTimer)
     await new Promise<void>((resolve) => fdatasync(this.#file, () => close(this.#file, () => resolve())))
+  }
+
+  release(): void {
     this.#claim.release()
   }
 }

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import type { InboxVerdict, RecordedAnswer, RecordedDelivery } from './inbox-frames.js'
 import { decodeFrame, readAt } from './inbox-frames.js'
 import { SegmentIndex, sumOf, updateKeyOf } from './inbox-index.js'
-import { listSegments, segmentPath } from './inbox-segments.js'
+import { countsBefore, listSegments, segmentPath } from './inbox-segments.js'
 
 /** One delivery as the index knows it. */
 export interface Listed {
@@ -28,7 +28,10 @@ export interface InboxFilter {
   readonly verdict?: InboxVerdict | undefined
   /** Milliseconds since 1970. */
   readonly since?: number | undefined
-  /** Verified, not answered 2xx by the application, neither itself nor a later repeat of the same bytes. */
+  /**
+   * Verified, not answered 2xx by the application, neither itself nor a later repeat of the same bytes, and not on its
+   * way there now.
+   */
   readonly failed?: boolean | undefined
 }
 
@@ -40,8 +43,12 @@ export class Inbox {
   /** Where the answers of each delivery lie; made when they are asked for. */
   #answers: Map<string, [segment: number, at: number][]> | undefined
 
-  private constructor(dir: string, segments: readonly SegmentIndex[]) {
+  /** By segment the deliveries that a process found which writes there now; it may still have those after them. */
+  readonly #before: ReadonlyMap<number, number>
+
+  private constructor(dir: string, segments: readonly SegmentIndex[], before: ReadonlyMap<number, number>) {
     this.dir = dir
+    this.#before = before
     this.#segments = new Map(segments.map((it) => [it.segment, it]))
     for (const it of segments) this.#statuses.set(it.segment, new Uint16Array(it.deliveryCount + 1).fill(NONE))
     for (const index of segments) {
@@ -58,9 +65,12 @@ export class Inbox {
    * @throws what the file system says when one of its files cannot be read
    */
   static open(dir: string): Inbox {
+    // First, so that what is answered meanwhile is not taken for failed.
+    const before = countsBefore(dir)
     return new Inbox(
       dir,
       listSegments(dir).map((segment) => SegmentIndex.load(dir, segment)),
+      before,
     )
   }
 
@@ -81,8 +91,9 @@ export class Inbox {
           if (entry.verdict === 'refused') continue
           const key = `${entry.updateKey} ${entry.bodySum}`
           const isRepeated = settled.has(key)
-          if (isSuccess(code)) settled.add(key)
-          if (isRepeated || isSuccess(code) || entry.verdict === 'duplicate') continue
+          const isSettled = isSuccess(code) || (code === NONE && this.#isOnItsWay(index.segment, number))
+          if (isSettled) settled.add(key)
+          if (isRepeated || isSettled || entry.verdict === 'duplicate') continue
           settled.add(key)
         }
         if (filter.verdict !== undefined && entry.verdict !== filter.verdict) continue
@@ -126,6 +137,10 @@ export class Inbox {
     if (index === undefined || number < 1 || number > index.deliveryCount) return undefined
     const record = this.#recordAt(segment, index.delivery(number))
     return record?.kind === 'delivery' ? record.value : undefined
+  }
+
+  #isOnItsWay(segment: number, number: number): boolean {
+    return number > (this.#before.get(segment) ?? Number.POSITIVE_INFINITY)
   }
 
   #listed(segment: number, number: number): Listed | undefined {

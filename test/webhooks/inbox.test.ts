@@ -266,6 +266,24 @@ test('failed is what was not answered 2xx, neither itself nor by a later repeat 
   expect(ids(Inbox.open(dir), { failed: true })).toEqual([failed, silent, unanswered, repeatedInVain])
 })
 
+test('what the process that writes has no answer to yet is not failed, nor is what it repeats; what a killed one left is', async () => {
+  const dir = temporaryDir()
+  const first = InboxWriter.open(dir)
+  const left = await first.deliver(delivery(1))
+  await first.deliver(delivery(2))
+  await first.close()
+  const writer = InboxWriter.open(dir, { segmentBytesMax: 1_000 })
+  await writer.deliver(delivery(2))
+  const refused = await writer.deliver(delivery(3))
+  await writer.answer(answer(refused, 500))
+  // The next one lies in another segment.
+  await writer.deliver(delivery(4, { body: Buffer.alloc(1_000) }))
+  await writer.deliver(delivery(5))
+  expect(ids(Inbox.open(dir), { failed: true })).toEqual([left, refused])
+  await writer.close()
+  expect(ids(Inbox.open(dir), { failed: true })).toEqual([left, '1-3', refused, '1-5', '2-1'])
+})
+
 test('filters by type, verdict and time', async () => {
   const dir = temporaryDir()
   const writer = InboxWriter.open(dir)

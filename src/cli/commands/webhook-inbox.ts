@@ -39,7 +39,9 @@ export const damaged = (id: string, dir: string): Failure =>
 const list = leaf({
   name: 'list',
   summary: 'Deliveries that were recorded, the newest last',
-  notes: ['failed is what the application did not answer with 2xx, neither at first nor later.'],
+  notes: [
+    'failed is what the application did not answer with 2xx, neither at first nor later; what a running listener still waits for is not.',
+  ],
   flags: {
     ...inboxFlag,
     type: text('TYPE', 'Only updates of this type'),
