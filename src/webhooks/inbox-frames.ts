@@ -48,11 +48,17 @@ export interface RecordedAnswer {
   readonly replay: boolean
 }
 
+/** In place of the deliveries at the beginning of a segment that were removed: the others keep their numbers. */
+export interface Removed {
+  readonly deliveries: number
+}
+
 export type InboxRecord =
   | { readonly kind: 'delivery'; readonly value: RecordedDelivery }
   | { readonly kind: 'answer'; readonly value: RecordedAnswer }
+  | { readonly kind: 'removed'; readonly value: Removed }
 
-const kinds = { delivery: 1, answer: 2 } as const
+const kinds = { delivery: 1, answer: 2, removed: 3 } as const
 
 export function encodeFrame({ kind, value }: InboxRecord): Buffer {
   const { body, ...described } = { body: undefined, ...value }
@@ -77,6 +83,7 @@ export function decodeFrame(frame: Buffer): InboxRecord | undefined {
   const json = payload.subarray(PAYLOAD_HEAD_BYTES, PAYLOAD_HEAD_BYTES + jsonBytes)
   const value: unknown = JSON.parse(json.toString('utf8'))
   if (payload[0] === kinds.answer) return { kind: 'answer', value: value as RecordedAnswer }
+  if (payload[0] === kinds.removed) return { kind: 'removed', value: value as Removed }
   const body = Buffer.from(payload.subarray(PAYLOAD_HEAD_BYTES + jsonBytes))
   return { kind: 'delivery', value: { ...(value as Omit<RecordedDelivery, 'body'>), body } }
 }

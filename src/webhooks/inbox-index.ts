@@ -5,7 +5,7 @@ import type { InboxRecord, InboxVerdict } from './inbox-frames.js'
 import { HEADER_BYTES, readFrames } from './inbox-frames.js'
 import { indexPath, segmentIdentity, segmentPath } from './inbox-segments.js'
 
-const MAGIC = 'VCINDEX1'
+const MAGIC = 'VCINDEX2'
 const HEAD_BYTES = 40
 const DELIVERY_BYTES = 40
 const ANSWER_BYTES = 32
@@ -51,10 +51,13 @@ export class SegmentIndex {
   readonly #answers: Rows
   /** End of the last whole frame. */
   covered: number
+  /** The first so many deliveries are no more there. */
+  removed: number
 
-  private constructor(segment: number, covered: number, deliveries?: Buffer, answers?: Buffer) {
+  private constructor(segment: number, covered: number, removed = 0, deliveries?: Buffer, answers?: Buffer) {
     this.segment = segment
     this.covered = covered
+    this.removed = removed
     this.#deliveries = new Rows(DELIVERY_BYTES, deliveries)
     this.#answers = new Rows(ANSWER_BYTES, answers)
   }
@@ -78,17 +81,22 @@ export class SegmentIndex {
     }
   }
 
+  /** Number of the last delivery. */
   get deliveryCount(): number {
-    return this.#deliveries.count
+    return this.removed + this.#deliveries.count
+  }
+
+  has(number: number): boolean {
+    return number > this.removed && number <= this.deliveryCount
   }
 
   get answerCount(): number {
     return this.#answers.count
   }
 
-  /** @param number from 1 */
+  /** @param number of one that is there */
   delivery(number: number): DeliveryEntry {
-    const row = this.#deliveries.row(number - 1)
+    const row = this.#deliveries.row(number - this.removed - 1)
     return {
       offset: row.readDoubleLE(0),
       at: row.readDoubleLE(8),
@@ -114,6 +122,10 @@ export class SegmentIndex {
 
   #add(record: InboxRecord, offset: number, bytes: number): void {
     this.covered = offset + bytes
+    if (record.kind === 'removed') {
+      this.removed = record.value.deliveries
+      return
+    }
     if (record.kind === 'delivery') {
       const { at, type, update_id, body, verdict } = record.value
       const row = this.#deliveries.add()
@@ -144,7 +156,8 @@ export class SegmentIndex {
     head.writeDoubleLE(this.covered, 16)
     head.writeUInt32LE(this.#deliveries.count, 24)
     head.writeUInt32LE(this.#answers.count, 28)
-    head.writeUInt32LE(crc32(rows, crc32(head.subarray(0, 32))), 32)
+    head.writeUInt32LE(this.removed, 32)
+    head.writeUInt32LE(crc32(rows, crc32(head.subarray(0, 36))), 36)
     const path = indexPath(dir, this.segment)
     const aside = `${path}.${randomBytes(4).toString('hex')}`
     try {
@@ -161,9 +174,10 @@ export class SegmentIndex {
     const deliveryBytes = index.readUInt32LE(24) * DELIVERY_BYTES
     const rows = index.subarray(HEAD_BYTES)
     if (rows.length !== deliveryBytes + index.readUInt32LE(28) * ANSWER_BYTES) return undefined
-    if (crc32(rows, crc32(index.subarray(0, 32))) !== index.readUInt32LE(32)) return undefined
-    const covered = index.readDoubleLE(16)
-    return new SegmentIndex(segment, covered, rows.subarray(0, deliveryBytes), rows.subarray(deliveryBytes))
+    if (crc32(rows, crc32(index.subarray(0, 36))) !== index.readUInt32LE(36)) return undefined
+    const deliveries = rows.subarray(0, deliveryBytes)
+    const answers = rows.subarray(deliveryBytes)
+    return new SegmentIndex(segment, index.readDoubleLE(16), index.readUInt32LE(32), deliveries, answers)
   }
 }
 

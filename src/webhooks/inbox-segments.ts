@@ -3,11 +3,11 @@
 import {
   closeSync,
   existsSync,
-  fstatSync,
   openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -17,6 +17,8 @@ import { HEADER_BYTES, MAGIC, readAt } from './inbox-frames.js'
 
 const SEGMENT = /^(\d{6})\.seg$/
 const CLAIM = /^(\d{6})\.claim-(\d+)-(\d+)-[0-9a-f]+$/
+
+const INBOX_FILE = /^\d{6}\.(?:(?:seg|idx)(?:\.[0-9a-f]+)?|claim-\d+-\d+-[0-9a-f]+)$/
 
 const nameOf = (segment: number) => String(segment).padStart(6, '0')
 export const segmentPath = (dir: string, segment: number) => join(dir, `${nameOf(segment)}.seg`)
@@ -144,10 +146,12 @@ function create(path: string): boolean {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
     throw error
   }
-  writeSync(file, Buffer.concat([MAGIC, randomBytes(HEADER_BYTES - MAGIC.length)]))
+  writeSync(file, newHead())
   closeSync(file)
   return true
 }
+
+export const newHead = () => Buffer.concat([MAGIC, randomBytes(HEADER_BYTES - MAGIC.length)])
 
 /** The random bytes of a segment; undefined when its head is not whole. */
 export function segmentIdentity(file: number): string | undefined {
@@ -157,23 +161,32 @@ export function segmentIdentity(file: number): string | undefined {
     : undefined
 }
 
-export interface Cleared {
-  readonly bytes: number
-  /** Processes that write here: then nothing was removed. */
-  readonly writers: readonly number[]
+/** Every segment of the inbox for this process; or the processes that write there. */
+export function claimAll(dir: string): { readonly claims: readonly Claim[]; readonly writers: readonly number[] } {
+  const claims: Claim[] = []
+  for (const segment of listSegments(dir)) {
+    const claim = tryClaim(dir, segment)
+    if (claim !== undefined) claims.push(claim)
+    else {
+      for (const it of claims) it.release()
+      return { claims: [], writers: writersIn(dir) }
+    }
+  }
+  return { claims, writers: [] }
 }
 
-/** Removes every file of the inbox and leaves any other alone. */
-export function clearSegments(dir: string): Cleared {
-  const writers = claimsIn(dir).filter(isHeld)
-  if (writers.length > 0) return { bytes: 0, writers: [...new Set(writers.map(({ pid }) => pid))] }
-  let bytes = 0
-  for (const name of namesIn(dir)) {
-    if (!SEGMENT.test(name) && !CLAIM.test(name) && !/^\d{6}\.idx(\.[0-9a-f]+)?$/.test(name)) continue
-    const file = openSync(join(dir, name), 'r')
-    bytes += fstatSync(file).size
-    closeSync(file)
-    rmSync(join(dir, name), { force: true })
-  }
-  return { bytes, writers: [] }
-}
+/** The processes that write there. */
+export const writersIn = (dir: string) => [
+  ...new Set(
+    claimsIn(dir)
+      .filter(isHeld)
+      .map(({ pid }) => pid),
+  ),
+]
+
+/** Bytes of all segments. */
+export const inboxBytes = (dir: string) =>
+  listSegments(dir).reduce((sum, segment) => sum + statSync(segmentPath(dir, segment)).size, 0)
+
+/** Files of the inbox: segments, what belongs to one, and what a killed process had not finished. */
+export const inboxFiles = (dir: string) => namesIn(dir).filter((name) => INBOX_FILE.test(name))

@@ -75,7 +75,7 @@ export class Inbox {
   }
 
   get count(): number {
-    return [...this.#segments.values()].reduce((sum, { deliveryCount }) => sum + deliveryCount, 0)
+    return [...this.#segments.values()].reduce((sum, { deliveryCount, removed }) => sum + deliveryCount - removed, 0)
   }
 
   /** The newest `limit` that match, oldest first. */
@@ -84,7 +84,7 @@ export class Inbox {
     // From the newest back, so that a repeat is met before what it repeats.
     const settled = new Set<string>()
     for (const index of [...this.#segments.values()].reverse()) {
-      for (let number = index.deliveryCount; number > 0 && found.length < limit; number--) {
+      for (let number = index.deliveryCount; number > index.removed && found.length < limit; number--) {
         const entry = index.delivery(number)
         const code = this.#statuses.get(index.segment)?.[number] ?? NONE
         if (filter.failed) {
@@ -116,7 +116,7 @@ export class Inbox {
     if (!/^\d+$/.test(id)) return undefined
     const key = updateKeyOf(id)
     for (const index of [...this.#segments.values()].reverse()) {
-      for (let at = index.deliveryCount; at > 0; at--) {
+      for (let at = index.deliveryCount; at > index.removed; at--) {
         if (index.delivery(at).updateKey !== key) continue
         const listed = this.#listed(index.segment, at)
         if (listed !== undefined && this.delivery(listed)?.update_id === id) return listed
@@ -134,7 +134,7 @@ export class Inbox {
   /** Undefined when what lies there is not what was written. */
   delivery({ segment, number }: Pick<Listed, 'segment' | 'number'>): RecordedDelivery | undefined {
     const index = this.#segments.get(segment)
-    if (index === undefined || number < 1 || number > index.deliveryCount) return undefined
+    if (index === undefined || !index.has(number)) return undefined
     const record = this.#recordAt(segment, index.delivery(number))
     return record?.kind === 'delivery' ? record.value : undefined
   }
@@ -145,7 +145,7 @@ export class Inbox {
 
   #listed(segment: number, number: number): Listed | undefined {
     const index = this.#segments.get(segment)
-    if (index === undefined || number < 1 || number > index.deliveryCount) return undefined
+    if (index === undefined || !index.has(number)) return undefined
     const { at, verdict } = index.delivery(number)
     const code = this.#statuses.get(segment)?.[number] ?? NONE
     return {

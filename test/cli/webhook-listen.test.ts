@@ -29,7 +29,7 @@ async function start(args: string, given: Given = {}): Promise<Started> {
     ...given,
   })
   const file = join(home, 'ready.json')
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true))
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 10_000 })
   const { url } = JSON.parse(readFileSync(file, 'utf8'))
   return {
     url,
@@ -318,6 +318,18 @@ test('inbox clear empties it, shows that with --dry-run, and is refused with 6 w
   const cleared = await cli('webhook inbox clear --inbox inbox --json', { home })
   expect(JSON.parse(cleared.stdout)).toMatchObject({ removed: 3 })
   expect(count()).toBe(0)
+})
+
+test('inbox clear --before removes what is older than a time or a duration, shows that with --dry-run, and is refused with 6', async () => {
+  const { home } = await recorded()
+  const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --json ${args}`, { home, now })
+  expect(JSON.parse((await clear('--before 1h')).stdout)).toMatchObject({ removed: 0, left: 3, bytes: 0 })
+  expect((await clear('--before 1970-01-02T00:00:00Z --dry-run')).stdout).toContain('before 1970-01-02T00:00:00.000Z')
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  expect(await clear('--before 1h', 7_200_000)).toMatchObject({ exit: 6, stdout: '' })
+  await writer.close()
+  expect((await clear('--before yesterday')).exit).toBe(2)
+  expect(JSON.parse((await clear('--before 1h', 7_200_000)).stdout)).toMatchObject({ removed: 3, left: 0 })
 })
 
 const replay = (home: string, args: string, given: Given = {}) =>

@@ -13,7 +13,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RecordedAnswer, RecordedDelivery } from '../../src/webhooks/inbox-frames.js'
 import { decodeFrame, encodeFrame } from '../../src/webhooks/inbox-frames.js'
-import { clearSegments } from '../../src/webhooks/inbox-segments.js'
+import { clearBefore, clearInbox } from '../../src/webhooks/inbox-clearing.js'
 import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
 import { Inbox } from '../../src/webhooks/inbox.js'
 import { temporaryDir } from '../support/cli.js'
@@ -302,11 +302,68 @@ test('clear removes what is the inbox and nothing else, and nothing at all while
   writeFileSync(join(dir, 'notes.txt'), 'mine')
   const writer = InboxWriter.open(dir)
   await writer.deliver(delivery(1))
-  expect(clearSegments(dir)).toEqual({ bytes: 0, writers: [process.pid] })
+  expect(clearInbox(dir)).toEqual({ removed: 0, left: 1, bytes: 0, writers: [process.pid] })
+  expect(clearBefore(dir, Number.POSITIVE_INFINITY)).toEqual({ removed: 0, left: 1, bytes: 0, writers: [process.pid] })
   expect(Inbox.open(dir).count).toBe(1)
   await writer.close()
-  expect(clearSegments(dir).bytes).toBeGreaterThan(0)
+  expect(clearInbox(dir)).toMatchObject({ removed: 1, left: 0, bytes: expect.any(Number), writers: [] })
   expect(readdirSync(dir)).toEqual(['notes.txt'])
+})
+
+/** Deliveries that arrived at the milliseconds of their ids, each answered at once, in segments of a few each. */
+async function aged(dir: string, from: number, to: number) {
+  const writer = InboxWriter.open(dir, { segmentBytesMax: 2_000 })
+  for (let at = from; at <= to; at++) {
+    const id = await writer.deliver(delivery(at, { at }))
+    await writer.answer(answer(id, at % 2 === 0 ? 200 : 500, { at }))
+  }
+  await writer.close()
+}
+
+test.each([1, 2, 7, 12, 20, 21])(
+  'clear before %i removes what arrived before; the others keep ids, bytes and answers',
+  async (time) => {
+    const dir = temporaryDir()
+    await aged(dir, 1, 20)
+    const all = Inbox.open(dir).find({})
+    const kept = all.slice(time - 1)
+    expect(clearBefore(dir, time)).toMatchObject({ removed: time - 1, left: kept.length, writers: [] })
+    const inbox = Inbox.open(dir)
+    expect(inbox.find({})).toEqual(kept)
+    expect(kept.map((it) => inbox.read(it)?.answers.map(({ status }) => status))).toEqual(
+      kept.map(({ at }) => [at % 2 === 0 ? 200 : 500]),
+    )
+    expect(all.slice(0, time - 1).map(({ id }) => inbox.byId(id))).toEqual(Array(time - 1).fill(undefined))
+    // Again, and it is written on: no id comes twice.
+    expect(clearBefore(dir, time)).toMatchObject({ removed: 0, bytes: 0 })
+    await aged(dir, 21, 24)
+    const later = Inbox.open(dir)
+    expect(later.find({}).slice(0, kept.length)).toEqual(kept)
+    expect(new Set([...all, ...later.find({})].map(({ id }) => id)).size).toBe(24)
+    expect(clearBefore(dir, 23)).toMatchObject({ left: 2 })
+    expect(
+      Inbox.open(dir)
+        .find({})
+        .map(({ at, status }) => [at, status]),
+    ).toEqual([
+      [23, 500],
+      [24, 200],
+    ])
+  },
+)
+
+test('an index of what was there before a clear is not believed', async () => {
+  const dir = temporaryDir()
+  const writer = InboxWriter.open(dir)
+  for (let at = 1; at <= 4; at++) await writer.deliver(delivery(at, { at, body: Buffer.alloc(200_000, at) }))
+  await writer.close()
+  Inbox.open(dir)
+  copyFileSync(join(dir, '000001.idx'), join(dir, 'old'))
+  clearBefore(dir, 2)
+  copyFileSync(join(dir, 'old'), join(dir, '000001.idx'))
+  expect(ids(Inbox.open(dir))).toEqual(['1-2', '1-3', '1-4'])
+  expect(ids(Inbox.open(dir))).toEqual(['1-2', '1-3', '1-4'])
+  expect(statSync(join(dir, '000001.seg')).mode & 0o777).toBe(0o600)
 })
 
 test('update ids above 2^53 are told apart', async () => {

@@ -13,22 +13,24 @@ import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
 const LIST_DEFAULT = 20
 const LIST_MAX = 10_000
 
+type Time = { readonly at: number } | { readonly agoMs: number }
+
 /** A time, or so long ago. */
-export const sinceFlag = one<{ readonly at: number } | { readonly agoMs: number }>(
-  'TIME',
-  'From this time on (ISO 8601), or so long ago, such as 10m',
-  (it) => {
+const time = (summary: string) =>
+  one<Time>('TIME', summary, (it) => {
     const agoMs = durationMs(it)
     if (agoMs !== undefined) return { ok: true, value: { agoMs } }
     const at = /^\d{4}-\d\d-\d\dT/.test(it) ? Date.parse(it) : Number.NaN
     return Number.isNaN(at)
       ? { ok: false, message: 'must be a time such as 2026-11-21T10:00:00Z, or a duration such as 10m' }
       : { ok: true, value: { at } }
-  },
-)
+  })
 
-export const sinceOf = (context: Context, since: { at: number } | { agoMs: number } | undefined) =>
-  since === undefined ? undefined : 'at' in since ? since.at : context.host.now() - since.agoMs
+export const sinceFlag = time('From this time on (ISO 8601), or so long ago, such as 10m')
+
+/** In milliseconds since 1970. */
+export const timeOf = <T extends Time | undefined>({ host }: Context, it: T) =>
+  (it === undefined ? undefined : 'at' in it ? it.at : host.now() - it.agoMs) as T extends Time ? number : undefined
 
 export const notRecorded = (id: string, dir: string): Failure =>
   fail('DELIVERY_NOT_RECORDED', `No delivery ${id} is in ${dir}.`, 'See `voucherctl webhook inbox list`.')
@@ -62,7 +64,7 @@ const list = leaf({
       const inbox = Inbox.open(dir)
       const { type, verdict, failed } = flags
       const found = inbox.find(
-        { type, verdict, failed, since: sinceOf(context, flags.since) },
+        { type, verdict, failed, since: timeOf(context, flags.since) },
         flags.limit ?? LIST_DEFAULT,
       )
       return { ok: true, data: { items: found.map((it) => summaryOf(it, inbox.delivery(it))) } }
@@ -172,26 +174,33 @@ const show = leaf({
 
 const clear = leaf({
   name: 'clear',
-  summary: 'Remove every recorded delivery',
-  notes: ['Refused with exit code 6 while a listener or a replay writes there. Other files of the folder stay.'],
-  flags: inboxFlag,
-  examples: [{ command: 'voucherctl webhook inbox clear' }],
+  summary: 'Remove recorded deliveries: all of them, or the old ones',
+  notes: [
+    'Nothing is removed by itself: the inbox grows until it is cleared. With --before the others stay, under their ids.',
+    'Refused with exit code 6 while a listener or a replay writes there. Other files of the folder stay.',
+  ],
+  flags: { ...inboxFlag, before: time('Only what arrived before this time (ISO 8601), or longer ago, such as 7d') },
+  examples: [
+    { command: 'voucherctl webhook inbox clear' },
+    { command: 'voucherctl webhook inbox clear --before 7d', comment: 'Keep the last week' },
+  ],
   changes: true,
   view: {
-    headline: (it: { inbox: string; removed: number }) => `${it.inbox} is empty; ${it.removed} removed.`,
+    headline: (it: { inbox: string; removed: number; left: number }) =>
+      it.left === 0 ? `${it.inbox} is empty; ${it.removed} removed.` : `${it.removed} removed, ${it.left} left.`,
     members: [],
   },
   run: async (context, { flags }) => {
     const dir = inboxDirOf(context.host, flags.inbox)
-    if (context.dryRun) return context.plan(`remove every delivery of ${dir}`)
-    const [{ Inbox }, { clearSegments }] = await Promise.all([
-      import('../../webhooks/inbox.js'),
-      import('../../webhooks/inbox-segments.js'),
-    ])
+    const before = timeOf(context, flags.before)
+    if (context.dryRun) {
+      const which = before === undefined ? '' : ` before ${new Date(before).toISOString()}`
+      return context.plan(`remove every delivery of ${dir}${which}`)
+    }
+    const { clearBefore, clearInbox } = await import('../../webhooks/inbox-clearing.js')
     try {
-      const removed = Inbox.open(dir).count
-      const { bytes, writers } = clearSegments(dir)
-      if (writers.length === 0) return { ok: true, data: { inbox: dir, removed, bytes } }
+      const { writers, ...cleared } = before === undefined ? clearInbox(dir) : clearBefore(dir, before)
+      if (writers.length === 0) return { ok: true, data: { inbox: dir, ...cleared } }
       return fail(
         'INBOX_IN_USE',
         `Process ${writers.join(', ')} writes to ${dir}. Nothing was removed.`,

@@ -12,7 +12,7 @@ import { list, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { receiverUrl } from './receiver-url.js'
-import { damaged, notRecorded, sinceFlag, sinceOf } from './webhook-inbox.js'
+import { damaged, notRecorded, sinceFlag, timeOf } from './webhook-inbox.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
 import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 
@@ -104,7 +104,7 @@ function pick(
       ? flags.id
       : inbox
           .find(
-            { verdict: 'ok', failed: flags.failed, since: sinceOf(context, flags.since) },
+            { verdict: 'ok', failed: flags.failed, since: timeOf(context, flags.since) },
             flags.last ? 1 : undefined,
           )
           .map(({ id }) => id)
