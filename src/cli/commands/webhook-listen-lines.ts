@@ -3,7 +3,9 @@ import { pairsOf } from '../../webhooks/forwarding.js'
 import type { Heard } from '../../webhooks/listener.js'
 import type { Paint } from '../colour.js'
 import type { Context } from '../context.js'
+import type { Out } from '../host.js'
 import { plainLine } from '../plain.js'
+import { wrap } from '../wrap.js'
 
 /** Above it nothing is read until half of it is printed: a reader that is slow slows the senders down. */
 const WAITING_MAX = 1_000
@@ -43,8 +45,8 @@ export class LineQueue {
     for (let heard = this.#waiting.shift(); heard !== undefined; heard = this.#waiting.shift()) {
       if (forPeople) {
         output.say(lineOf(heard, this.#insecure, paint))
-        const hint = hintOf(heard, this.#secrets)
-        if (hint !== undefined) output.notice(`hint: ${hint}`)
+        const why = whyOf(heard, this.#secrets)
+        if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
         await host.stdout.settled?.()
       } else await output.printLine(documentOf(heard, this.#insecure))
       if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#roomFor.splice(0)) go()
@@ -92,29 +94,42 @@ function unverifiedOf({ rawBody }: Heard): Unverified {
   }
 }
 
-const VERDICT_WIDTH = 9
+/** With an inbox id of eight characters a line has 80: the longest type with an id of 13 digits is 31. */
+const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 8 } as const
+const INDENT = ' '.repeat(10)
 
+const widthOf = ({ isTTY, columns }: Out) => (isTTY === true ? (columns ?? 80) : Number.POSITIVE_INFINITY)
+
+const below = (text: string, width: number) =>
+  wrap(text, width - INDENT.length)
+    .map((line) => INDENT + line)
+    .join('\n')
+
+/** Time, verdict, type and id or why it was refused, answer, duration, id in the inbox. */
 function lineOf(heard: Heard, insecure: boolean, paint: Paint): string {
-  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = heard
-  const word = verdict.padEnd(VERDICT_WIDTH)
+  const { at, verdict, reason, status, durationMs, update, inboxId } = heard
+  const word = verdict.padEnd(WIDTHS.verdict)
+  const reused = reason === 'id_reused' ? ` ${reason}` : ''
+  const what = update === null ? (reason ?? '') : plainLine(`${update.type ?? 'no type'} #${update.id}${reused}`)
+  const answer = String(status ?? 'none').padEnd(WIDTHS.status)
   const shown = insecure && update === null ? unverifiedOf(heard) : undefined
-  const what =
-    update !== null
-      ? `${update.type ?? 'no type'} #${update.id}`
-      : shown === undefined
-        ? ''
-        : `UNVERIFIED ${JSON.stringify(shown.body)}`
   const parts = [
     paint.quiet(new Date(at).toTimeString().slice(0, 8)),
     verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
-    reason === null ? '' : reason,
-    plainLine(what),
-    String(status ?? 'no answer'),
-    `${durationMs} ms`,
+    what.padEnd(WIDTHS.what),
+    status !== null && status >= 200 && status < 300 ? paint.done(answer) : paint.error(answer),
+    `${durationMs} ms`.padStart(WIDTHS.duration),
     inboxId === null ? '' : paint.quiet(inboxId),
-    failure === null ? '' : paint.hint(plainLine(failure)),
+    shown === undefined ? '' : `UNVERIFIED ${plainLine(JSON.stringify(shown.body))}`,
   ]
   return parts.filter((it) => it !== '').join('  ')
+}
+
+/** What went wrong, and what to do. */
+function whyOf(heard: Heard, secrets: readonly string[]): string | undefined {
+  if (heard.failure !== null) return `${heard.reason}: ${heard.failure}`
+  const hint = hintOf(heard, secrets)
+  return hint === undefined ? undefined : `hint: ${hint}`
 }
 
 /** Why a signature does not fit, found by trying the known mistakes. */

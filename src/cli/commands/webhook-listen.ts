@@ -1,6 +1,5 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { updateTypes } from '../../contract/updates.js'
 import type { InboxWriter as Inbox } from '../../webhooks/inbox-writer.js'
 import { pause } from '../../webhooks/pause.js'
 import type { ScriptedAnswer } from '../../webhooks/responses.js'
@@ -68,7 +67,7 @@ const listenFlags = {
   ...inboxFlag,
   insecure: toggle('Show deliveries that are not verified too, marked; they are refused and never passed on'),
 }
-type ListenFlags = ValuesOf<typeof listenFlags>
+export type ListenFlags = ValuesOf<typeof listenFlags>
 
 export const listen = leaf({
   name: 'listen',
@@ -112,15 +111,21 @@ export const listen = leaf({
 
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
   const { host, settings } = context
-  const [{ startListener, nothing }, { InboxWriter }, { Forwarder }, { Expectation }, { scripted }] = await Promise.all(
-    [
-      import('../../webhooks/listener.js'),
-      import('../../webhooks/inbox-writer.js'),
-      import('../../webhooks/forwarding.js'),
-      import('../../webhooks/expectation.js'),
-      import('../../webhooks/responses.js'),
-    ],
-  )
+  const [
+    { startListener, nothing },
+    { InboxWriter },
+    { Forwarder },
+    { Expectation },
+    { scripted },
+    { sayReady, writeReadyFile },
+  ] = await Promise.all([
+    import('../../webhooks/listener.js'),
+    import('../../webhooks/inbox-writer.js'),
+    import('../../webhooks/forwarding.js'),
+    import('../../webhooks/expectation.js'),
+    import('../../webhooks/responses.js'),
+    import('./webhook-listen-ready.js'),
+  ])
   const dir = inboxDirOf(host, flags.inbox)
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
   let inbox: Inbox
@@ -221,36 +226,6 @@ function portFailure(error: unknown, port: number): Failure {
   }
   if (code === 'EACCES') return fail('EACCES', `Port ${port} is not open to you.`, 'Choose a port from 1024 on.')
   throw error
-}
-
-/** Whoever sees the file sees it whole. */
-function writeReadyFile(path: string, { url, port }: { url: string; port: number }): void {
-  const aside = `${path}.${process.pid}`
-  writeFileSync(aside, `${JSON.stringify({ url, port, pid: process.pid })}\n`)
-  renameSync(aside, path)
-}
-
-/** For a person: also where stderr is no terminal, since somebody waits for it. */
-function sayReady({ output }: Context, flags: ListenFlags, url: string, dir: string): void {
-  if (output.options.format !== 'table') return
-  const unknown = [...flags.expect.keys(), ...flags.route.keys()].filter(
-    (it) => !updateTypes.some((type) => type === it),
-  )
-  for (const type of new Set(unknown)) output.notice(`warning: no update of the reference server has the type ${type}.`)
-  const routes = [...flags.route].map(([type, to]) => `${type} to ${to.href}`)
-  const rest =
-    flags['forward-to'] === undefined ? [] : [`${routes.length > 0 ? 'others ' : ''}to ${flags['forward-to'].href}`]
-  const where = [...routes, ...rest].join(', ')
-  const answers =
-    flags.respond === undefined ? 'Nothing is passed on; the answer is 200.' : `Answers ${flags.respond.join(', ')}.`
-  output.notice(
-    [
-      `Ready on ${url}. Ctrl-C stops it.`,
-      where === '' ? answers : `Passes on ${where}.`,
-      `Inbox: ${dir}`,
-      ...(flags.insecure ? ['INSECURE: deliveries that are not verified are shown too.'] : []),
-    ].join('\n'),
-  )
 }
 
 async function firstOf(signals: readonly AbortSignal[]): Promise<void> {
