@@ -63,15 +63,18 @@ function add(
   if (isGroup(node)) {
     const child = findNode(node.commands, names[1])
     if (child !== undefined) add(command, child, here, names.slice(1), given, found)
+    else if (node.own !== undefined) addLeaf(command, node.own, here, given, found)
     else for (const { name } of node.commands) addName(command, name)
-    return
-  }
-  addFlags(command, node.flags ?? {}, given)
-  if (node.positional !== undefined) command.argument(`[${node.positional.name}]`)
-  if (node.second !== undefined) command.argument(`[${node.second.name}]`)
+  } else addLeaf(command, node, here, given, found)
+}
+
+function addLeaf(command: Command, leaf: Leaf, path: readonly string[], given: Given, found: Found): void {
+  addFlags(command, leaf.flags ?? {}, given)
+  if (leaf.positional !== undefined) command.argument(`[${leaf.positional.name}]`)
+  if (leaf.second !== undefined) command.argument(`[${leaf.second.name}]`)
   command.action((...args: unknown[]) => {
     const [positional, second] = args.map((it) => (typeof it === 'string' ? it : undefined))
-    found({ ok: true, leaf: node, path: here, given, positional, second })
+    found({ ok: true, leaf, path, given, positional, second })
   })
 }
 

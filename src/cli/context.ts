@@ -184,7 +184,7 @@ export function bannerOf({ host, settings, output }: Context, baseUrl: string): 
 }
 
 /** In the other modes the session has set it. */
-async function latchOf(context: Context, baseUrl: string, code: string): Promise<void> {
+export async function latchOf(context: Context, baseUrl: string, code: string): Promise<void> {
   if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
   const { profileLatch } = await import('./latch.js')
   await profileLatch(context, baseUrl).set()

@@ -33,7 +33,11 @@ export function helpOfProgram(): string {
 }
 
 export function helpOfNode(node: Node, path: readonly string[]): string {
-  return isGroup(node) ? helpOfGroup(node, path) : helpOfLeaf(node, path)
+  if (!isGroup(node)) return helpOfLeaf(node, path)
+  if (node.own === undefined) return helpOfGroup(node, path)
+  const beneath = leavesOf(node).filter(([names]) => names.length > 0)
+  const rest = beneath.map(([names, leaf]) => [[...path, ...names].join(' '), leaf.summary] as const)
+  return lines(helpOfLeaf(node.own, path), '', 'Beneath it:', ...rows(rest))
 }
 
 function helpOfGroup(group: Extract<Node, { commands: readonly Node[] }>, path: readonly string[]): string {
@@ -120,7 +124,9 @@ export function leavesOf(
   names: readonly string[] = [],
 ): (readonly [names: readonly string[], leaf: Leaf])[] {
   if (!isGroup(node)) return [[names, node]]
-  return node.commands.flatMap((child) => leavesOf(child, [...names, child.name]))
+  const own = node.own === undefined ? [] : [[names, node.own] as const]
+  const beneath = node.commands.flatMap((child) => leavesOf(child, [...names, child.name]))
+  return [...own, ...beneath]
 }
 
 function operandOf({ positional, second }: Leaf): string {

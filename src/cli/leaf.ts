@@ -96,6 +96,8 @@ export interface Group {
   readonly name: string
   readonly alias?: string
   readonly summary: string
+  /** What the name does by itself, beside the commands beneath it. */
+  readonly own?: Leaf
   readonly commands: readonly Node[]
 }
 

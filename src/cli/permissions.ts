@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import process from 'node:process'
+import { shellWord } from './shell.js'
 
 const WRITE = 0o022
 
@@ -20,5 +21,5 @@ export const othersMayWrite = (path: string) => (othersMay(path) & WRITE) !== 0
 
 /** The command that closes it, for a shell. */
 export function closing(path: string, mode: '600' | '700'): string {
-  return `chmod ${mode} ${/^[\w./+:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`}`
+  return `chmod ${mode} ${shellWord(path)}`
 }

@@ -97,6 +97,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/secure.js')).secure,
   },
   {
+    name: 'api',
+    summary: 'Any route by method and path, as JSON or as curl; api routes lists them',
+    section: operating,
+    load: async () => (await import('./commands/api.js')).api,
+  },
+  {
     name: 'server',
     alias: 'servers',
     summary: 'The bundled reference server: start, status, stop, logs, openapi',

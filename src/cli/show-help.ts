@@ -34,7 +34,7 @@ export async function showHelp(names: readonly string[], output: Output): Promis
     node = child
     path.push(child.name)
   }
-  if (isGroup(node) && names.length > path.length) return false
+  if (isGroup(node) && node.own === undefined && names.length > path.length) return false
   if (!machine) output.say(helpOfNode(node, path))
   else await output.print(leavesOf(node).map(([rest, leaf]) => describeLeaf(leaf, [...path, ...rest])))
   return true

@@ -12,12 +12,15 @@ export function createHttpTransport(baseUrl: string): Transport {
   const base = parseBaseUrl(baseUrl)
   return async (request) => {
     const response = await openExchange(base, request)
-    return { status: response.status, headers: response.headers, body: await readText(response) }
+    const bytes = await readBytes(response)
+    return { status: response.status, headers: response.headers, body: bytes.toString('utf8'), bytes }
   }
 }
 
 /** The whole body. @throws TransportError when it breaks off or exceeds 64 MiB. */
-export async function readText({ chunks }: OpenResponse): Promise<string> {
+export const readText = async (response: OpenResponse): Promise<string> => (await readBytes(response)).toString('utf8')
+
+async function readBytes({ chunks }: OpenResponse): Promise<Buffer> {
   const read: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of chunks) {
@@ -26,5 +29,5 @@ export async function readText({ chunks }: OpenResponse): Promise<string> {
       throw new TransportError('lost', `The answer is larger than ${maxResponseBytes} bytes`)
     read.push(chunk)
   }
-  return Buffer.concat(read).toString('utf8')
+  return Buffer.concat(read)
 }

@@ -19,6 +19,8 @@ export interface TransportResponse {
   /** Lower-case names; repeated headers joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Of the body, as they came, where the transport has them: an answer may be no text. */
+  readonly bytes?: Uint8Array
   /** True when an earlier try of the same request may have been processed, whatever this answer says. */
   readonly maybeProcessed?: boolean
 }

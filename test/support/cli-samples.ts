@@ -394,6 +394,8 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
 
 /** Commands without a call of their own, or with several: they have tests of their own. */
 export const otherLeaves = [
+  'api',
+  'api routes',
   'quickstart',
   'login',
   'logout',

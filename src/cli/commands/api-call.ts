@@ -1,0 +1,85 @@
+import type { SecureMode } from '../../secure/client-options.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { usage } from '../failure.js'
+import { choice, list, text, toggle, withLetter } from '../flags.js'
+import type { Outcome } from '../leaf.js'
+import { leaf } from '../leaf.js'
+import { methods } from './api-endpoint.js'
+import { readCall } from './api-read.js'
+import type { AnyCall } from './api-send.js'
+import { prepareAny, sendAny } from './api-send.js'
+
+export const apiCall = leaf({
+  name: 'api',
+  summary: 'Call any route and print the data of its answer as JSON',
+  notes: [
+    'PATH lies under /api/v1 unless it begins with /api/v1, /_platform/v1, /healthz, /readyz or /metrics; its first slash may be left out. `voucherctl api routes` lists every route. The credential follows the route; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
+    'With -F, numbers, true, false and null are what they say, and @FILE is what the file holds, without one final line end. a.b=c and a[b]=c go inside, a[]=x adds to a list, a[] alone is an empty one. With -f everything is text. In the query of a GET the names stay as they are typed.',
+    '-i also prints answers that fail or are not JSON; the exit code stays. --curl has variables where tokens, codes and secrets belong: with those set, the command gets the same answer in bash.',
+  ],
+  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method' },
+  second: { name: 'PATH', summary: 'Such as /open-platform/vouchers/templates?limit=5', ask: 'Path' },
+  flags: {
+    field: withLetter('F', list('NAME=VALUE', 'Typed member of the body, of a GET of its query')),
+    'raw-field': withLetter('f', list('NAME=VALUE', 'The same as text')),
+    input: text('FILE|-', 'JSON of the whole body'),
+    as: choice(['token', 'bot', 'jwt', 'operator', 'none'], 'Kind of the credential'),
+    include: withLetter('i', toggle('Print status line, headers and the whole body')),
+    curl: toggle('Print a command with curl that makes this call; send nothing'),
+  },
+  examples: [
+    { command: 'voucherctl api GET /open-platform/vouchers/templates -F limit=5' },
+    { command: "voucherctl api POST /open-platform/applications -F name=Shop -F 'allowed_origins[]=*'" },
+    { command: 'voucherctl api POST /open-platform/vouchers/verify --input verify.json --curl' },
+    { command: 'voucherctl api GET /metrics -i' },
+  ],
+  changes: true,
+  idempotent: true,
+  run: async (context, { positional: method, second: path, flags }): Promise<Outcome<unknown>> => {
+    const { field: fields, 'raw-field': rawFields, input, as } = flags
+    const read = await readCall(context, { method, path, fields, rawFields, input, as })
+    if (!read.ok) return read
+    const { call } = read
+    // The protocol's own routes are what the encryption is made with.
+    const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
+    if (flags.curl) return showCurl(context, call, mode, flags)
+    const refusal = await confirm(context, call)
+    if (refusal !== undefined) return refusal
+    const sent = await sendAny(context, call, mode, 'api')
+    if (!sent.ok) return sent
+    const { showData, showWhole } = await import('./api-show.js')
+    return flags.include && sent.response !== undefined
+      ? showWhole(context, sent, sent.response)
+      : showData(context, sent)
+  },
+})
+
+/** What the commands of these routes ask before they do it on a production server. */
+async function confirm(context: Context, { route, path }: AnyCall): Promise<Failure | undefined> {
+  if (context.settings.profile.production !== true) return undefined
+  if (route?.id !== 'tokens.revoke' && route?.id !== 'bots.regenerateToken') return undefined
+  const id = path.split('/').find((it) => it.startsWith(route.id === 'tokens.revoke' ? 'tok_' : 'bot_')) ?? route.id
+  return context.confirm(`${route.summary}: ${id}`, id)
+}
+
+async function showCurl(
+  context: Context,
+  call: AnyCall,
+  mode: SecureMode,
+  { input, include }: { readonly input: string | undefined; readonly include: boolean },
+): Promise<Outcome<unknown>> {
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const { isSecured } = await import('../calling.js')
+  if (mode !== 'off' && isSecured(call.path))
+    return usage('curl cannot encrypt a call.', 'With --secure off, --curl shows the one in plain text.')
+  const { curlOf } = await import('./api-curl.js')
+  const { env, cwd, stderr } = context.host
+  const options = { kind: call.kind, routeId: call.route?.id, bodyFile: input, include, env, cwd }
+  const curl = curlOf(base.value, prepareAny(context, call, undefined), options)
+  if (context.settings.format.source !== 'default') return { ok: true, data: curl }
+  context.output.say(curl.command)
+  if (stderr.isTTY === true) for (const { name, holds } of curl.variables) context.output.notice(`${name}: ${holds}`)
+  return { ok: true, printed: true }
+}

@@ -1,0 +1,33 @@
+/** What a path may hold as it is (RFC 3986): unreserved, sub-delims and `: @ / ? %`. */
+const ENCODED = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+/g
+const ROOTS = /^\/(?:api\/v1|_platform\/v1)(?:\/|$)|^\/(?:healthz|readyz|metrics)(?:\?|$)/
+const PREFIX = '/api/v1'
+
+export type PathRead = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
+
+/**
+ * The path of a call, with its query: `/open-platform/…` lies under /api/v1, `/api/v1/…`, `/_platform/v1/…`, `/healthz`,
+ * `/readyz` and `/metrics` are what they say. A first slash may be left out, since shells on Windows rewrite it.
+ * Everything that a URL cannot hold is percent-encoded.
+ */
+export function readPath(typed: string): PathRead {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) || typed.startsWith('//'))
+    return { ok: false, message: 'PATH is the path alone; --base-url names the server.' }
+  if (typed.includes('#')) return { ok: false, message: 'PATH must not hold #; write %23 for the character.' }
+  const path = typed.startsWith('/') ? typed : `/${typed}`
+  try {
+    const encoded = path.replace(ENCODED, encodeURIComponent)
+    return { ok: true, path: ROOTS.test(encoded) ? encoded : PREFIX + encoded }
+  } catch {
+    return { ok: false, message: 'PATH holds half a character.' }
+  }
+}
+
+export const withoutQuery = (path: string) => path.split('?', 1)[0] ?? path
+
+/** Adds members to the query, in their order. */
+export function withQuery(path: string, members: readonly (readonly [name: string, value: string])[]): string {
+  if (members.length === 0) return path
+  const query = new URLSearchParams(members.map(([name, value]): [string, string] => [name, value]))
+  return `${path}${path.includes('?') ? '&' : '?'}${query}`
+}

@@ -1,0 +1,95 @@
+import type { CallResult } from '../../client/call.js'
+import type { PreparedCall } from '../../client/prepare.js'
+import type { Transport, TransportResponse } from '../../client/transport.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
+import type { SecureMode } from '../../secure/client-options.js'
+import type { Context } from '../context.js'
+import { bannerOf, latchOf, refuseImpostor } from '../context.js'
+import type { Failure } from '../failure.js'
+import type { Plan } from '../leaf.js'
+import { openInMode, withRepeats } from '../opening.js'
+import type { Route } from './api-endpoint.js'
+
+/** A call by method and path, whether the contract knows it or not. */
+export interface AnyCall {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly body: string | undefined
+  readonly kind: CredentialKind | 'none'
+  readonly route: Route | undefined
+}
+
+export interface Sent {
+  readonly ok: true
+  readonly result: CallResult<unknown>
+  /** As it arrived; absent when none did. */
+  readonly response: TransportResponse | undefined
+  /** What was sent with it, so that it is not shown when it comes back. */
+  readonly credential: string | undefined
+}
+
+/** Sends a call, or answers what would be sent; `id` names it in a dry run where the contract has no name for it. */
+export async function sendAny(
+  context: Context,
+  call: AnyCall,
+  mode: SecureMode,
+  id: string,
+): Promise<Sent | Plan | Failure> {
+  const { settings, host } = context
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const credential = call.kind === 'none' ? undefined : await context.credential(call.kind, base.value)
+  if (credential?.ok === false) return credential
+  const prepared = prepareAny(context, call, credential?.value)
+  if (context.dryRun) {
+    const { planRequest } = await import('../dry-run.js')
+    const { origin } = settings.secure
+    return {
+      ok: false,
+      plan: [await planRequest(base.value, prepared.request, mode, origin.value, call.route?.id ?? id)],
+    }
+  }
+  const impostor = await refuseImpostor(settings, base.value)
+  if (impostor !== undefined) return impostor
+  bannerOf(context, base.value)
+  const { sendPrepared } = await import('../calling.js')
+  const transport = await withRepeats(context, await openInMode(context, base.value, mode))
+  let response: TransportResponse | undefined
+  const keeping: Transport = async (request) => {
+    response = await transport(request)
+    return response
+  }
+  const limits = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
+  const result = await sendPrepared<unknown>(keeping, { ...prepared, request: { ...prepared.request, ...limits } })
+  if (!result.ok && result.status === 426) await latchOf(context, base.value, result.code)
+  return { ok: true, result, response, credential: credential?.value }
+}
+
+export const JSON_TYPE = 'application/json'
+
+/** The request itself. It may be repeated where the contract says so: a key that a route does not know protects nothing. */
+export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {
+  const { method, path, body, route } = call
+  const takesKey = route?.idempotent !== undefined
+  const key = globals['idempotency-key'] ?? (takesKey ? host.newId() : undefined)
+  const mutates = method !== 'GET' && route?.repeatable !== true
+  return {
+    ok: true,
+    request: {
+      method,
+      path,
+      headers: {
+        accept: route?.streams === true ? 'application/x-ndjson' : (route?.media ?? JSON_TYPE),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': route?.media ?? JSON_TYPE }),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      },
+      repeatable: !mutates || takesKey,
+      ...(body === undefined ? {} : { body }),
+    },
+    token,
+    mutates,
+    key: key === undefined || !takesKey ? {} : { idempotencyKey: key },
+  }
+}

@@ -1,0 +1,79 @@
+import { STATUS_CODES } from 'node:http'
+import type { TransportResponse } from '../../client/transport.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { exitOf, fromCall } from '../failure.js'
+import type { Outcome } from '../leaf.js'
+import { Output } from '../output.js'
+import { plain } from '../plain.js'
+import type { Sent } from './api-send.js'
+
+/** The data of the answer as JSON, unless another format was asked for; or what is wrong with it. */
+export async function showData(context: Context, { result, response }: Sent): Promise<Outcome<unknown>> {
+  if (result.ok) return printJson(context, result.data)
+  const failure = fromCall(result)
+  if (response === undefined || failure.code !== 'INVALID_RESPONSE') return failure
+  if (isEmpty(response)) return printJson(context, null)
+  const type = response.headers['content-type'] ?? 'no content type'
+  if (type.startsWith('application/x-ndjson')) return { ok: true, lines: linesOf(response.body) }
+  return {
+    ...failure,
+    message: `The server answered ${response.status} with ${type}, which is not JSON.`,
+    hint: result.outcomeUnknown ? failure.hint : 'Add -i to print it as it is.',
+  }
+}
+
+/** No content by its status: nothing is missing. */
+const isEmpty = ({ status }: TransportResponse) => status === 204 || status === 205
+
+async function printJson({ output, settings }: Context, data: unknown): Promise<Outcome<unknown>> {
+  if (settings.format.source !== 'default') return { ok: true, data }
+  await new Output(output.host, { ...output.options, format: 'json' }).print(data)
+  return { ok: true, printed: true }
+}
+
+async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefined> {
+  for (const line of body.split('\n')) if (line.trim() !== '') yield parsed(line)
+  return undefined
+}
+
+/** Shorter texts may be words of the answer. */
+const SHORTEST_SECRET = 8
+
+/** `-i`: the whole answer, also a failing one; the exit code stays. The credential of the call is not shown. */
+export function showWhole(
+  context: Context,
+  { result, credential }: Sent,
+  response: TransportResponse,
+): Outcome<unknown> {
+  const { output, settings, host } = context
+  const strip = (text: string) =>
+    credential === undefined || credential.length < SHORTEST_SECRET ? text : text.replaceAll(credential, '[credential]')
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, strip(value)] as const)
+  const body = strip(response.body)
+  const { status } = response
+  const failed = !result.ok && result.code !== 'INVALID_RESPONSE'
+  const exit = failed ? exitOf(fromCall(result)) : 0
+  if (settings.format.source !== 'default') {
+    return { ok: true, data: { status, headers: Object.fromEntries(headers), body: parsed(body) }, exit }
+  }
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+  ]
+  output.printBytes(Buffer.from(`${lines.map((it) => plain(it).trimEnd()).join('\n')}\n\n`))
+  const isTerminal = host.stdout.isTTY === true
+  const shown = isTerminal ? `${plain(body)}${body.endsWith('\n') ? '' : '\n'}` : body
+  // The bytes as they came, where nothing had to be taken out of them.
+  output.printBytes(shown === response.body && response.bytes !== undefined ? response.bytes : Buffer.from(shown))
+  return { ok: true, printed: true, exit }
+}
+
+/** JSON as a value, anything else as text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
