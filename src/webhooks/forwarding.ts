@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { pairsOf } from './header-pairs.js'
 
 /** A delivery as it goes to the application. */
 export interface Forwarded {
@@ -62,12 +63,6 @@ export function endToEnd(headers: readonly string[], host?: string): string[] {
   return pairs
     .filter(([name]) => isKept(name.toLowerCase()))
     .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
-}
-
-export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
-  const pairs: [string, string][] = []
-  for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])
-  return pairs
 }
 
 const LOOPBACK = ['127.0.0.1', '::1']

@@ -1,4 +1,4 @@
-import { pairsOf } from './forwarding.js'
+import { pairsOf } from './header-pairs.js'
 import type { RecordedDelivery } from './inbox-frames.js'
 import { signWebhook, webhookHeaders } from './signature.js'
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { MismatchCause } from '../../src/webhooks/index.js'
 import { signWebhook } from '../../src/webhooks/index.js'
+import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
 import { mismatchCauses } from '../../src/webhooks/mismatch-causes.js'
 import { cli, temporaryDir } from '../support/cli.js'
 
@@ -235,4 +236,53 @@ test('sign of a body without an update_id asks for --update-id: exit 2', async (
   const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
   const { exit, stderr } = await cli('webhook sign --body-file -', { stdin: '[]', env })
   expect([exit, stderr]).toEqual([2, expect.stringContaining('--update-id')])
+})
+
+/** An inbox with a delivery that is right and one whose body was changed on its way, both received at 1,000 s. */
+async function inboxOfTwo() {
+  const home = temporaryDir()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const raw = Buffer.from('{"update_id":7,"type":"ping","ping":{}}')
+  const signed = signWebhook({ rawBody: raw, secrets: ['recorded-secret'], timestamp: 1_000, updateId: 7 })
+  const arrived = { at: 1_000_000, method: 'POST', url: '/', headers: Object.entries(signed).flat() }
+  const known = { verdict: 'ok', reason: null, update_id: '7', type: 'ping' } as const
+  const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
+  await writer.deliver({ ...arrived, ...known, body: raw })
+  await writer.deliver({ ...arrived, ...refused, body: Buffer.from(`${raw}\n`) })
+  await writer.close()
+  const env = { VOUCHERCTL_WEBHOOK_SECRET: 'recorded-secret' }
+  return { raw, run: (args: string) => cli(`webhook ${args}`, { home, env, now: 9_000_000 }) }
+}
+
+test('verify --id judges a delivery of the inbox by the time at which it arrived, and explains it', async () => {
+  const { run } = await inboxOfTwo()
+  for (const id of ['1-1', '7']) {
+    expect(await run(`verify --id ${id} --inbox inbox`)).toMatchObject({ exit: 0, stdout: 'Valid: update 7.\n' })
+  }
+  const explained = await run('verify --id 1-2 --inbox inbox --explain --json')
+  expect([explained.exit, JSON.parse(explained.stdout)]).toMatchObject([
+    10,
+    { reason: 'bad_signature', cause: 'body_trailing_newline_added' },
+  ])
+  const later = await run('verify --id 1-1 --inbox inbox --timestamp 2000 --json')
+  expect([later.exit, JSON.parse(later.stdout).reason]).toEqual([10, 'stale'])
+})
+
+test('sign --id signs the body of a delivery of the inbox with the time of now', async () => {
+  const { run, raw } = await inboxOfTwo()
+  const { stdout } = await run('sign --id 1-1 --inbox inbox --json')
+  const wanted = { rawBody: raw, secrets: ['recorded-secret'], updateId: 7, timestamp: 9_000 }
+  expect(JSON.parse(stdout)).toEqual(signWebhook(wanted))
+})
+
+test.each([
+  ['verify --id 9-9 --inbox inbox', 5, 'No delivery 9-9'],
+  ['sign --id 9-9 --inbox inbox', 5, 'No delivery 9-9'],
+  ['verify --id 1-1 --headers-file h', 2, '--id and --headers-file exclude each other'],
+  ['sign --id 1-1 --body-file -', 2, '--id and --body-file exclude each other'],
+  ['verify --body-file b --headers-file h --inbox inbox', 2, '--inbox belongs to --id'],
+  ['verify', 3, '--body-file or --id'],
+])('%s: exit %i, and says why', async (args, exit, message) => {
+  const { run } = await inboxOfTwo()
+  expect(await run(args)).toMatchObject({ exit, stdout: '', stderr: expect.stringContaining(message) })
 })

@@ -1,14 +1,14 @@
 import type { RecordedDelivery } from '../../webhooks/inbox-frames.js'
 import type { Listed, Stored } from '../../webhooks/inbox.js'
-import { pairsOf } from '../../webhooks/forwarding.js'
+import { pairsOf } from '../../webhooks/header-pairs.js'
 import type { Context } from '../context.js'
-import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import { choice, durationMs, integer, one, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plain, plainLine } from '../plain.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
+import { recordedDelivery } from './webhook-recorded.js'
 
 const LIST_DEFAULT = 20
 const LIST_MAX = 10_000
@@ -31,12 +31,6 @@ export const sinceFlag = time('From this time on (ISO 8601), or so long ago, suc
 /** In milliseconds since 1970. */
 export const timeOf = <T extends Time | undefined>({ host }: Context, it: T) =>
   (it === undefined ? undefined : 'at' in it ? it.at : host.now() - it.agoMs) as T extends Time ? number : undefined
-
-export const notRecorded = (id: string, dir: string): Failure =>
-  fail('DELIVERY_NOT_RECORDED', `No delivery ${id} is in ${dir}.`, 'See `voucherctl webhook inbox list`.')
-
-export const damaged = (id: string, dir: string): Failure =>
-  fail('STORE_UNUSABLE', `Delivery ${id} in ${dir} is damaged: what lies there is not what was written.`)
 
 const list = leaf({
   name: 'list',
@@ -153,22 +147,16 @@ const show = leaf({
     { command: 'voucherctl webhook inbox show 1-17' },
     { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
   ],
-  view: { body: pageOf },
+  view: {
+    body: pageOf,
+    next: (it) => (it.verdict === 'refused' ? `Next: voucherctl webhook verify --id ${it.id} --explain` : undefined),
+  },
   run: async (context, { positional, flags }) => {
-    const dir = inboxDirOf(context.host, flags.inbox)
-    const { Inbox } = await import('../../webhooks/inbox.js')
-    try {
-      const inbox = Inbox.open(dir)
-      const listed = inbox.byId(positional)
-      if (listed === undefined) return notRecorded(positional, dir)
-      const stored = inbox.read(listed)
-      if (stored === undefined) return damaged(positional, dir)
-      if (!flags.raw) return { ok: true, data: detailOf(stored) }
-      context.output.printBytes(stored.body)
-      return { ok: true, printed: true }
-    } catch (error) {
-      return inboxFailure(error, dir)
-    }
+    const read = await recordedDelivery(context.host, positional, flags.inbox)
+    if (!read.ok) return read
+    if (!flags.raw) return { ok: true, data: detailOf(read.stored) }
+    context.output.printBytes(read.stored.body)
+    return { ok: true, printed: true }
   },
 })
 

@@ -1,5 +1,5 @@
 import { explainMismatch } from '../../webhooks/explain.js'
-import { pairsOf } from '../../webhooks/forwarding.js'
+import { pairsOf } from '../../webhooks/header-pairs.js'
 import type { Heard } from '../../webhooks/listener.js'
 import type { Paint } from '../colour.js'
 import type { Context } from '../context.js'

@@ -1,5 +1,5 @@
 import type { AppAnswer } from '../../webhooks/forwarding.js'
-import { pairsOf } from '../../webhooks/forwarding.js'
+import { pairsOf } from '../../webhooks/header-pairs.js'
 import type { Stored } from '../../webhooks/inbox.js'
 import { Inbox } from '../../webhooks/inbox.js'
 import { resigned } from '../../webhooks/resigning.js'
@@ -12,8 +12,9 @@ import { list, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { receiverUrl } from './receiver-url.js'
-import { damaged, notRecorded, sinceFlag, timeOf } from './webhook-inbox.js'
+import { sinceFlag, timeOf } from './webhook-inbox.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
+import { damaged, notRecorded } from './webhook-recorded.js'
 import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 
 const replayFlags = {

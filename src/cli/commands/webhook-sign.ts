@@ -1,9 +1,11 @@
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
+import type { BytesResult } from '../files.js'
 import { readBytes } from '../files.js'
-import { integer, list, one, required, text } from '../flags.js'
+import { integer, list, one, requiredUnless, text } from '../flags.js'
 import { leaf } from '../leaf.js'
+import { recordedDelivery, recordedFlags, wrongPlace } from './webhook-recorded.js'
 import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 
 /** Digits: an id above 2^53 - 1 stays exact. */
@@ -22,7 +24,8 @@ export const sign = leaf({
     'Two secrets sign as while one replaces the other: the new one first, then the old one. Without --secret-file the secret is that of VOUCHERCTL_WEBHOOK_SECRET.',
   ],
   flags: {
-    'body-file': required(text('FILE|-', 'The raw body'), 'File with the body'),
+    'body-file': requiredUnless('id', text('FILE|-', 'The raw body'), 'File with the body'),
+    ...recordedFlags,
     'secret-file': list('FILE|-', 'The secret that signs; at most two'),
     timestamp: timestampFlag('Unix seconds, default now'),
     'update-id': updateIdFlag('Default: that of the body'),
@@ -34,14 +37,21 @@ export const sign = leaf({
         'voucherctl webhook sign --body-file update.json > headers.txt && curl -H @headers.txt --data-binary @update.json http://127.0.0.1:8787',
       comment: 'With the secret of the environment',
     },
+    {
+      command:
+        'voucherctl webhook sign --id 1-17 > headers.txt && voucherctl webhook inbox show 1-17 --raw | curl -H @headers.txt --data-binary @- http://127.0.0.1:8787',
+      comment: 'A delivery of the inbox, with the time of now',
+    },
   ],
   view: { body: (headers: Readonly<Record<string, string>>) => headerLines(headers) },
   run: async (context, { flags }) => {
     const files = flags['secret-file']
     if (files.length > 2) return usage('--secret-file is given at most twice: the new secret, then the old one.')
+    const wrong = wrongPlace(flags)
+    if (wrong !== undefined) return wrong
     const shared = sharedStdin(context, { 'body-file': flags['body-file'], 'secret-file': files })
     if (shared !== undefined) return shared
-    const body = await readBytes(context.host, flags['body-file'])
+    const body = await bodyOf(context, flags)
     if (!body.ok) return body
     const updateId = flags['update-id'] ?? (await updateIdOf(body.bytes))
     if (typeof updateId !== 'string') return updateId
@@ -52,6 +62,14 @@ export const sign = leaf({
     return { ok: true, data: signWebhook({ rawBody: body.bytes, secrets: secrets.value, timestamp, updateId }) }
   },
 })
+
+type BodyFlags = Readonly<Record<'id' | 'inbox' | 'body-file', string | undefined>>
+
+async function bodyOf({ host }: Context, flags: BodyFlags): Promise<BytesResult> {
+  if (flags.id === undefined) return readBytes(host, flags['body-file'] ?? '-')
+  const read = await recordedDelivery(host, flags.id, flags.inbox)
+  return read.ok ? { ok: true, bytes: read.stored.body } : read
+}
 
 export const secondsOf = ({ host }: Context) => Math.floor(host.now() / 1000)
 

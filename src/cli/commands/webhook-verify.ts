@@ -1,8 +1,13 @@
 import type { VerifyWebhookInput } from '../../webhooks/signature.js'
+import { pairsOf } from '../../webhooks/header-pairs.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
 import { readBytes, readTextFile } from '../files.js'
-import { duration, list, required, text, toggle } from '../flags.js'
+import { duration, list, requiredUnless, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
+import type { HeaderPairs } from './webhook-headers.js'
 import { headersOf } from './webhook-headers.js'
+import { recordedDelivery, recordedFlags, wrongPlace } from './webhook-recorded.js'
 import { sharedStdin, verifyingSecrets } from './webhook-secrets.js'
 import { secondsOf, timestampFlag } from './webhook-sign.js'
 
@@ -28,13 +33,19 @@ export const verify = leaf({
   notes: [
     'Applies every rule of a receiver: one value of each header, a timestamp at most 300 s off, the signature over timestamp, dot and raw body, and an X-Platform-Update-Id that is the update_id of the body. Exit code 0 when it is valid, 10 when it is not; the verdict is on stdout either way.',
     '--explain tries the known mistakes and names the one that makes the signature fit, with its fix. Several secrets may be given, the one in use first. The files are read byte for byte, less one final line end of a secret.',
-    'A recorded delivery is old: --timestamp is the time at which it is judged, as Unix seconds.',
+    'In place of the files --id takes a delivery of the inbox, as `webhook listen` received it.',
+    'A recorded delivery is old: --timestamp is the time at which it is judged, as Unix seconds. With --id it is the time at which it arrived.',
   ],
   flags: {
-    'body-file': required(text('FILE|-', 'The raw body, as it came'), 'File with the body'),
-    'headers-file': required(text('FILE|-', 'Its headers: Name: value lines, or JSON'), 'File with the headers'),
+    'body-file': requiredUnless('id', text('FILE|-', 'The raw body, as it came'), 'File with the body'),
+    'headers-file': requiredUnless(
+      'id',
+      text('FILE|-', 'Its headers: Name: value lines, or JSON'),
+      'File with the headers',
+    ),
+    ...recordedFlags,
     'secret-file': list('FILE|-', 'A secret that may have signed'),
-    timestamp: timestampFlag("The receiver's clock in Unix seconds, default now"),
+    timestamp: timestampFlag("The receiver's clock in Unix seconds, default now, or when it arrived"),
     tolerance: duration('How far the timestamp may be off, default 300s'),
     explain: toggle('Look for the mistake'),
   },
@@ -45,33 +56,55 @@ export const verify = leaf({
         'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt --explain',
       comment: 'Why does the signature not fit?',
     },
+    { command: 'voucherctl webhook verify --id 1-17 --explain', comment: 'The same, of a delivery of the inbox' },
   ],
   // A copy: what was not asked for is not there, and a sentence drops whatever asks for it.
   view: { body: (it: Verdict) => inWords({ ...it }) },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
+    const wrong = wrongPlace(flags)
+    if (wrong !== undefined) return wrong
     const named = { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles }
     const shared = sharedStdin(context, named)
     if (shared !== undefined) return shared
-    const body = await readBytes(context.host, bodyFile)
-    if (!body.ok) return body
-    const written = await readTextFile(context.host, headersFile)
-    if (!written.ok) return written
-    const headers = headersOf(written.text)
-    if (!headers.ok) return headers
+    const read = await (flags.id === undefined
+      ? readDelivery(context, bodyFile ?? '-', headersFile ?? '-')
+      : recordedAs(context, flags.id, flags.inbox))
+    if (!read.ok) return read
     const secrets = await verifyingSecrets(context, secretFiles)
     if (!secrets.ok) return secrets
     const input: VerifyWebhookInput = {
-      headers: headers.pairs,
-      rawBody: body.bytes,
+      headers: read.headers,
+      rawBody: read.body,
       secrets: secrets.value,
-      now: (flags.timestamp ?? secondsOf(context)) * 1000,
+      now: flags.timestamp === undefined ? read.at : flags.timestamp * 1000,
       toleranceSeconds: tolerance === undefined ? 300 : Math.floor(tolerance / 1000),
     }
     const data = await judge(input, flags.explain)
     return { ok: true, data, exit: data.valid ? 0 : 10 }
   },
 })
+
+type Delivery =
+  | { readonly ok: true; readonly headers: HeaderPairs; readonly body: Buffer; readonly at: number }
+  | Failure
+
+async function readDelivery(context: Context, bodyFile: string, headersFile: string): Promise<Delivery> {
+  const body = await readBytes(context.host, bodyFile)
+  if (!body.ok) return body
+  const written = await readTextFile(context.host, headersFile)
+  if (!written.ok) return written
+  const headers = headersOf(written.text)
+  if (!headers.ok) return headers
+  return { ok: true, headers: headers.pairs, body: body.bytes, at: secondsOf(context) * 1000 }
+}
+
+async function recordedAs({ host }: Context, id: string, inboxDir: string | undefined): Promise<Delivery> {
+  const read = await recordedDelivery(host, id, inboxDir)
+  if (!read.ok) return read
+  const { headers, body, at } = read.stored
+  return { ok: true, headers: pairsOf(headers), body, at }
+}
 
 async function judge(input: VerifyWebhookInput, explains: boolean): Promise<Verdict> {
   const { verifyWebhook } = await import('../../webhooks/signature.js')

@@ -1,0 +1,6 @@
+/** Of names and values in turn, as node has them in `rawHeaders`. */
+export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])
+  return pairs
+}
