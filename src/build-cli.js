@@ -3,7 +3,8 @@
 // package) is one chunk, and what the first file holds anyway is taken from there. esbuild's own splitting makes a
 // chunk of every set of modules that some commands share, two dozen files for one command. A module that several
 // chunks share is in each of them here; none keeps state.
-import { readFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
 import process from 'node:process'
 import { build } from 'esbuild'
@@ -98,7 +99,19 @@ export async function buildCommandLine(outdir) {
       }),
     ),
   ])
-  return files.map((file) => file.metafile)
+  const worker = await build({
+    ...options,
+    entryPoints: ['src/cli/jq-worker.cjs'],
+    outfile: join(outdir, 'chunks/jq-worker.cjs'),
+  })
+  copyJq(join(outdir, 'chunks/build'))
+  return [...files, worker].map((file) => file.metafile)
+}
+
+/** jq itself: a file beside the bundle, where jq-wasm looks for it, so that only --jq reads it. */
+function copyJq(folder) {
+  mkdirSync(folder, { recursive: true })
+  copyFileSync(createRequire(import.meta.url).resolve('jq-wasm/jq.wasm'), join(folder, 'jq.wasm'))
 }
 
 /** File names of whatever is imported on demand, by input path. */

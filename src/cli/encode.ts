@@ -9,8 +9,14 @@ export function encodeJson(data: unknown, indent?: number): string {
 }
 
 /** In double quotes, where JSON and YAML read the same escape. */
-const escapeControls = (text: string) =>
+export const escapeControls = (text: string) =>
   text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** Entries of a list, without the name of the list. */
+export async function encodeYamlItems(items: readonly unknown[]): Promise<string> {
+  const text = await encodeYaml({ items })
+  return text.slice(text.indexOf('\n') + 1)
+}
 
 export async function encodeYaml(data: unknown): Promise<string> {
   const { stringify } = await import('yaml')
@@ -30,11 +36,25 @@ export async function encodeCsv(
   fields: readonly string[] = [],
   onTerminal = false,
 ): Promise<string> {
+  const columns = records.length === 0 ? fields : columnsOf(records)
+  return columns.length === 0 && records.length === 0 ? '' : csvRows(records, columns, true, onTerminal)
+}
+
+/** Every column that some of the records have. */
+export const columnsOf = (records: readonly unknown[]) => [
+  ...new Set(records.flatMap((record) => Object.keys(flatten(record)))),
+]
+
+/** Records as rows of these columns, below a header or below other rows. */
+export async function csvRows(
+  records: readonly unknown[],
+  columns: readonly string[],
+  header: boolean,
+  onTerminal: boolean,
+): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
   const rows = records.map((record) => flatten(onTerminal ? withPlainText(record) : record))
-  if (rows.length === 0 && fields.length === 0) return ''
-  const columns = rows.length === 0 ? fields : [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  return stringify(rows, { header: true, columns, cast: { boolean: String } })
+  return stringify(rows, { header, columns: columns.map((key) => ({ key })), cast: { boolean: String } })
 }
 
 function flatten(value: unknown, prefix = ''): Record<string, unknown> {

@@ -38,6 +38,14 @@ export async function execute(
   if (globals.json && globals.output !== undefined && globals.output !== 'json') {
     return report(usage('--json and --output name different formats.'), failed)
   }
+  if (globals.jq !== undefined && globals.output !== undefined && !globals.output.startsWith('json')) {
+    return report(usage(`--jq prints JSON; it goes without --output ${globals.output}.`), failed)
+  }
+  if (globals.fields !== undefined && leaf.answers !== undefined && leaf.changes) {
+    const { refuseUnknownInContract } = await import('./fields.js')
+    const unknown = refuseUnknownInContract(globals.fields, leaf.answers)
+    if (unknown !== undefined) return report(unknown, failed)
+  }
   if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
     return report(
       usage(`--idempotency-key has no meaning for ${command}.`, 'It belongs to vouchers issue, redeem and reverse.'),
@@ -46,13 +54,18 @@ export async function execute(
   }
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok) return report(resolved, failed)
+  const filter = globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
   const output = new Output(host, {
     format: resolved.settings.format.value,
     fields: globals.fields,
+    shape: leaf.answers,
+    filter,
     noColor: globals['no-color'],
     quiet: globals.quiet,
     changes: leaf.changes === true,
   })
+  const invalid = await filter?.check()
+  if (invalid !== undefined) return report(invalid, output)
   const own = readFlags(leaf.flags ?? {}, given)
   if (!own.ok) return report(own, output)
   const context = createContext(host, globals, resolved.settings, output)
@@ -66,6 +79,12 @@ export async function execute(
   return exit
 }
 
+/** Loaded where it is asked for: jq takes as long to start as a command. */
+async function openFilter(expression: string, { signal }: Host) {
+  const { JqFilter } = await import('./jq.js')
+  return new JqFilter(expression, signal)
+}
+
 async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Promise<number> {
   if (!outcome.ok) {
     if (!('plan' in outcome)) return report(outcome, output)
@@ -74,14 +93,23 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
     const actions = outcome.plan
       .filter((it) => 'action' in (it as object))
       .map((it) => (it as { action: string }).action)
-    await new Output(output.host, { ...output.options, fields: undefined, changes: false }).print(
+    const whole = new Output(output.host, { ...output.options, fields: undefined, changes: false })
+    await whole.print(
       { dry_run: true, requests, actions },
       { headline: () => 'Dry run: nothing was sent and nothing was changed.', body: () => showPlan(outcome.plan) },
     )
-    return 0
+    return whole.trouble === undefined ? 0 : report(whole.trouble, output)
+  }
+  if ('pages' in outcome) {
+    const failure = (await output.printPages(outcome.pages, leaf.view)) ?? output.trouble
+    return failure === undefined ? 0 : report(failure, output)
   }
   if ('lines' in outcome) {
     const { gone } = output.host.stdout
+    const { fields } = output.options
+    const unknown =
+      fields && leaf.answers && (await import('./fields.js')).refuseUnknownInContract(fields, leaf.answers)
+    if (unknown !== undefined) return report(unknown, output)
     for (;;) {
       // A stream that goes on takes its last line for read.
       if (gone?.aborted) return 0
@@ -89,10 +117,11 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
       if (next === undefined) return 0
       if (next.done) return next.value === undefined ? 0 : report(next.value, output)
       await output.printLine(next.value, leaf.view)
+      if (output.trouble !== undefined) return report(output.trouble, output)
     }
   }
   if ('data' in outcome) await output.print(outcome.data, leaf.view)
-  return outcome.exit ?? 0
+  return output.trouble === undefined ? (outcome.exit ?? 0) : report(output.trouble, output)
 }
 
 async function report(failure: Failure, output: Output): Promise<number> {

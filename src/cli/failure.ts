@@ -32,11 +32,14 @@ export const localFailures = {
   OPERATOR_NOT_LOOPBACK: 1,
   FILE_UNWRITABLE: 1,
   RECEIVER_WRONG: 1,
+  JQ_FAILED: 1,
   USAGE: 2,
   INVALID_INPUT: 2,
   CONFIG_INVALID: 2,
   CONFIG_HOLDS_SECRET: 2,
   REDEEM_CODE_MISTYPED: 2,
+  JQ_INVALID: 2,
+  UNKNOWN_FIELD: 2,
   FILE_UNREADABLE: 2,
   INPUT_REQUIRED: 3,
   CONFIRMATION_REQUIRED: 3,
@@ -155,7 +158,11 @@ export interface Paint {
 const unpainted: Paint = { error: (it) => it, hint: (it) => it }
 
 /** Members of details that are for a script: the message or the hint says them in words. */
-const inWords: Readonly<Partial<Record<string, string>>> = { INPUT_REQUIRED: 'missing', CREDENTIAL_REQUIRED: 'kind' }
+const inWords: Readonly<Partial<Record<string, string>>> = {
+  INPUT_REQUIRED: 'missing',
+  CREDENTIAL_REQUIRED: 'kind',
+  UNKNOWN_FIELD: 'fields',
+}
 
 /** The error for a person: what, why, how to fix it, and the request id. A text of a server never starts a line. */
 export function toText(failure: Failure, paint: Paint = unpainted): string {

@@ -23,6 +23,7 @@ export const globalFlags = {
       ? { ok: false, message: 'must be names separated by commas' }
       : { ok: true, value: fields }
   }),
+  jq: text('EXPR', 'Filter the result, as jq -r does; implies --json'),
   quiet: withLetter('q', toggle('No hints, warnings or progress')),
   debug: toggle('Show calls and repeats on stderr, without secrets'),
   'dry-run': withLetter('n', toggle('Show what would be sent, and send nothing')),
@@ -45,5 +46,9 @@ export const globalFlags = {
   help: withLetter('h', toggle('Show help')),
   version: toggle('Show the version'),
 } satisfies Flags
+
+/** `--jq` prints JSON unless a format is named. */
+export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
+  json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>

@@ -1,6 +1,8 @@
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
+import type { Shape } from './fields.js'
 import type { Flags, ValuesOf } from './flags.js'
+import type { List } from './show.js'
 
 /** The one thing that a command acts on. */
 export interface Positional {
@@ -42,6 +44,12 @@ export interface Answer<Data> {
   readonly exit?: number
 }
 
+/** A list page by page: so much of it is held that memory stays flat. At the end a failure when there should have been more. */
+export interface Pages {
+  readonly ok: true
+  readonly pages: AsyncGenerator<List, Failure | undefined>
+}
+
 /** Documents as they arrive, one a line; at the end a failure when there should have been more. */
 export interface Lines<Data> {
   readonly ok: true
@@ -61,7 +69,7 @@ export interface Printed {
   readonly exit?: number
 }
 
-export type Outcome<Data> = Answer<Data> | Lines<Data> | Printed | Plan | Failure
+export type Outcome<Data> = Answer<Data> | Pages | Lines<Data> | Printed | Plan | Failure
 
 export interface Leaf<
   F extends Flags = Flags,
@@ -79,6 +87,8 @@ export interface Leaf<
   readonly examples: readonly Example[]
   /** True when it changes something: `--dry-run` then shows what. */
   readonly changes?: true
+  /** What it prints, as the contract has it: a mistyped `--fields` is then refused before anything is changed. */
+  readonly answers?: Shape
   /** True when its call carries an Idempotency-Key. */
   readonly idempotent?: true
   readonly view?: View<Data>

@@ -2,15 +2,18 @@
 export const Object = (properties, options) => ({ ...options, properties })
 export const Unsafe = (schema) => schema
 export const Optional = (schema) => schema
-const nothing = () => ({})
+const list = (items) => ({ items })
+const union = (anyOf) => ({ anyOf })
+const value = () => ({ type: 'value' })
 export {
-  nothing as Array,
-  nothing as Boolean,
-  nothing as Integer,
-  nothing as Literal,
-  nothing as Null,
-  nothing as Number,
-  nothing as Record,
-  nothing as String,
-  nothing as Union,
+  list as Array,
+  value as Boolean,
+  value as Integer,
+  value as Literal,
+  value as Null,
+  value as Number,
+  value as String,
+  union as Union,
 }
+/** Any members. */
+export const Record = () => ({})

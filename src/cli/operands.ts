@@ -21,9 +21,10 @@ function takesNext(arg: string): boolean {
 }
 
 /** The value of a flag, before it is known which flags there are. */
-export function flagIn(argv: readonly string[], name: string, letter: string): string | undefined {
+export function flagIn(argv: readonly string[], name: string, letter?: string): string | undefined {
   const inside = argv.find((it) => it.startsWith(`--${name}=`))?.slice(`--${name}=`.length)
-  const joined = argv.find((it) => it.startsWith(`-${letter}`) && it.length > 2)?.slice(2)
-  const at = argv.findIndex((it) => it === `-${letter}` || it === `--${name}`)
+  const short = letter === undefined ? undefined : `-${letter}`
+  const joined = argv.find((it) => short !== undefined && it.startsWith(short) && it.length > 2)?.slice(2)
+  const at = argv.findIndex((it) => it === short || it === `--${name}`)
   return inside ?? joined ?? (at >= 0 ? argv[at + 1] : undefined)
 }

@@ -3,10 +3,12 @@ import { isColoured, loadPaint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import type { Failure } from './failure.js'
 import { toJson, toText } from './failure.js'
-import { selectFields, valueAt } from './fields.js'
+import type { Shape } from './fields.js'
+import { refuseUnknownInAnswer, selectFields, valueAt } from './fields.js'
 import type { Format } from './globals.js'
 import type { Host, Out } from './host.js'
-import type { View } from './leaf.js'
+import type { JqFilter } from './jq.js'
+import type { Pages, View } from './leaf.js'
 import { plain, plainLine } from './plain.js'
 import { sentence } from './sentence.js'
 import { isList, showList, showRecord } from './show.js'
@@ -14,11 +16,16 @@ import { isList, showList, showRecord } from './show.js'
 export interface OutputOptions {
   readonly format: Format
   readonly fields?: readonly string[] | undefined
+  /** What the answer may hold, where the contract says it. */
+  readonly shape?: Shape | undefined
+  readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
   readonly quiet?: boolean
   /** Marks headlines: the command changed something. */
   readonly changes?: boolean
 }
+
+const nothing = { results: [], remarks: '', failure: undefined }
 
 /**
  * Everything that a command says. Results go to stdout, and this module alone writes there; notices, errors and
@@ -27,15 +34,32 @@ export interface OutputOptions {
 export class Output {
   readonly host: Host
   readonly options: OutputOptions
+  #trouble: Failure | undefined
 
   constructor(host: Host, options: OutputOptions) {
     this.host = host
     this.options = options
   }
 
+  /** Why what was printed last is not what was asked for, though the command did its work. */
+  get trouble(): Failure | undefined {
+    return this.#trouble
+  }
+
   /** The result, as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
-    this.host.stdout.write(await this.#encode(data, view))
+    const selected = this.#select(data)
+    if ('ok' in selected) {
+      this.#trouble = selected
+      return
+    }
+    const text = await this.#encode(data, selected.data, view)
+    if (this.#trouble !== undefined) {
+      this.#trouble = this.#notUndone(this.#trouble, data, view)
+      return
+    }
+    this.host.stdout.write(text)
+    this.#warnOfLoss(data, text, view)
     await this.#hint(data, view)
   }
 
@@ -51,11 +75,38 @@ export class Output {
 
   /** One document of a stream, on one line; it has been taken, or stdout is gone, when this is over. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
-    const { format, fields } = this.options
+    const { format, fields, filter } = this.options
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
-    if (line !== undefined) this.host.stdout.write(`${plainLine(line)}\n`)
-    else this.host.stdout.write(encodeJson(fields === undefined ? data : selectFields(data, fields).data))
+    const shown = fields === undefined ? data : selectFields(data, fields)
+    if (filter !== undefined) this.host.stdout.write(await this.filtered([encodeJson(shown)]))
+    else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(line)}\n`)
+    await this.settled()
+  }
+
+  /** A list as it comes, page by page. */
+  async printPages(pages: Pages['pages'], view: View<unknown> = {}): Promise<Failure | undefined> {
+    const { printPages } = await import('./pages.js')
+    return printPages(this, pages, view)
+  }
+
+  /** A piece of a result that is longer than memory should hold; false when nobody takes any more. */
+  async write(text: string): Promise<boolean> {
+    if (text !== '') this.host.stdout.write(text)
+    await this.settled()
+    return this.host.stdout.gone?.aborted !== true
+  }
+
+  async settled(): Promise<void> {
     await this.host.stdout.settled?.()
+  }
+
+  /** What the filter makes of documents. Where it fails there is trouble. */
+  async filtered(documents: readonly string[]): Promise<string> {
+    const { results, remarks, failure } = (await this.options.filter?.apply(documents)) ?? nothing
+    if (remarks !== '') this.notice(remarks)
+    this.#trouble ??= failure
+    const onTerminal = this.host.stdout.isTTY === true
+    return results.map((it) => `${onTerminal ? plain(it) : it}\n`).join('')
   }
 
   /** Text for a person, in the table format only: what comes bit by bit, and help. */
@@ -98,17 +149,26 @@ export class Output {
     return loadPaint(isColoured(out, this.host.env, this.options.noColor === true))
   }
 
-  async #encode<Data>(data: Data, view: View<Data>): Promise<string> {
-    const { format, fields } = this.options
-    const selected = fields === undefined ? undefined : selectFields(data, fields)
-    for (const warning of selected?.warnings ?? []) this.notice(`warning: ${plainLine(warning)}`)
-    this.#warnOfLoss(data, view)
-    const shown: unknown = selected === undefined ? data : selected.data
+  #select(data: unknown): { readonly data: unknown } | Failure {
+    const { fields, shape, changes } = this.options
+    if (fields === undefined) return { data }
+    const unknown = refuseUnknownInAnswer(data, fields, shape)
+    if (unknown === undefined) return { data: selectFields(data, fields) }
+    // What was changed is shown: its answer may not come again.
+    if (!changes) return unknown
+    this.notice(`warning: ${plainLine(`${unknown.message} ${unknown.hint}`)}`)
+    return { data: selectFields(data, fields) }
+  }
+
+  async #encode<Data>(data: Data, shown: unknown, view: View<Data>): Promise<string> {
+    const { format, fields, filter } = this.options
     switch (format) {
       case 'json':
-        return encodeJson(shown, 2)
-      case 'jsonl':
-        return isList(shown) ? shown.items.map((item) => encodeJson(item)).join('') : encodeJson(shown)
+      case 'jsonl': {
+        const documents = format === 'jsonl' && isList(shown) ? shown.items : [shown]
+        if (filter === undefined) return documents.map((it) => encodeJson(it, format === 'json' ? 2 : 0)).join('')
+        return this.filtered(documents.map((it) => encodeJson(it)))
+      }
       case 'yaml':
         return encodeYaml(shown)
       case 'csv':
@@ -118,11 +178,24 @@ export class Output {
     }
   }
 
-  #warnOfLoss<Data>(data: Data, { shownOnce }: View<Data>): void {
-    const { fields } = this.options
-    if (shownOnce === undefined || fields === undefined || fields.includes(shownOnce.member)) return
-    if (valueAt(data, shownOnce.member) === undefined) return
-    this.notice(`warning: --fields left out ${shownOnce.member}, which is not shown again. ${shownOnce.otherwise}`)
+  /** Said where only the filter failed. */
+  #notUndone<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
+    if (!this.options.changes) return failure
+    const lost = shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined
+    const otherwise = lost ? ` ${shownOnce.member} is not shown again. ${shownOnce.otherwise}` : ''
+    return { ...failure, hint: `The command itself was done.${otherwise}` }
+  }
+
+  #warnOfLoss<Data>(data: Data, text: string, { shownOnce }: View<Data>): void {
+    const { fields, filter } = this.options
+    if (shownOnce === undefined) return
+    const value = valueAt(data, shownOnce.member)
+    if (value === undefined) return
+    const left = fields !== undefined && !fields.includes(shownOnce.member)
+    const filteredOut = filter !== undefined && !(typeof value === 'string' && text.includes(value))
+    if (!left && !filteredOut) return
+    const flag = left ? '--fields' : '--jq'
+    this.notice(`warning: ${flag} left out ${shownOnce.member}, which is not shown again. ${shownOnce.otherwise}`)
   }
 
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {

@@ -48,5 +48,7 @@ async function showVersion(output: Output, version: string): Promise<number> {
 
 /** What flags or the environment name, before the flags were read. */
 function formatIn(argv: readonly string[], { env }: Host): string | undefined {
-  return argv.includes('--json') ? 'json' : (flagIn(argv, 'output', 'o') ?? (env.VOUCHERCTL_OUTPUT || undefined))
+  if (argv.includes('--json')) return 'json'
+  const output = flagIn(argv, 'output', 'o')
+  return output ?? (flagIn(argv, 'jq') !== undefined ? 'json' : env.VOUCHERCTL_OUTPUT || undefined)
 }

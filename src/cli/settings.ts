@@ -5,7 +5,7 @@ import type { Failure } from './failure.js'
 import { fail, usage } from './failure.js'
 import { durationMs } from './flags.js'
 import type { Format, Globals } from './globals.js'
-import { formats } from './globals.js'
+import { formatIn, formats } from './globals.js'
 import type { Host } from './host.js'
 import type { LocalServer } from './local-server.js'
 import { defaultDataDir, findLocalServer } from './local-server.js'
@@ -63,7 +63,7 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const localServer = chosen === undefined ? findLocalServer(defaultDataDir(host)) : undefined
   const baseUrl = chosen ?? localBaseUrl(localServer)
   const format = first<unknown>(
-    [globals.json ? 'json' : globals.output, globals.json ? 'flag --json' : 'flag --output'],
+    [formatIn(globals), globals.json ? 'flag --json' : globals.output === undefined ? 'flag --jq' : 'flag --output'],
     [env.VOUCHERCTL_OUTPUT || undefined, 'environment VOUCHERCTL_OUTPUT'],
     [project?.members.output, fileOf(project)],
     [profile.output, fromProfile],

@@ -41,7 +41,7 @@ function isEmpty(value: unknown): boolean {
 const GAP = 2
 const NARROWEST = 8
 
-/** A list as a table; columns of names and texts give way when the terminal is narrow, ids never do. */
+/** A list as a table. */
 export async function showList(
   { items, pagination }: List,
   members: readonly string[] | undefined,
@@ -49,26 +49,43 @@ export async function showList(
   width: number | undefined,
 ): Promise<string> {
   if (items.length === 0) return `${paint.quiet('Nothing to show.')}\n`
+  const { text } = await showRows(items, members, paint, width)
+  const more = typeof pagination === 'object' && pagination !== null && pagination.pages > 1
+  const pages = more ? plainLine(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`) : ''
+  return `${text}${more ? `\n${paint.quiet(pages)}\n` : ''}`
+}
+
+/** The columns of a table, for the rows that come below. */
+export interface Layout {
+  readonly columns: readonly string[]
+  readonly widths: readonly number[]
+}
+
+/** Rows of a table, below their heads or below others; texts give way when the terminal is narrow, ids never do. */
+export async function showRows(
+  items: readonly unknown[],
+  members: readonly string[] | undefined,
+  paint: Paint,
+  width: number | undefined,
+  above?: Layout,
+): Promise<{ readonly text: string; readonly layout: Layout }> {
   const { default: Table } = await import('cli-table3')
-  const columns = members ?? Object.keys(items[0] ?? {})
+  const columns = above?.columns ?? members ?? Object.keys(items[0] ?? {})
   const texts = items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), true)))
   const heads = columns.map((name) => labelOf(name).toUpperCase())
-  const widths = fitWidths(columns, [heads, ...texts], width)
+  const widths = fitWidths(columns, [heads, ...texts], width, above?.widths)
   const table = new Table({
     chars: Object.fromEntries(borders.map((name) => [name, ''])),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
     colWidths: widths.map((it) => it + GAP),
   })
-  table.push(heads.map((head) => paint.quiet(head)))
+  if (above === undefined) table.push(heads.map((head) => paint.quiet(head)))
   for (const row of texts) table.push(row.map((text, i) => paintCell(columns[i] ?? '', text, paint)))
   const lines = table
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
-  const more = typeof pagination === 'object' && pagination !== null && pagination.pages > 1
-  const pages = more ? plainLine(`page ${pagination.page} of ${pagination.pages}, ${pagination.total} in all`) : ''
-  const footer = more ? `\n${paint.quiet(pages)}\n` : ''
-  return `${lines.join('\n')}\n${footer}`
+  return { text: `${lines.join('\n')}\n`, layout: { columns, widths } }
 }
 
 const borders = [
@@ -93,8 +110,9 @@ function fitWidths(
   columns: readonly string[],
   rows: readonly (readonly string[])[],
   width: number | undefined,
+  above: readonly number[] = [],
 ): number[] {
-  const widths = columns.map((_name, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
+  const widths = columns.map((_name, i) => Math.max(above[i] ?? 0, ...rows.map((row) => widthOf(row[i] ?? ''))))
   const shrinkable = columns.map((name) => !/^id$|Id$|_id$/.test(name))
   const total = () => widths.reduce((sum, it) => sum + it + GAP, -GAP)
   while (width !== undefined && total() > width) {

@@ -73,7 +73,7 @@ test.each(['bots get bot_01', 'bots regenerate-token bot_01'])(
   '%s warns where --fields leaves out a token that is shown once',
   async (command) => {
     const { baseUrl } = await stub(() => success({ ...botDetail, one_time_token: FRESH }))
-    const ran = await cli(`${command} --fields id --base-url ${baseUrl}`, { env })
+    const ran = await cli(`${command} --fields token_prefix --base-url ${baseUrl}`, { env })
     expect(ran.stdout + ran.stderr).not.toContain(FRESH)
     expect(ran.stderr).toContain('voucherctl bots regenerate-token bot_01 --save')
     const whole = await cli(`${command} --fields one_time_token --base-url ${baseUrl}`, { env })

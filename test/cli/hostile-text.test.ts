@@ -32,7 +32,8 @@ test.each(Object.entries(leafCalls))(
     const { baseUrl } = await stub(() => success(poisoned(data)))
     for (const format of ['', '--output csv', '--fields id,odd', '--debug']) {
       const ran = await cli(`${path} ${args} ${format} --base-url ${baseUrl}`, people)
-      expect(ran.exit).toBe(0)
+      // Where the contract says what there is, "odd" is refused by naming it.
+      expect(format === '--fields id,odd' ? [0, 2] : [0]).toContain(ran.exit)
       expectHarmless(format === '--output csv' ? ran.stdout.replace(/"[^"]*"/g, '') : ran.stdout)
       expectHarmless(ran.stderr)
     }

@@ -5,7 +5,7 @@ import { choice, list, required, text } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { usage } from '../failure.js'
-import { pageFlags } from './paging.js'
+import { fetchList, pageFlags } from './paging.js'
 
 const view = (done: (app: Application) => string): View<Application> => ({
   headline: done,
@@ -54,14 +54,17 @@ export const apps: Group = {
     leaf({
       name: 'list',
       summary: contract.list.summary,
+      answers: contract.list.output,
       flags: pageFlags,
       examples: [{ command: 'voucherctl apps list' }, { command: 'voucherctl apps list --json --fields id,name' }],
       view: { members: ['id', 'name', 'status', 'createdAt'] },
-      run: ({ call }, { flags }) => call(contract.list, defined(flags)),
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) => context.call(contract.list, paging, options)),
     }),
     leaf({
       name: 'create',
       summary: contract.create.summary,
+      answers: contract.create.output,
       flags: { name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the application'), ...settings },
       examples: [{ command: 'voucherctl apps create --name "Corner shop"' }],
       changes: true,
@@ -75,6 +78,7 @@ export const apps: Group = {
     leaf({
       name: 'get',
       summary: contract.get.summary,
+      answers: contract.get.output,
       positional: appId,
       examples: [{ command: 'voucherctl apps get app_01JC…' }],
       view: view((app) => `Application ${app.name}`),
@@ -83,6 +87,7 @@ export const apps: Group = {
     leaf({
       name: 'update',
       summary: contract.update.summary,
+      answers: contract.update.output,
       positional: appId,
       flags: {
         name: text('NAME', 'New name'),
@@ -106,6 +111,7 @@ export const apps: Group = {
     leaf({
       name: 'link-bot',
       summary: contract.linkBot.summary,
+      answers: contract.linkBot.output,
       notes: ['The bot must be approved and belong to the same account. It is linked to one application at a time.'],
       positional: appId,
       flags: { bot },
@@ -118,6 +124,7 @@ export const apps: Group = {
     leaf({
       name: 'unlink-bot',
       summary: contract.unlinkBot.summary,
+      answers: contract.unlinkBot.output,
       positional: appId,
       flags: { bot },
       examples: [{ command: 'voucherctl apps unlink-bot app_01JC… --bot bot_01JC…' }],

@@ -8,6 +8,7 @@ const BAR_COLUMNS = 32
 export const metrics = leaf({
   name: 'metrics',
   summary: contract.metrics.summary,
+  answers: contract.metrics.output,
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   examples: [{ command: 'voucherctl bots metrics bot_01JC…' }],
   view: { headline: () => 'The last 24 hours', body: chart },

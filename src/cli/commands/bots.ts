@@ -12,7 +12,7 @@ import { leaf } from '../leaf.js'
 import { checkKeeping, storeCredential } from '../store-credential.js'
 import { metrics } from './bot-metrics.js'
 import { updates } from './bot-updates.js'
-import { pageFlags } from './paging.js'
+import { fetchList, pageFlags } from './paging.js'
 
 const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
 const trusted = 'Bot tokens are kept on trusted servers only. A token is shown once.'
@@ -127,14 +127,17 @@ export const bots: Group = {
     leaf({
       name: 'list',
       summary: contract.list.summary,
+      answers: contract.list.output,
       flags: pageFlags,
       examples: [{ command: 'voucherctl bots list' }],
       view: { members: ['id', 'name', 'username', 'review_status', 'status'] },
-      run: ({ call }, { flags }) => call(contract.list, defined(flags)),
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) => context.call(contract.list, paging, options)),
     }),
     leaf({
       name: 'apply',
       summary: contract.apply.summary,
+      answers: contract.apply.output,
       notes: ['A bot that was rejected is applied for again under its username.'],
       flags: {
         name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the bot'),
@@ -170,6 +173,7 @@ export const bots: Group = {
     leaf({
       name: 'get',
       summary: contract.get.summary,
+      answers: contract.get.output,
       notes: [trusted],
       positional: botId,
       flags: { save },
@@ -199,6 +203,7 @@ export const bots: Group = {
     leaf({
       name: 'update',
       summary: contract.update.summary,
+      answers: contract.update.output,
       positional: botId,
       flags: profileFlags,
       examples: [
@@ -216,6 +221,7 @@ export const bots: Group = {
     leaf({
       name: 'regenerate-token',
       summary: contract.regenerateToken.summary,
+      answers: contract.regenerateToken.output,
       notes: [trusted],
       positional: botId,
       flags: { save },
@@ -249,6 +255,7 @@ export const bots: Group = {
     leaf({
       name: 'send',
       summary: contract.send.summary,
+      answers: contract.send.output,
       flags: {
         chat: required(text('ID', 'Chat, chat_…'), 'Chat id'),
         text: required(text('TEXT', 'At most 4096 characters'), 'Text'),

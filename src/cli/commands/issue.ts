@@ -28,6 +28,8 @@ const QR_BYTES_MAX = 2_331
 export const issue = leaf({
   name: 'issue',
   summary: contract.issue.summary,
+  // What a bot issues says also where it was delivered.
+  answers: { anyOf: [contract.issue.output, { properties: { delivery: {} } }] },
   notes: [
     'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
     'The code and the QR data of the answer are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',

@@ -3,65 +3,67 @@ import { fail, usage } from '../failure.js'
 import { integer, toggle } from '../flags.js'
 import type { Context, ContextCallOptions } from '../context.js'
 import { defined } from '../defined.js'
-import type { Answer, Plan } from '../leaf.js'
+import type { Answer, Outcome, Plan } from '../leaf.js'
 import type { List } from '../show.js'
 import { isList } from '../show.js'
 
+/** Of every list that comes in pages. */
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
   limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
+  all: toggle('Every page'),
 }
-
-export const allFlag = { all: toggle('Every page') }
 
 const LARGEST_PAGE = 100
-
-interface Page<Item> extends List {
-  items: Item[]
-  pagination: { page: number; limit: number; total: number; pages: number }
-}
-
-type Fetched<Item> = Answer<Page<Item>> | Plan | Failure
 
 interface PageInput {
   readonly page?: number
   readonly limit?: number
 }
 
-/** The page that the flags name, or with --all every one. */
-export async function fetchList<Item>(
+interface PageFlags {
+  readonly page: number | undefined
+  readonly limit: number | undefined
+  readonly all: boolean
+}
+
+type Fetched<Data> = Answer<Data> | Plan | Failure
+type Fetch<Data> = (input: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
+
+/** The page that the flags name, or with --all every one, within --timeout. */
+export async function fetchList<Data>(
   context: Context,
-  {
-    page,
-    limit,
-    all,
-  }: { readonly page: number | undefined; readonly limit: number | undefined; readonly all: boolean },
-  fetch: (input: PageInput, options?: ContextCallOptions) => Promise<Fetched<Item>>,
-): Promise<Fetched<Item>> {
+  { page, limit, all }: PageFlags,
+  fetch: Fetch<Data>,
+): Promise<Outcome<Data>> {
   if (!all) return fetch(defined({ page, limit }))
   if (page !== undefined || limit !== undefined)
     return usage('--all reads every page; it goes without --page and --limit.')
-  return fetchPages(context, (at, size, timeoutMs) => fetch({ page: at, limit: size }, { timeoutMs }))
+  const { host, settings } = context
+  const endsAt = host.now() + settings.timeoutMs.value
+  const fetchPage = (at: number): Promise<Fetched<Data>> => {
+    const timeoutMs = endsAt - host.now()
+    return timeoutMs > 0 ? fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs }) : Promise.resolve(outOfTime(at))
+  }
+  const first = await fetchPage(1)
+  // What is no list is shown as it came.
+  if (!first.ok || !isList(first.data)) return first
+  return { ok: true, pages: pagesFrom(first.data, fetchPage) }
 }
 
-/** Every page after another, as one list, within --timeout. */
-async function fetchPages<Item>(
-  { dryRun, host, settings }: Context,
-  fetch: (page: number, limit: number, timeoutMs: number) => Promise<Fetched<Item>>,
-): Promise<Fetched<Item>> {
-  const endsAt = host.now() + settings.timeoutMs.value
-  const items: Item[] = []
-  for (let page = 1; ; page += 1) {
-    const leftMs = endsAt - host.now()
-    if (leftMs <= 0) return outOfTime(page)
-    const fetched = await fetch(page, LARGEST_PAGE, leftMs)
-    // What is no list is shown as it came.
-    if (!fetched.ok || dryRun || (page === 1 && !isList(fetched.data))) return fetched
-    const more = isList(fetched.data) ? fetched.data.items : []
-    items.push(...more)
-    if (more.length === 0 || page >= pagesOf(fetched.data)) break
+async function* pagesFrom(
+  first: List,
+  fetchPage: (at: number) => Promise<Fetched<unknown>>,
+): AsyncGenerator<List, Failure | undefined> {
+  yield first
+  for (let at = 2, last = first; last.items.length > 0 && at <= pagesOf(last); at += 1) {
+    const fetched = await fetchPage(at)
+    if (!fetched.ok) return 'plan' in fetched ? undefined : fetched
+    if (!isList(fetched.data)) return undefined
+    last = fetched.data
+    yield last
   }
-  return { ok: true, data: { items, pagination: { page: 1, limit: items.length, total: items.length, pages: 1 } } }
+  return undefined
 }
 
 /** A server that does not say how many there are has none left when it answers an empty one. */

@@ -5,6 +5,7 @@ import { defined } from '../defined.js'
 import { choice, required, text } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { updateShape } from './update-shape.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
 const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
@@ -21,6 +22,7 @@ export const platformBots: Group = {
     leaf({
       name: 'approve',
       summary: contract.approveBot.summary,
+      answers: contract.approveBot.output,
       notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots approve bot_01JC…' }],
@@ -34,6 +36,7 @@ export const platformBots: Group = {
     leaf({
       name: 'reject',
       summary: contract.rejectBot.summary,
+      answers: contract.rejectBot.output,
       notes,
       positional: botId,
       flags: { note: required(text('TEXT', 'Why, at most 200 characters'), 'Note') },
@@ -45,6 +48,7 @@ export const platformBots: Group = {
     leaf({
       name: 'disable',
       summary: contract.disableBot.summary,
+      answers: contract.disableBot.output,
       notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots disable bot_01JC…' }],
@@ -55,6 +59,7 @@ export const platformBots: Group = {
     leaf({
       name: 'enable',
       summary: contract.enableBot.summary,
+      answers: contract.enableBot.output,
       notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots enable bot_01JC…' }],
@@ -65,6 +70,7 @@ export const platformBots: Group = {
     leaf({
       name: 'add-update',
       summary: contract.addUpdate.summary,
+      answers: updateShape,
       notes,
       positional: botId,
       flags: {

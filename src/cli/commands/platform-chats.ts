@@ -8,7 +8,7 @@ import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 import { isList } from '../show.js'
 import { operatorNotes as notes } from './operator-notes.js'
-import { pageFlags } from './paging.js'
+import { fetchList, pageFlags } from './paging.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
 const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']
@@ -23,6 +23,7 @@ export const platformUsers: Group = {
     leaf({
       name: 'start',
       summary: contract.createChat.summary,
+      answers: contract.createChat.output,
       notes,
       flags: {
         bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
@@ -41,6 +42,7 @@ export const platformUsers: Group = {
     leaf({
       name: 'send',
       summary: contract.sendAsUser.summary,
+      answers: contract.sendAsUser.output,
       notes,
       positional: chatId,
       flags: { text: required(text('TEXT', 'At most 4096 characters'), 'Text') },
@@ -52,6 +54,7 @@ export const platformUsers: Group = {
     leaf({
       name: 'block',
       summary: contract.blockChat.summary,
+      answers: contract.blockChat.output,
       notes,
       positional: chatId,
       examples: [{ command: 'voucherctl platform users block chat_01JC…' }],
@@ -62,6 +65,7 @@ export const platformUsers: Group = {
     leaf({
       name: 'unblock',
       summary: contract.unblockChat.summary,
+      answers: contract.unblockChat.output,
       notes,
       positional: chatId,
       examples: [{ command: 'voucherctl platform users unblock chat_01JC…' }],
@@ -80,23 +84,30 @@ export const platformChats: Group = {
     leaf({
       name: 'list',
       summary: contract.chats.summary,
+      answers: contract.chats.output,
       notes,
       flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
       examples: [{ command: 'voucherctl platform chats list --user user-42' }],
       // The bot is left to --bot and the machine formats: two ids and a name do not fit on a line.
       view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },
-      run: ({ call }, { flags: { bot: bot_id, user: user_id, ...page } }) =>
-        call(contract.chats, defined({ bot_id, user_id, ...page })),
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) =>
+          context.call(contract.chats, { ...defined({ bot_id: flags.bot, user_id: flags.user }), ...paging }, options),
+        ),
     }),
     leaf({
       name: 'messages',
       summary: contract.messages.summary,
+      answers: contract.messages.output,
       notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.', ...notes],
       positional: chatId,
       flags: pageFlags,
       examples: [{ command: 'voucherctl platform chats messages chat_01JC…' }],
       view: { body: transcript },
-      run: ({ call }, { positional, flags }) => call(contract.messages, { chatId: positional, ...defined(flags) }),
+      run: (context, { positional, flags }) =>
+        fetchList(context, flags, (paging, options) =>
+          context.call(contract.messages, { chatId: positional, ...paging }, options),
+        ),
     }),
   ],
 }

@@ -23,6 +23,7 @@ const templates: Group = {
     leaf({
       name: 'approve',
       summary: contract.approveTemplate.summary,
+      answers: contract.approveTemplate.output,
       notes,
       positional: templateId,
       examples: [{ command: 'voucherctl platform templates approve tpl_01JC…' }],
@@ -33,6 +34,7 @@ const templates: Group = {
     leaf({
       name: 'reject',
       summary: contract.rejectTemplate.summary,
+      answers: contract.rejectTemplate.output,
       notes,
       positional: templateId,
       flags: {
@@ -57,6 +59,7 @@ const apps: Group = {
     leaf({
       name: 'suspend',
       summary: contract.suspendApp.summary,
+      answers: contract.suspendApp.output,
       notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps suspend app_01JC…' }],
@@ -70,6 +73,7 @@ const apps: Group = {
     leaf({
       name: 'reinstate',
       summary: contract.reinstateApp.summary,
+      answers: contract.reinstateApp.output,
       notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps reinstate app_01JC…' }],
@@ -80,6 +84,7 @@ const apps: Group = {
     leaf({
       name: 'features',
       summary: contract.setAppFeatures.summary,
+      answers: contract.setAppFeatures.output,
       notes: ['Without --feature the application has none.', ...notes],
       positional: appId,
       flags: { feature: list('NAME', `One of ${features.join(', ')}`, features) },
@@ -108,6 +113,7 @@ const clock: Group = {
     leaf({
       name: 'show',
       summary: contract.getClock.summary,
+      answers: contract.getClock.output,
       notes,
       examples: [{ command: 'voucherctl platform clock show' }],
       view: clockView,
@@ -116,6 +122,7 @@ const clock: Group = {
     leaf({
       name: 'set',
       summary: contract.setClock.summary,
+      answers: contract.setClock.output,
       notes,
       positional: { name: 'TIME', summary: 'As 2027-01-31T00:00:00Z', ask: 'Time' },
       examples: [{ command: 'voucherctl platform clock set 2027-01-31T00:00:00Z' }],
@@ -126,6 +133,7 @@ const clock: Group = {
     leaf({
       name: 'advance',
       summary: contract.advanceClock.summary,
+      answers: contract.advanceClock.output,
       notes,
       flags: {
         seconds: required(
@@ -154,6 +162,7 @@ const faults: Group = {
     leaf({
       name: 'add',
       summary: contract.addFault.summary,
+      answers: contract.addFault.output,
       notes,
       flags: {
         endpoint: required(
@@ -180,6 +189,7 @@ const faults: Group = {
     leaf({
       name: 'clear',
       summary: contract.clearFaults.summary,
+      answers: contract.clearFaults.output,
       notes,
       examples: [{ command: 'voucherctl platform faults clear' }],
       changes: true,
@@ -199,6 +209,7 @@ export const platform: Group = {
     leaf({
       name: 'reviews',
       summary: contract.reviews.summary,
+      answers: contract.reviews.output,
       notes,
       flags: { kind: choice(['template', 'bot'], 'Only these') },
       examples: [{ command: 'voucherctl platform reviews' }],

@@ -19,6 +19,7 @@ export const serverKeys: Group = {
     leaf({
       name: 'list',
       summary: contract.secureKeys.summary,
+      answers: contract.secureKeys.output,
       notes: [
         'A key is next, then current, then in grace for 120 s, then destroyed. Pin the next one in your clients before you rotate.',
         ...operatorNotes,
@@ -33,6 +34,7 @@ export const serverKeys: Group = {
     leaf({
       name: 'rotate',
       summary: contract.rotateSecureKeys.summary,
+      answers: contract.rotateSecureKeys.output,
       notes: [
         'Sessions go on with the keys that they have. A client that pins only the current key is refused from now on.',
         ...operatorNotes,

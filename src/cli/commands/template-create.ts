@@ -62,6 +62,7 @@ const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
 export const create = leaf({
   name: 'create',
   summary: contract.create.summary,
+  answers: contract.create.output,
   notes: ['A template starts as a draft. Submit it for review; only an approved (active) one can be issued.'],
   flags,
   examples: [

@@ -5,7 +5,7 @@ import { defined } from '../defined.js'
 import { choice, text } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { allFlag, fetchList, pageFlags } from './paging.js'
+import { fetchList, pageFlags } from './paging.js'
 import { botFlag, create, through } from './template-create.js'
 
 export const templateView = (done: (template: Template) => string): View<Template> => ({
@@ -37,12 +37,12 @@ export const templates: Group = {
     leaf({
       name: 'list',
       summary: contract.list.summary,
+      answers: contract.list.output,
       flags: {
         status: choice(contract.templateStatuses, 'Only these'),
         'external-id': text('ID', 'Only the one with your own id'),
         ...botFlag,
         ...pageFlags,
-        ...allFlag,
       },
       examples: [
         { command: 'voucherctl templates list --status active' },
@@ -67,6 +67,7 @@ export const templates: Group = {
     leaf({
       name: 'submit',
       summary: contract.submit.summary,
+      answers: contract.submit.output,
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
       flags: botFlag,
       examples: [

@@ -7,8 +7,7 @@ import type { Read } from '../flags.js'
 import { atLeastOne, list, one, required, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { pageFlags } from './paging.js'
-import { defined } from '../defined.js'
+import { fetchList, pageFlags } from './paging.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
@@ -30,14 +29,19 @@ export const tokens: Group = {
     leaf({
       name: 'list',
       summary: contract.list.summary,
+      answers: contract.list.output,
       flags: { app, ...pageFlags },
       examples: [{ command: 'voucherctl tokens list --app app_01JC…' }],
       view: { members: ['id', 'name', 'tokenPrefix', 'last4', 'status', 'expiresAt'] },
-      run: ({ call }, { flags: { app, ...page } }) => call(contract.list, { appId: app, ...defined(page) }),
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) =>
+          context.call(contract.list, { appId: flags.app, ...paging }, options),
+        ),
     }),
     leaf({
       name: 'create',
       summary: contract.create.summary,
+      answers: contract.create.output,
       notes: [trusted],
       flags: {
         app,
@@ -94,6 +98,7 @@ export const tokens: Group = {
     leaf({
       name: 'revoke',
       summary: contract.revoke.summary,
+      answers: contract.revoke.output,
       positional: { name: 'TOKEN_ID', summary: 'Id of the token, tok_…', ask: 'Token id' },
       flags: { app },
       examples: [{ command: 'voucherctl tokens revoke tok_01JC… --app app_01JC…' }],

@@ -42,6 +42,7 @@ export const vouchers: Group = {
     leaf({
       name: 'verify',
       summary: contract.verify.summary,
+      answers: contract.verify.output,
       notes: [secret],
       flags: {
         ...credentialFlags,
@@ -78,6 +79,7 @@ export const vouchers: Group = {
     leaf({
       name: 'redeem',
       summary: contract.redeem.summary,
+      answers: contract.redeem.output,
       notes: [trusted, secret],
       flags: {
         ...credentialFlags,
@@ -109,6 +111,7 @@ export const vouchers: Group = {
     leaf({
       name: 'redemption',
       summary: contract.getRedemption.summary,
+      answers: contract.getRedemption.output,
       positional: redemptionId,
       examples: [{ command: 'voucherctl vouchers redemption rdm_01JC…' }],
       view: { headline: (it: Redemption) => `Redemption ${it.status}.`, members: redemptionMembers },
@@ -117,6 +120,7 @@ export const vouchers: Group = {
     leaf({
       name: 'reverse',
       summary: contract.reverse.summary,
+      answers: contract.reverse.output,
       notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
       positional: redemptionId,
       flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },

@@ -6,14 +6,15 @@ import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 import type { List } from '../show.js'
 import { isList } from '../show.js'
-import { allFlag, fetchList, pageFlags } from './paging.js'
+import { fetchList, pageFlags } from './paging.js'
 
 export const deliveries = leaf({
   name: 'deliveries',
   summary: contract.deliveries.summary,
+  answers: contract.deliveries.output,
   notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
-  flags: { status: choice(contract.deliveryStatuses, 'Only these'), ...pageFlags, ...allFlag },
+  flags: { status: choice(contract.deliveryStatuses, 'Only these'), ...pageFlags },
   examples: [
     { command: 'voucherctl webhook deliveries bot_01JC…' },
     { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
@@ -30,6 +31,7 @@ export const deliveries = leaf({
 export const retry = leaf({
   name: 'retry',
   summary: contract.retry.summary,
+  answers: contract.retry.output,
   positional: {
     name: 'ID',
     summary: 'Id of the delivery, dlv_…, or the number of the update',

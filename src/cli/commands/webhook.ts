@@ -55,6 +55,7 @@ export const webhook: Group = {
     leaf({
       name: 'set',
       summary: contract.set.summary,
+      answers: contract.set.output,
       notes: [
         'The URL is https with a public host. On a local server, `server start --dev-webhook-loopback PORT` lets http://127.0.0.1:PORT through.',
         'Every delivery is signed. The secret comes from --secret-file or VOUCHERCTL_WEBHOOK_SECRET. Without either the one that is set stays; where there is none, the server makes one and shows it once.',
@@ -116,6 +117,7 @@ export const webhook: Group = {
     leaf({
       name: 'delete',
       summary: contract.remove.summary,
+      answers: contract.remove.output,
       positional: botId,
       flags: { 'drop-pending': toggle('Drop the updates that wait') },
       examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
@@ -136,6 +138,7 @@ export const webhook: Group = {
     leaf({
       name: 'info',
       summary: contract.info.summary,
+      answers: contract.info.output,
       notes: [
         'Asks as the bot, with its token. `bots get` shows the same from the console, without the path of the URL.',
       ],

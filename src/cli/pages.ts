@@ -1,0 +1,182 @@
+import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYamlItems } from './encode.js'
+import { refuseUnknownInAnswer, selectFields } from './fields.js'
+import type { Failure } from './failure.js'
+import type { View } from './leaf.js'
+import type { Output } from './output.js'
+import { plain } from './plain.js'
+import { sentence } from './sentence.js'
+import type { Layout, List } from './show.js'
+import { showRows } from './show.js'
+import { Spool } from './spool.js'
+
+/**
+ * A list page by page, with the memory of one page. Lines (jsonl, --jq) and tables are printed as they come. What is one
+ * document (json, yaml, csv) waits in a spool, so that a list that breaks off leaves stdout empty.
+ */
+export async function printPages(
+  output: Output,
+  pages: AsyncGenerator<List, Failure | undefined>,
+  view: View<unknown>,
+): Promise<Failure | undefined> {
+  const writer = writerFor(output, view)
+  const { fields, shape } = output.options
+  const { gone } = output.host.stdout
+  let items = 0
+  try {
+    for (;;) {
+      const next = await pages.next()
+      if (next.done) {
+        if (next.value !== undefined) return next.value
+        break
+      }
+      const page = next.value
+      if (fields !== undefined && items === 0) {
+        const unknown = refuseUnknownInAnswer(page, fields, shape)
+        if (unknown !== undefined) return unknown
+      }
+      const shown = fields === undefined ? page : (selectFields(page, fields) as List)
+      await writer.add(shown, page)
+      items += page.items.length
+      // A reader who has seen enough asks for no further page.
+      if (output.trouble !== undefined || gone?.aborted) return undefined
+    }
+    await writer.end(items)
+    return undefined
+  } finally {
+    await writer.close?.()
+  }
+}
+
+interface Writer {
+  add(shown: List, page: List): Promise<void>
+  end(items: number): Promise<void>
+  close?(): Promise<void>
+}
+
+function writerFor(output: Output, view: View<unknown>): Writer {
+  const { format, fields, filter } = output.options
+  if (filter !== undefined) return filtering(output, format === 'jsonl')
+  switch (format) {
+    case 'jsonl':
+      return lines(output)
+    case 'json':
+      return json(output)
+    case 'yaml':
+      return yaml(output)
+    case 'csv':
+      return csv(output)
+    case 'table':
+      return table(output, view, fields !== undefined)
+  }
+}
+
+/** As of a list that came in one answer. */
+const paginationOf = (items: number) => ({ page: 1, limit: items, total: items, pages: 1 })
+
+const lines = (output: Output): Writer => ({
+  async add({ items }) {
+    await output.write(items.map((it) => encodeJson(it)).join(''))
+  },
+  async end() {},
+})
+
+/** Of a page, as of any other document; with jsonl of each item. */
+const filtering = (output: Output, byItem: boolean): Writer => ({
+  async add(shown) {
+    const documents = byItem ? shown.items : [shown]
+    await output.write(await output.filtered(documents.map((it) => encodeJson(it))))
+  },
+  async end() {},
+})
+
+function json(output: Output): Writer {
+  const spool = new Spool()
+  let separator = '\n'
+  return {
+    async add({ items }) {
+      for (const item of items) {
+        const indented = encodeJson(item, 2).trimEnd().replaceAll('\n', '\n    ')
+        await spool.write(`${separator}    ${indented}`)
+        separator = ',\n'
+      }
+    },
+    async end(items) {
+      const pagination = encodeJson(paginationOf(items), 2).trimEnd().replaceAll('\n', '\n  ')
+      await spool.write(`${items === 0 ? '' : '\n  '}],\n  "pagination": ${pagination}\n}\n`)
+      await output.write('{\n  "items": [')
+      await spool.copy((text) => output.write(text))
+    },
+    close: () => spool.close(),
+  }
+}
+
+function yaml(output: Output): Writer {
+  const spool = new Spool()
+  return {
+    async add({ items }) {
+      if (items.length > 0) await spool.write(await encodeYamlItems(items))
+    },
+    async end(items) {
+      await output.write(items === 0 ? 'items: []\n' : 'items:\n')
+      await spool.copy((text) => output.write(text))
+      const pagination = Object.entries(paginationOf(items)).map(([name, value]) => `  ${name}: ${value}\n`)
+      await output.write(`pagination:\n${pagination.join('')}`)
+    },
+    close: () => spool.close(),
+  }
+}
+
+/** The last page may bring another column. */
+function csv(output: Output): Writer {
+  const spool = new Spool()
+  const columns = new Set<string>()
+  const onTerminal = output.host.stdout.isTTY === true
+  return {
+    async add({ items }) {
+      for (const name of columnsOf(items)) columns.add(name)
+      await spool.write(items.map((it) => encodeJson(it)).join(''))
+    },
+    async end(items) {
+      if (items === 0) await output.write(await encodeCsv([], output.options.fields))
+      let rest = ''
+      let header = true
+      await spool.copy(async (text) => {
+        const whole = (rest + text).split('\n')
+        rest = whole.pop() ?? ''
+        if (whole.length === 0) return true
+        const rows = await csvRows(
+          whole.map((it) => JSON.parse(it)),
+          [...columns],
+          header,
+          onTerminal,
+        )
+        header = false
+        return output.write(rows)
+      })
+    },
+    close: () => spool.close(),
+  }
+}
+
+/** Each page is laid out in the columns of those before it, which widen where they must. */
+function table(output: Output, view: View<unknown>, onlyFields: boolean): Writer {
+  let layout: Layout | undefined
+  return {
+    async add(shown, page) {
+      if (page.items.length === 0) return
+      const body = onlyFields ? undefined : sentence(view.body, { ...page, pagination: null })
+      if (body !== undefined) {
+        await output.write(`${layout === undefined ? '' : '\n'}${plain(body)}\n`)
+        layout ??= { columns: [], widths: [] }
+        return
+      }
+      const members = onlyFields ? undefined : view.members
+      const rows = await showRows(shown.items, members, await output.paint(), output.width, layout)
+      layout = rows.layout
+      await output.write(rows.text)
+    },
+    async end(items) {
+      if (items === 0) await output.print({ items: [] }, view)
+    },
+  }
+}
