@@ -7,6 +7,7 @@ import type { Host } from './host.js'
 import { defaultDataDir, findLocalServer, readOperatorKey } from './local-server.js'
 import type { TextResult } from './files.js'
 import { readSecret } from './files.js'
+import { remember } from './scrub.js'
 import { credentialNames, credentialVariables } from './secrets.js'
 import type { Settings } from './settings.js'
 
@@ -43,8 +44,10 @@ export async function findCredential(
 
   const { origin } = parseBaseUrl(baseUrl)
   const stored = settings.profile.credentials?.[kind]
-  if (stored?.origin === origin)
+  if (stored?.origin === origin) {
+    remember(host, stored.value)
     return { ok: true, value: stored.value, source: `profile ${settings.profileName.value}` }
+  }
   if (kind === 'operator') {
     const key = await operatorKeyOf(host, globals, settings, origin)
     if (key !== undefined) return key
@@ -67,7 +70,10 @@ async function operatorKeyOf(
       const { identify } = await import('./server-identity.js')
       if ((await identify(server)) !== 'same') continue
     }
-    if (value) return { ok: true, value, source: `the local server of ${server.data_dir}` }
+    if (value) {
+      remember(host, value)
+      return { ok: true, value, source: `the local server of ${server.data_dir}` }
+    }
   }
   return undefined
 }

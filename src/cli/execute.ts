@@ -11,6 +11,7 @@ import { askMissing } from './missing.js'
 import { flagIn } from './operands.js'
 import { Output } from './output.js'
 import type { Entry } from './program.js'
+import { scrubAll } from './scrub.js'
 import { resolveSettings, storedFormat } from './settings.js'
 import { untilAborted } from './until-aborted.js'
 
@@ -89,14 +90,14 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
   if (!outcome.ok) {
     if (!('plan' in outcome)) return report(outcome, output)
     const { showPlan } = await import('./dry-run.js')
-    const requests = outcome.plan.filter((it) => !('action' in (it as object)))
-    const actions = outcome.plan
-      .filter((it) => 'action' in (it as object))
-      .map((it) => (it as { action: string }).action)
-    const whole = new Output(output.host, { ...output.options, fields: undefined, changes: false })
+    const { host } = output
+    const plan = scrubAll(host, outcome.plan) as typeof outcome.plan
+    const requests = plan.filter((it) => !('action' in (it as object)))
+    const actions = plan.filter((it) => 'action' in (it as object)).map((it) => (it as { action: string }).action)
+    const whole = new Output(host, { ...output.options, fields: undefined, changes: false })
     await whole.print(
       { dry_run: true, requests, actions },
-      { headline: () => 'Dry run: nothing was sent and nothing was changed.', body: () => showPlan(outcome.plan) },
+      { headline: () => 'Dry run: nothing was sent and nothing was changed.', body: () => showPlan(plan) },
     )
     return whole.trouble === undefined ? 0 : report(whole.trouble, output)
   }

@@ -3,6 +3,7 @@ import { codeOf } from './config.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
 import type { Host } from './host.js'
+import { remember } from './scrub.js'
 import { untilAborted } from './until-aborted.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
@@ -39,6 +40,7 @@ export async function readSecret(host: Host, path: string): Promise<TextResult> 
   if (/[^!-~]/.test(text) || text.length > SECRET_BYTES_MAX) {
     return fail('INVALID_INPUT', `${nameOf(path)} does not hold one secret on one line.`)
   }
+  remember(host, text)
   return { ok: true, text }
 }
 

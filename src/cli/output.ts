@@ -10,6 +10,7 @@ import type { Host, Out } from './host.js'
 import type { JqFilter } from './jq.js'
 import type { Pages, View } from './leaf.js'
 import { plain, plainLine } from './plain.js'
+import { scrub } from './scrub.js'
 import { sentence } from './sentence.js'
 import { isList, showList, showRecord } from './show.js'
 
@@ -121,18 +122,23 @@ export class Output {
 
   /** What a person should know; never part of the result. */
   notice(text: string): void {
-    if (!this.options.quiet) this.host.stderr.write(`${plain(text)}\n`)
+    if (!this.options.quiet) this.#tell(`${plain(text)}\n`)
   }
 
   /** Asked for with --debug. */
   trace(text: string): void {
-    this.host.stderr.write(`debug: ${plain(text)}\n`)
+    this.#tell(`debug: ${plain(text)}\n`)
   }
 
   async fail(failure: Failure): Promise<void> {
     const { format } = this.options
-    if (format === 'json' || format === 'jsonl') this.host.stderr.write(toJson(failure))
-    else this.host.stderr.write(toText(failure, await this.#paintFor(this.host.stderr)))
+    if (format === 'json' || format === 'jsonl') this.#tell(toJson(failure))
+    else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
+  }
+
+  /** Nothing that is said beside the result holds a secret, whoever it came from. */
+  #tell(text: string): void {
+    this.host.stderr.write(scrub(this.host, text))
   }
 
   /** Colours of stdout. */

@@ -23,7 +23,7 @@ export function readProjectFile(cwd: string): ProjectResult {
   for (let dir = cwd; ; dir = dirname(dir)) {
     const path = join(dir, 'voucherctl.json')
     try {
-      return checkProjectFile(path, readFileSync(path, 'utf8'))
+      return checkProjectFile(path, readFileSync(path, 'utf8').replace(/^\ufeff/, ''))
     } catch (error) {
       if (!isMissing(error)) return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`)
     }

@@ -2,6 +2,7 @@ import type { Failure } from './failure.js'
 import { fail } from './failure.js'
 import type { Host } from './host.js'
 import { canAsk } from './host.js'
+import { remember } from './scrub.js'
 
 /** The questions that a person can be asked. Each answers undefined when the person gives up with Ctrl-C. */
 export interface Questions {
@@ -24,6 +25,12 @@ export async function ask<T>(
   question: (questions: Questions) => Promise<T | undefined>,
 ): Promise<Asked<T>> {
   if (noInput || !canAsk(host)) return missing()
-  const value = await question(await host.questions())
+  const questions = await host.questions()
+  const secret = async (message: string) => {
+    const typed = await questions.secret(message)
+    if (typed !== undefined) remember(host, typed)
+    return typed
+  }
+  const value = await question({ ...questions, secret })
   return value === undefined ? interrupted() : { ok: true, value }
 }

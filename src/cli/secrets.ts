@@ -15,6 +15,8 @@ export const credentialVariables: Readonly<Record<CredentialKind, string>> = {
   operator: 'VOUCHERCTL_OPERATOR_KEY',
 }
 
+export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
+
 const JWT = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
 
 /** The kind of a credential by its form; undefined for any other text. */
@@ -28,14 +30,20 @@ export function kindOf(secret: string): CredentialKind | undefined {
 /** True for a member that would hold a secret, by its name or by its value. */
 export function looksSecret(name: string, value: unknown): boolean {
   if (/token|secret|jwt|key|password|credential|authorization/i.test(name)) return true
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value).some(([inner, it]) => looksSecret(inner, it))
   const content = typeof value === 'string' ? value : JSON.stringify(value)
   return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(content ?? '')
 }
 
+/** Of a shorter text, what a server lists of a token would be most of it. */
+const SHORTEST_SHOWN = 20
+
 /** What may be shown of a secret: its kind and the first characters that the server lists too. */
 export function redact(secret: string): string {
   const kind = kindOf(secret)
-  if (kind === 'token' || kind === 'bot') return `${secret.slice(0, 8)}…`
+  if (kind === 'token' || kind === 'bot')
+    return secret.length < SHORTEST_SHOWN ? `${secret.slice(0, secret.indexOf('_') + 1)}…` : `${secret.slice(0, 8)}…`
   if (kind === 'operator') return 'opk_…'
   return kind === 'jwt' ? 'eyJ…' : '…'
 }

@@ -7,6 +7,7 @@ import { fail, usage } from '../failure.js'
 import { readTextFile } from '../files.js'
 import { text } from '../flags.js'
 import { required } from '../missing.js'
+import { remember } from '../scrub.js'
 
 export const credentialFlags = {
   code: text('CODE|-', 'Redeem code as typed, or - to read it from stdin'),
@@ -26,11 +27,20 @@ export async function readCredential(context: Context, flags: CredentialGiven): 
   if (code !== undefined && qrToken !== undefined) return usage('--code and --qr-token name two credentials; give one.')
   if (qrToken !== undefined) {
     const value = await read(context, '--qr-token', qrToken)
-    return value.ok ? { ok: true, value: { type: 'qr_token', value: value.text } } : value
+    if (!value.ok) return value
+    remember(context.host, value.text)
+    return { ok: true, value: { type: 'qr_token', value: value.text } }
   }
   const value = code === undefined ? await askCode(context) : await read(context, '--code', code)
   if (!value.ok) return value
+  for (const form of formsOf(value.text)) remember(context.host, form)
   return checkCode(context, value.text) ?? { ok: true, value: { type: 'redeem_code', value: value.text } }
+}
+
+/** As it was typed, and as a server that read it may write it. */
+function formsOf(code: string): string[] {
+  const symbols = code.replace(/[\s-]/g, '').toUpperCase()
+  return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
 }
 
 async function askCode(context: Context): Promise<{ ok: true; text: string } | Failure> {

@@ -3,6 +3,7 @@ import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { readBytes, readSecret } from '../files.js'
 import type { Host } from '../host.js'
+import { remember } from '../scrub.js'
 
 type Secrets<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
 
@@ -54,6 +55,7 @@ export async function verifyingSecrets(
     if (secret.length === 0) {
       return fail('INVALID_INPUT', `${file === '-' ? 'Standard input' : file} holds no secret.`)
     }
+    remember(context.host, secret.toString('utf8'))
     secrets.push(secret)
   }
   return secrets.length > 0 ? { ok: true, value: secrets } : signingSecrets(context, [])
