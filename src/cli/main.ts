@@ -40,6 +40,8 @@ export async function main(version: () => string): Promise<void> {
     self: [process.execPath, process.argv[1] ?? ''],
     questions: async () => (await import('./questions.js')).terminalQuestions(interruption.signal),
   }
+  // For a process that ends because nothing is left that could answer what a command waits for.
+  process.exitCode = 1
   const ran = await run(process.argv.slice(2), host)
   // A write that fails says so in a later turn.
   await new Promise((resolve) => setImmediate(resolve))

@@ -3,26 +3,38 @@ import type { Questions } from './prompt.js'
 /** Prompts on the terminal, shown on stderr. The library is loaded here: it costs more than a whole call. */
 export async function terminalQuestions(signal: AbortSignal): Promise<Questions> {
   const { checkbox, input, password, select } = await import('@inquirer/prompts')
-  const context = { output: process.stderr, signal }
   const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {
-    text: (message) => answered(input({ message, validate: isFilled }, context)),
-    secret: (message) => answered(password({ message, mask: false, validate: isFilled }, context)),
-    choose: (message, choices) => answered(select({ message, choices: toChoices(choices) }, context)),
+    text: (message) => answered((on) => input({ message, validate: isFilled }, on), signal),
+    // Without the key that would show what is typed.
+    secret: (message) =>
+      answered((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
+    choose: (message, choices) => answered((on) => select({ message, choices: toChoices(choices) }, on), signal),
     chooseSome: (message, choices) =>
-      answered(checkbox({ message, choices: toChoices(choices), required: true }, context)),
+      answered((on) => checkbox({ message, choices: toChoices(choices), required: true }, on), signal),
   }
 }
 
-/** The library rejects with these when the person presses Ctrl-C or a signal arrives. */
+/** The library rejects with these when the person presses Ctrl-C or Ctrl-D, or a signal arrives. */
 const givenUp = ['ExitPromptError', 'AbortPromptError', 'CancelPromptError']
 
-async function answered<T>(answer: Promise<T>): Promise<T | undefined> {
+interface Terminal {
+  readonly output: NodeJS.WriteStream
+  readonly signal: AbortSignal
+}
+
+async function answered<T>(ask: (on: Terminal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const left = new AbortController()
+  const leave = () => left.abort()
+  // With Ctrl-D the prompt stops reading and would never settle (@inquirer/core 11).
+  process.stdin.once('pause', leave)
   try {
-    return await answer
+    return await ask({ output: process.stderr, signal: AbortSignal.any([signal, left.signal]) })
   } catch (error) {
     if (error instanceof Error && givenUp.includes(error.name)) return undefined
     throw error
+  } finally {
+    process.stdin.off('pause', leave)
   }
 }
