@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { SecureMode } from '../secure/client-options.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Failure } from './failure.js'
@@ -117,13 +117,30 @@ async function underLock(
   const { withLock } = await import('./lock.js')
   try {
     mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
-    return await withLock(`${configFile(host)}.lock`, act)
+    return await withLock(`${configFile(host)}.lock`, () => {
+      removeDrafts(configFile(host))
+      return act()
+    })
   } catch (error) {
-    return fail(
-      'FILE_UNWRITABLE',
-      `${configFile(host)} cannot be written (${codeOf(error)}).`,
-      'Check the permissions of its folder.',
-    )
+    const code = codeOf(error)
+    const hint =
+      unwritable[code] ?? 'Check the permissions of its folder, or choose another with VOUCHERCTL_CONFIG_DIR.'
+    return fail('FILE_UNWRITABLE', `${configFile(host)} cannot be written (${code}).`, hint)
+  }
+}
+
+const unwritable: Readonly<Partial<Record<string, string>>> = {
+  ENOSPC: 'The disk is full: make room. What the file held before is still there.',
+  EDQUOT: 'Your quota of the disk is used up: make room. What the file held before is still there.',
+  ELOCKED: 'Another voucherctl is writing it. If none runs, remove config.json.lock beside it.',
+}
+
+/** Drafts of writers that were killed: they hold what the file was to hold. The lock says that nobody needs them. */
+function removeDrafts(path: string): void {
+  const real = existsSync(path) ? realpathSync(path) : path
+  const start = `${basename(real)}.tmp-`
+  for (const name of readdirSync(dirname(real))) {
+    if (name.startsWith(start)) rmSync(join(dirname(real), name), { force: true })
   }
 }
 

@@ -27,14 +27,22 @@ export async function withLock<T>(path: string, act: () => T): Promise<T> {
 }
 
 function take(path: string): boolean {
+  let file: number
   try {
-    const file = openSync(path, 'wx', 0o600)
-    writeSync(file, holder())
-    closeSync(file)
-    return true
+    file = openSync(path, 'wx', 0o600)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false
     throw error
+  }
+  try {
+    writeSync(file, holder())
+    return true
+  } catch (error) {
+    // Without its holder it would stand in the way of others until it is old.
+    rmSync(path, { force: true })
+    throw error
+  } finally {
+    closeSync(file)
   }
 }
 

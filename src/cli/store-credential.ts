@@ -23,6 +23,9 @@ export async function storeCredential(
   if (!base.ok) return base
   const { host, output, settings } = context
   const name = settings.profileName.value
+  // Before the note: of a failure a script finds the error object alone.
+  const problem = await checkConfigWritable(host)
+  if (problem !== undefined) return problem
   output.notice(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
