@@ -51,7 +51,7 @@ export interface Context {
     missing: () => Failure,
     question: (questions: Questions) => Promise<T | undefined>,
   ): Promise<{ ok: true; value: T } | Failure>
-  /** For what cannot be undone on a production server: `--yes`, or the typed word. */
+  /** Of a production profile, before what cannot be undone: `--yes`, or the typed word. Others are not asked. */
   confirm(action: string, word: string): Promise<Failure | undefined>
 }
 
@@ -148,7 +148,8 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
     },
     ask: (missing, question) => ask(host, noInput, missing, question),
     async confirm(action, word) {
-      if (globals.yes || context.dryRun) return undefined
+      if (settings.profile.production !== true || globals.yes || context.dryRun) return undefined
+      bannerOf(context, settings.baseUrl.value ?? 'no server is chosen')
       const missing = () =>
         fail('CONFIRMATION_REQUIRED', `${action} needs a confirmation on a production server.`, 'Repeat it with --yes.')
       const asked = await context.ask(missing, (questions) => questions.text(`${action}: type ${word} to confirm`))
@@ -177,9 +178,13 @@ export async function refuseImpostor({ localServer: server }: Settings, baseUrl:
   )
 }
 
-/** Said to a person only: a script has chosen its profile knowingly. */
-export function bannerOf({ host, settings, output }: Context, baseUrl: string): void {
-  if (settings.profile.production !== true || host.stderr.isTTY !== true) return
+const warned = new WeakMap<Context, string>()
+
+/** Said to a person only, and once: a script has chosen its profile knowingly. */
+export function bannerOf(context: Context, baseUrl: string): void {
+  const { host, settings, output } = context
+  if (settings.profile.production !== true || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return
+  warned.set(context, baseUrl)
   output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
 }
 

@@ -20,6 +20,8 @@ export interface Settings {
   readonly config: Config
   /** Why the secrets of the profile file are not safe. */
   readonly configWarning: string | undefined
+  /** The nearest voucherctl.json. */
+  readonly projectFile: string | undefined
   readonly profileName: Sourced<string>
   /** A profile was named that does not exist; only what makes one goes on. */
   readonly profileMissing: boolean
@@ -94,6 +96,7 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const settings = {
     config,
     configWarning: stored.warning,
+    projectFile: project?.path,
     profileName,
     profileMissing: !known && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
     profile,

@@ -1,6 +1,5 @@
 import type { SecureMode } from '../../secure/client-options.js'
 import type { Context } from '../context.js'
-import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
 import { choice, list, text, toggle, withLetter } from '../flags.js'
 import type { Outcome } from '../leaf.js'
@@ -44,8 +43,6 @@ export const apiCall = leaf({
     // The protocol's own routes are what the encryption is made with.
     const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
     if (flags.curl) return showCurl(context, call, mode, flags)
-    const refusal = await confirm(context, call)
-    if (refusal !== undefined) return refusal
     const sent = await sendAny(context, call, mode, 'api')
     if (!sent.ok) return sent
     const { showData, showWhole } = await import('./api-show.js')
@@ -54,14 +51,6 @@ export const apiCall = leaf({
       : showData(context, sent)
   },
 })
-
-/** What the commands of these routes ask before they do it on a production server. */
-async function confirm(context: Context, { route, path }: AnyCall): Promise<Failure | undefined> {
-  if (context.settings.profile.production !== true) return undefined
-  if (route?.id !== 'tokens.revoke' && route?.id !== 'bots.regenerateToken') return undefined
-  const id = path.split('/').find((it) => it.startsWith(route.id === 'tokens.revoke' ? 'tok_' : 'bot_')) ?? route.id
-  return context.confirm(`${route.summary}: ${id}`, id)
-}
 
 async function showCurl(
   context: Context,

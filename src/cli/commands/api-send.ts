@@ -6,6 +6,7 @@ import type { SecureMode } from '../../secure/client-options.js'
 import type { Context } from '../context.js'
 import { bannerOf, latchOf, refuseImpostor } from '../context.js'
 import type { Failure } from '../failure.js'
+import { confirmCall } from '../irreversible.js'
 import type { Plan } from '../leaf.js'
 import { openInMode, withRepeats } from '../opening.js'
 import type { Route } from './api-endpoint.js'
@@ -50,6 +51,8 @@ export async function sendAny(
       plan: [await planRequest(base.value, prepared.request, mode, origin.value, call.route?.id ?? id)],
     }
   }
+  const refusal = await confirmCall(context, call.route, call.path)
+  if (refusal !== undefined) return refusal
   const impostor = await refuseImpostor(settings, base.value)
   if (impostor !== undefined) return impostor
   bannerOf(context, base.value)

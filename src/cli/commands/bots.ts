@@ -228,10 +228,8 @@ export const bots: Group = {
       examples: [{ command: 'voucherctl bots regenerate-token bot_01JC… --save' }],
       changes: true,
       run: async (context, { positional, flags }) => {
-        if (context.settings.profile.production === true) {
-          const refusal = await context.confirm(`Replacing the token of ${positional}`, positional)
-          if (refusal !== undefined) return refusal
-        }
+        const refusal = await context.confirm(`Replacing the token of ${positional}`, positional)
+        if (refusal !== undefined) return refusal
         const unkept = await checkKeeping(context, flags.save)
         if (unkept !== undefined) return unkept
         const check = `voucherctl bots get ${positional}`

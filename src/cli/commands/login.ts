@@ -50,7 +50,11 @@ export const login = leaf({
     next: (it) => (it.kind === 'jwt' ? 'Next: voucherctl apps create --name "My shop"' : undefined),
   },
   run: async (context, { flags }) => {
-    const { local, account, data, 'with-token': path } = flags
+    const { local, account, data } = flags
+    const { 'token-file': tokenFile } = context.globals
+    if (flags['with-token'] !== undefined && tokenFile !== undefined)
+      return usage('--with-token and --token-file both name the credential.', 'Give one of them.')
+    const path = flags['with-token'] ?? tokenFile
     if (!local && (account !== undefined || data !== undefined)) return usage('--account and --data go with --local.')
     if (local && path !== undefined) return usage('--local gets a credential by itself; it goes without --with-token.')
     return local ? loginLocal(context, account, data) : loginWith(context, path)

@@ -14,6 +14,7 @@ import { leaf } from '../leaf.js'
 import { profileNotFound } from '../profile-not-found.js'
 import { redact } from '../secrets.js'
 import { changeProfile } from '../store-credential.js'
+import { explain } from './profile-explain.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
@@ -76,34 +77,6 @@ function find({ settings: { config } }: Context, name: string): { ok: true; prof
   return profileNotFound(name, config)
 }
 
-/** Every setting with its value and the place that it came from. */
-function explain({ settings, host, globals }: Context) {
-  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile } = settings
-  const noColor = globals['no-color'] ? 'flag --no-color' : host.env.NO_COLOR ? 'environment NO_COLOR' : 'default'
-  const items = [
-    { setting: 'profile', ...profileName },
-    { setting: 'base_url', value: baseUrl.value ?? null, source: baseUrl.source },
-    { setting: 'output', ...format },
-    { setting: 'timeout', value: `${timeoutMs.value / 1000}s`, source: timeoutMs.source },
-    { setting: 'retries', ...retries },
-    { setting: 'secure.mode', ...secure.mode },
-    { setting: 'secure.origin', value: secure.origin.value ?? null, source: secure.origin.source },
-    { setting: 'secure.pins', ...secure.pins },
-    {
-      setting: 'secure.latched',
-      value: profile.secure?.latched ?? [],
-      source: profile.secure?.latched === undefined ? 'default' : `profile ${profileName.value}`,
-    },
-    { setting: 'color', value: noColor === 'default' ? 'auto' : 'off', source: noColor },
-    {
-      setting: 'config file',
-      value: configFile(host),
-      source: host.env.VOUCHERCTL_CONFIG_DIR ? 'environment VOUCHERCTL_CONFIG_DIR' : 'default',
-    },
-  ]
-  return { items }
-}
-
 const name = { name: 'NAME', summary: 'Name of the profile', ask: 'Profile' }
 const optionalName = { name: 'NAME', summary: 'Name of the profile; the current one when absent' }
 
@@ -151,7 +124,7 @@ export const profiles: Group = {
         if (flags.explain) {
           if (positional !== undefined)
             return usage('--explain shows what holds now; name another profile with --profile.')
-          return { ok: true, data: explain(context) }
+          return { ok: true, data: await explain(context) }
         }
         const { profileName, profile, profileMissing, config } = context.settings
         if (positional === undefined && profileMissing) return profileNotFound(profileName.value, config)

@@ -105,10 +105,8 @@ export const tokens: Group = {
       changes: true,
       view: { headline: (token: Token) => `Revoked token ${token.name}. It stops working at once.`, members },
       run: async (context, { positional, flags }) => {
-        if (context.settings.profile.production === true) {
-          const refusal = await context.confirm(`Revoking ${positional}`, positional)
-          if (refusal !== undefined) return refusal
-        }
+        const refusal = await context.confirm(`Revoking ${positional}`, positional)
+        if (refusal !== undefined) return refusal
         const check = `voucherctl tokens list --app ${flags.app}`
         return context.call(contract.revoke, { appId: flags.app, tokenId: positional }, { check })
       },

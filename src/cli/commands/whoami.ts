@@ -1,9 +1,11 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { findCredential } from '../credentials.js'
 import type { Failure } from '../failure.js'
+import type { Plan } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
+import { textOf } from '../show.js'
 import { probe } from './probe.js'
 
 export const whoami = leaf({
@@ -16,7 +18,7 @@ export const whoami = leaf({
       it.credentials
         .map((one) =>
           plainLine(
-            `${credentialNames[one.kind]}: ${one.credential}${one.account === null ? '' : `, account ${one.account}`}, ${one.accepted ? 'accepted' : `refused (${one.code})`}, from ${one.source}`,
+            `${credentialNames[one.kind]}: ${one.credential}${one.account === null ? '' : `, account ${one.account}`}, ${one.accepted ? 'accepted' : `refused (${one.code})`}${one.expires_at === null ? '' : `, until ${textOf(one.expires_at)}`}, from ${one.source}`,
           ),
         )
         .join('\n'),
@@ -26,6 +28,7 @@ export const whoami = leaf({
     if (!base.ok) return base
     const checked: Checked[] = []
     let refusal: Failure | undefined
+    let planned: Plan | undefined
     for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
       const found = await findCredential(context.host, context.globals, context.settings, kind, base.value)
       if (!found.ok) {
@@ -36,7 +39,10 @@ export const whoami = leaf({
       // A file holds one credential, whose form tells its kind.
       if (context.globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind) continue
       const answer = await probe(context, kind, { baseUrl: base.value, credential: found.value })
-      if ('plan' in answer) return answer
+      if ('plan' in answer) {
+        planned = answer
+        continue
+      }
       if (!answer.ok && answer.status !== 401) return answer
       if (!answer.ok) refusal = answer
       const { account, expiresAt } = kind === 'jwt' ? describeJwt(found.value) : { account: null, expiresAt: null }
@@ -51,6 +57,7 @@ export const whoami = leaf({
         code: answer.ok ? null : answer.code,
       })
     }
+    if (planned !== undefined) return planned
     if (refusal !== undefined && !checked.some((it) => it.accepted)) return refusal
     return {
       ok: true,
