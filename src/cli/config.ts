@@ -56,7 +56,6 @@ export const configFile = (host: Pick<Host, 'env' | 'homeDir'>) => join(configDi
 /** With a warning where its secrets are not safe. */
 export type ConfigResult = { readonly ok: true; readonly config: Config; readonly warning?: string } | Failure
 
-/** Read with fs: the library that writes costs more than a whole call. */
 export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
   const path = configFile(host)
   let content: string
@@ -93,13 +92,11 @@ export async function updateConfig(
   host: Pick<Host, 'env' | 'homeDir'>,
   change: (config: Config) => Config,
 ): Promise<Failure | undefined> {
-  const { default: Conf } = await import('conf')
-  // Names of profiles may hold dots, which the library would otherwise read as paths.
-  const settings = { configName: 'config', configFileMode: 0o600, accessPropertiesByDotNotation: false }
+  const { replaceFile } = await import('./replace-file.js')
   return underLock(host, () => {
     const stored = readConfig(host)
     if (!stored.ok) return stored
-    new Conf<Record<string, unknown>>({ cwd: configDir(host), ...settings }).store = { ...change(stored.config) }
+    replaceFile(configFile(host), `${JSON.stringify(change(stored.config), null, 2)}\n`)
     return undefined
   })
 }

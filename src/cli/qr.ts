@@ -22,7 +22,8 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
     ? await qrcode.toString(text, { ...settings, type: 'svg' })
     : await qrcode.toBuffer(text, { ...settings, type: 'png', scale: 8 })
   try {
-    await replaceFile(path, content)
+    const { replaceFile } = await import('./replace-file.js')
+    replaceFile(path, content)
   } catch (error) {
     return fail(
       'FILE_UNWRITABLE',
@@ -49,19 +50,6 @@ export async function checkQrFile(path: string): Promise<Failure | undefined> {
       `${path} cannot be written (${codeOf(error)}). No voucher was issued.`,
       'Check its folder and permissions.',
     )
-  }
-}
-
-/** Whole or not at all, and with the permissions of a new file where an older one had wider ones. */
-async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
-  const { rename, rm, writeFile } = await import('node:fs/promises')
-  const draft = draftOf(path)
-  try {
-    await writeFile(draft, content, { flag: 'wx', mode: 0o600 })
-    await rename(draft, path)
-  } catch (error) {
-    await rm(draft, { force: true })
-    throw error
   }
 }
 

@@ -22,6 +22,8 @@ export interface Given {
   readonly self?: Host['self']
   /** Lines that the reader of stdout takes before it goes away. */
   readonly linesTaken?: number
+  /** Called with each text on stderr, as it is written. */
+  readonly onStderr?: (text: string) => void
   /** When the clock starts, in milliseconds; default 0. It moves a millisecond each time that it is read. */
   readonly now?: number
 }
@@ -54,7 +56,9 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
   const questions: Questions = { text: answer, secret: answer, choose: answer, chooseSome: answer }
   const out = (name: keyof typeof written) => ({
     write: (text: string | Uint8Array) => {
-      written[name] += typeof text === 'string' ? text : Buffer.from(text).toString('latin1')
+      const shown = typeof text === 'string' ? text : Buffer.from(text).toString('latin1')
+      written[name] += shown
+      if (name === 'stderr') given.onStderr?.(shown)
     },
     isTTY: given.terminal ?? false,
     ...(given.columns === undefined ? {} : { columns: given.columns }),
