@@ -332,3 +332,30 @@ test('a token that could not be kept after all is named, so that it can be revok
   const { error } = JSON.parse(ran.stderr.slice(ran.stderr.indexOf('{')))
   expect([error.details.token_id, error.hint]).toEqual(['tok_01', expect.stringContaining('tokens revoke tok_01')])
 })
+
+test('login takes the credential of --token-file, and refuses two places for it', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  expect((await cli(`login --token-file - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
+  expect(stored(home).profiles.default.credentials.token.value).toBe(sop)
+  expect((await cli(`login --token-file a --with-token b --base-url ${baseUrl}`, { home })).exit).toBe(2)
+})
+
+test('whoami names every credential with its source, by prefix, and asks the server of each', async () => {
+  const { baseUrl, received } = await stub(({ path }) =>
+    path.includes('getWebhookInfo') ? refusal(401, 'TOKEN_INVALID') : success(pageOf()),
+  )
+  const ran = await cli(`whoami --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(0)
+  expect(received).toHaveLength(4)
+  for (const line of [
+    'account JWT: eyJ…, account demo, accepted, until 2033-05-18 03:33:20Z, from environment VOUCHERCTL_JWT',
+    'application token: sop_CANA…, accepted, from environment VOUCHERCTL_TOKEN',
+    'bot token: sbot_CAN…, refused (TOKEN_INVALID), from environment VOUCHERCTL_BOT_TOKEN',
+    'operator key: opk_…, accepted, from environment VOUCHERCTL_OPERATOR_KEY',
+  ]) {
+    expect(ran.stdout.split('\n')).toContain(line)
+  }
+  const planned = await cli(`whoami --dry-run --json --base-url ${baseUrl}`, { env: secrets })
+  expect([JSON.parse(planned.stdout).requests.length, received.length]).toEqual([4, 4])
+})

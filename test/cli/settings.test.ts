@@ -389,3 +389,67 @@ test('a profile file or folder that others could change is warned of after each 
   chmodSync(dir, 0o770)
   expect(await stderr('profiles list')).toContain(`can write to ${dir}. Close it: chmod 700 ${dir}\n`)
 })
+
+test('--explain names each credential by its prefix and its source, and what else holds', async () => {
+  const home = withConfig(stored('https://shop.example'))
+  const file = join(home, 'jwt')
+  writeFileSync(file, secrets.VOUCHERCTL_JWT)
+  const cwd = temporaryDir()
+  const project = join(cwd, 'voucherctl.json')
+  writeFileSync(project, '\ufeff{"timeout":"5s"}')
+  const env = {
+    VOUCHERCTL_BOT_TOKEN: secrets.VOUCHERCTL_BOT_TOKEN,
+    VOUCHERCTL_WEBHOOK_SECRET: 'w'.repeat(9),
+    TERM: 'dumb',
+  }
+  const at = await explain('', { home, cwd, env })
+  expect(at('application token')).toEqual(['sop_CANA…', 'profile default'])
+  expect(at('bot token')).toEqual(['sbot_CAN…', 'environment VOUCHERCTL_BOT_TOKEN'])
+  expect(at('account JWT')).toEqual([null, 'nowhere'])
+  expect(at('webhook secret')).toEqual(['…', 'environment VOUCHERCTL_WEBHOOK_SECRET'])
+  expect(at('color')).toEqual(['off', 'environment TERM'])
+  expect(at('production')).toEqual([false, 'default'])
+  expect(at('project file')).toEqual([project, 'found here or above'])
+  expect(at('timeout')).toEqual(['5s', `project file ${project}`])
+  const flagged = await explain(`--token-file ${file} --no-color`, { home, cwd, env })
+  expect(flagged('account JWT')).toEqual(['eyJ…', 'flag --token-file'])
+  expect(flagged('bot token')).toEqual([null, 'nowhere'])
+  expect(flagged('color')).toEqual(['off', 'flag --no-color'])
+  const elsewhere = await explain('--base-url https://other.example', { home })
+  expect(elsewhere('application token')).toEqual([
+    null,
+    'profile default has one for https://shop.example, not for this server',
+  ])
+})
+
+test('a secret anywhere inside a project file is refused as one', async () => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ secure: { webhook_secret: 'CANARY' } }))
+  const { exit, stderr } = await cli('profiles list --json', { cwd })
+  expect([exit, JSON.parse(stderr).error.code]).toEqual([2, 'CONFIG_HOLDS_SECRET'])
+  expect(stderr).not.toContain('CANARY')
+})
+
+test('whatever makes the call, revoking and replacing tokens of a production server are confirmed', async () => {
+  const { baseUrl, received } = await stub(() => success({}))
+  const home = production(baseUrl)
+  const path = '/api/v1/open-platform/applications/app_01/tokens/tok_01'
+  for (const args of ['bots regenerate-token bot_01', `secure call DELETE ${path}`]) {
+    const { exit, stderr } = await cli(`${args} --json`, { home, env: secrets })
+    expect([args, exit, JSON.parse(stderr).error.code]).toEqual([args, 3, 'CONFIRMATION_REQUIRED'])
+  }
+  const typed = await cli(`secure call DELETE ${path}`, { home, env: secrets, terminal: true, answers: ['tok_02'] })
+  expect([typed.exit, typed.asked]).toEqual([3, ['Revoking tok_01: type tok_01 to confirm']])
+  expect(received).toEqual([])
+})
+
+test('the banner of a production profile comes before the question, and once', async () => {
+  const { baseUrl } = await stub(() => success({ ...token, status: 'revoked' }))
+  const home = production(baseUrl)
+  const shown: string[] = []
+  const onStderr = (text: string) => shown.push(text)
+  const ran = await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_02'], onStderr })
+  expect([ran.exit, shown[0]]).toEqual([3, `PRODUCTION profile p: ${baseUrl}\n`])
+  const { stderr } = await cli('whoami', { home, env: secrets, terminal: true })
+  expect(stderr.match(/PRODUCTION/g)).toHaveLength(1)
+})
