@@ -60,10 +60,20 @@ async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortS
 }
 
 /** Opened without waiting for a writer: a thread that waits in open() holds the process, even at its exit. */
-async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult> {
+async function openWithoutWaiting(path: string): Promise<import('node:net').Socket> {
   const { constants, openSync } = await import('node:fs')
   const { Socket } = await import('node:net')
-  const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
+  return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
+}
+
+/** A FIFO as a stream; undefined for what is none. @throws what the file system throws */
+export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
+  const { stat } = await import('node:fs/promises')
+  return (await stat(path)).isFIFO() ? openWithoutWaiting(path) : undefined
+}
+
+async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult> {
+  const socket = await openWithoutWaiting(path)
   try {
     return await readAll(socket, signal)
   } finally {

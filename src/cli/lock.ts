@@ -26,6 +26,19 @@ export async function withLock<T>(path: string, act: () => T): Promise<T> {
   }
 }
 
+/**
+ * Takes a lock for as long as this process wants it; the function that it answers gives it back. Undefined while
+ * another process holds it: only one that is dead, on this machine, has left it behind.
+ * @throws what the file system says when the lock file cannot be made
+ */
+export function holdLock(path: string): (() => void) | undefined {
+  if (!take(path)) {
+    breakStale(path, isDead)
+    if (!take(path)) return undefined
+  }
+  return () => rmSync(path, { force: true })
+}
+
 function take(path: string): boolean {
   let file: number
   try {
@@ -49,10 +62,10 @@ function take(path: string): boolean {
 const holder = () => `${process.pid}@${hostname()}`
 
 /** Moves it away first: two that break the same lock must not remove the one of a third. */
-function breakStale(path: string): void {
+function breakStale(path: string, isLeft = isStale): void {
   try {
     const seen = readFileSync(path, 'utf8')
-    if (!isStale(seen, statSync(path).mtimeMs)) return
+    if (!isLeft(seen, statSync(path).mtimeMs)) return
     const aside = `${path}.${process.pid}`
     renameSync(path, aside)
     if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, path)
@@ -62,8 +75,9 @@ function breakStale(path: string): void {
   }
 }
 
-function isStale(content: string, takenAt: number): boolean {
+function isDead(content: string): boolean {
   const [pid = '', host] = content.split('@')
-  if (host === hostname() && !isAlive(Number(pid))) return true
-  return Date.now() - takenAt > STALE_MS
+  return host === hostname() && !isAlive(Number(pid))
 }
+
+const isStale = (content: string, takenAt: number) => isDead(content) || Date.now() - takenAt > STALE_MS

@@ -7,9 +7,23 @@ import type { Context } from './context.js'
 export type Opener = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
 /** One try over the wire, shown with --debug. */
-export async function openPlain({ globals, output, host }: Opener, baseUrl: string): Promise<Transport> {
+export async function openPlain(opener: Opener, baseUrl: string): Promise<Transport> {
   const { createHttpTransport } = await import('./calling.js')
-  const http = createHttpTransport(baseUrl)
+  return withTrace(opener, baseUrl, createHttpTransport(baseUrl))
+}
+
+/** The same over kept connections, for many calls. */
+export async function openPool(
+  opener: Opener,
+  baseUrl: string,
+  connections: number,
+): Promise<{ readonly send: Transport; close(): Promise<void> }> {
+  const { createPoolTransport } = await import('../client/pool.js')
+  const { send, close } = createPoolTransport(baseUrl, { connections })
+  return { send: await withTrace(opener, baseUrl, send), close }
+}
+
+async function withTrace({ globals, output, host }: Opener, baseUrl: string, http: Transport): Promise<Transport> {
   return globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
 }
 
@@ -18,8 +32,9 @@ export async function openInMode(
   opener: Opener,
   baseUrl: string,
   mode = opener.settings.secure.mode.value,
+  opened?: Transport,
 ): Promise<Transport> {
-  const plain = await openPlain(opener, baseUrl)
+  const plain = opened ?? (await openPlain(opener, baseUrl))
   if (mode === 'off') return plain
   const { isSecured, withSecure } = await import('./calling.js')
   const secured = withSecure(plain, { ...(await secureOptions(opener, baseUrl)), mode })

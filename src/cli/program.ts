@@ -72,7 +72,7 @@ export const page: readonly Entry[] = [
   {
     name: 'vouchers',
     alias: 'voucher',
-    summary: 'Issue, verify, redeem, reverse',
+    summary: 'Issue one or many, verify, redeem, reverse',
     section: vouchers,
     load: async () => (await import('./commands/vouchers.js')).vouchers,
   },

@@ -25,6 +25,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   8: 'any other refusal (4xx)',
   9: 'network, timeout, 5xx',
   10: 'signature invalid; encrypted transport refused',
+  11: 'bulk finished, some rows failed',
   124: '`--expect` ran out of time',
   129: 'its terminal was closed (SIGHUP)',
   130: 'interrupted (SIGINT)',

@@ -396,6 +396,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
 export const otherLeaves = [
   'api',
   'api routes',
+  'vouchers issue-many',
   'quickstart',
   'login',
   'logout',

@@ -6,6 +6,7 @@ import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { credentialFlags, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
+import { issueMany } from './issue-many.js'
 
 const trusted =
   'Redemption and reversal are called only from trusted servers, each with its own idempotency key. A repeat of the same action reuses its key: --idempotency-key.'
@@ -36,9 +37,10 @@ const reasons: Readonly<Record<string, string>> = {
 export const vouchers: Group = {
   name: 'vouchers',
   alias: 'voucher',
-  summary: 'Issue, verify, redeem and reverse vouchers',
+  summary: 'Issue, verify, redeem and reverse vouchers, one or many',
   commands: [
     issue,
+    issueMany,
     leaf({
       name: 'verify',
       summary: contract.verify.summary,

@@ -1,0 +1,137 @@
+import type { IssuedVoucher } from '../../contract/vouchers.js'
+import { credentialOf } from '../commands/issue.js'
+import type { Appender } from './appender.js'
+import { defined } from '../defined.js'
+import { plainLine } from '../plain.js'
+import { encodeEntry } from './journal.js'
+import { encodeLine, errorColumns, idOf, resultColumns, textOrNull } from './output-lines.js'
+import type { BulkFormat } from './read-rows.js'
+import type { BadRow, Row } from './row.js'
+
+/** Where a run writes. */
+export interface LedgerFiles {
+  readonly results: Appender
+  readonly journal: Appender
+  readonly format: BulkFormat
+  /** Made when the first row fails. */
+  errors(): Promise<Appender>
+  readonly errorFormat: BulkFormat
+}
+
+export interface RowFailure {
+  readonly code: string
+  readonly message: string
+  readonly requestId: string | null
+}
+
+type Entry =
+  | { readonly row: Row; readonly key: string; readonly voucher: Partial<IssuedVoucher> | null }
+  | { readonly row: Row | BadRow; readonly key?: string; readonly failure: RowFailure }
+
+/** Entries of so long go to disk together. */
+const GATHER_MS = 100
+/** Entries that may wait for the disk. */
+const WAITING_MAX = 4_000
+
+/**
+ * What each row got, on disk in an order from which another run can go on: first the results, and when they are on disk
+ * the journal, which names the byte where each of them ends. So the journal never names a result that is not there, and
+ * results that it does not name are cut off and asked for again.
+ */
+export class Ledger {
+  readonly #files: LedgerFiles
+  #waiting: Entry[] = []
+  #writing: Promise<void> | undefined
+  #hurry: (() => void) | undefined
+  #closing = false
+  #error: unknown
+
+  constructor(files: LedgerFiles) {
+    this.#files = files
+  }
+
+  /** What went wrong with a file: then nothing more is kept, and the run must end. */
+  get error(): unknown {
+    return this.#error
+  }
+
+  /** Resolves when there is room for more. */
+  async keep(entry: Entry): Promise<void> {
+    this.#waiting.push(entry)
+    this.#writing ??= this.#write()
+    while (this.#waiting.length > WAITING_MAX && this.#error === undefined) await this.#writing
+  }
+
+  /** Everything is on disk, or `error` says why not. */
+  async close(): Promise<void> {
+    this.#closing = true
+    this.#hurry?.()
+    await this.#writing
+  }
+
+  async #write(): Promise<void> {
+    await this.#gather()
+    const entries = this.#waiting
+    this.#waiting = []
+    try {
+      if (this.#error === undefined) await this.#append(entries)
+    } catch (error) {
+      this.#error = error
+    }
+    this.#writing = this.#waiting.length > 0 ? this.#write() : undefined
+    return this.#closing ? this.#writing : undefined
+  }
+
+  async #gather(): Promise<void> {
+    if (this.#closing) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS)
+      this.#hurry = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  async #append(entries: readonly Entry[]): Promise<void> {
+    const { results, journal, format, errorFormat } = this.#files
+    const texts = { results: '', errors: '', journal: '' }
+    let { end } = results
+    for (const entry of entries) {
+      const { line } = entry.row
+      if ('voucher' in entry) {
+        const text = encodeLine(resultColumns, format, resultOf(entry.row, entry.voucher))
+        end += Buffer.byteLength(text)
+        texts.results += text
+        texts.journal += encodeEntry({ line, key: entry.key, voucher_id: idOf(entry.voucher), end })
+      } else {
+        texts.errors += encodeLine(errorColumns, errorFormat, errorOf(entry.row, entry.failure))
+        texts.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })
+      }
+    }
+    if (texts.results !== '') {
+      await results.append(texts.results)
+      await results.sync()
+    }
+    if (texts.errors !== '') await (await this.#files.errors()).append(texts.errors)
+    await journal.append(texts.journal)
+  }
+}
+
+function resultOf({ line, external_issue_id, recipient_user_id }: Row, voucher: Partial<IssuedVoucher> | null) {
+  return {
+    line,
+    external_issue_id,
+    recipient_user_id,
+    voucher_id: idOf(voucher),
+    redeem_code: credentialOf(voucher, 'redeem_code'),
+    qr_token: credentialOf(voucher, 'qr_token'),
+    valid_from: textOrNull(voucher?.validFrom),
+    valid_until: textOrNull(voucher?.validUntil),
+  }
+}
+
+export function errorOf({ line, external_issue_id, recipient_user_id }: Row | BadRow, failure: RowFailure) {
+  const { code, message, requestId: request_id } = failure
+  return { line, external_issue_id, recipient_user_id, code, message: plainLine(message), request_id }
+}

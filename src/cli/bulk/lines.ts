@@ -1,0 +1,90 @@
+import { isUtf8 } from 'node:buffer'
+import type { RowFault } from './row.js'
+import { UnreadableInput } from './row.js'
+
+/** A line without its line feed, numbered from 1; a carriage return before it is still there. */
+export interface Line {
+  readonly number: number
+  /** Undefined where it has a fault. */
+  readonly text: string | undefined
+  readonly fault?: RowFault
+}
+
+/** Longer lines, and rows of several lines, are faults: one that never ends must not fill the memory. */
+export const ROW_BYTES_MAX = 1024 * 1024
+
+const LF = 0x0a
+const notUtf8: RowFault = { code: 'NOT_UTF8', message: 'is not UTF-8' }
+const tooLarge: RowFault = { code: 'TOO_LARGE', message: 'is larger than 1 MiB' }
+
+/**
+ * Lines of UTF-8 in blocks, as they come. A byte order mark is dropped.
+ * @throws UnreadableInput for UTF-16
+ */
+export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line[]> {
+  let held: Buffer = Buffer.alloc(0)
+  let number = 1
+  let begun = false
+  let skipping = false
+  for await (const chunk of chunks) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    held = Buffer.concat([held, bytes])
+    if (!begun) {
+      if (held.length < 3) continue
+      begun = true
+      held = withoutMark(held)
+    }
+    if (skipping) {
+      const end = held.indexOf(LF)
+      held = held.subarray(end < 0 ? held.length : end + 1)
+      if (end < 0) continue
+      skipping = false
+      number += 1
+    }
+    const end = held.lastIndexOf(LF)
+    if (end >= 0) {
+      const lines = linesOf(held.subarray(0, end), number)
+      number += lines.length
+      held = held.subarray(end + 1)
+      yield lines
+    }
+    if (held.length > ROW_BYTES_MAX) {
+      yield [{ number, text: undefined, fault: tooLarge }]
+      skipping = true
+      held = Buffer.alloc(0)
+    }
+  }
+  if (!begun) held = withoutMark(held)
+  if (held.length > 0 && !skipping) yield linesOf(held, number)
+}
+
+/** What Excel saves as "Unicode text" is told apart by its first bytes. */
+function withoutMark(start: Buffer): Buffer {
+  const [first, second] = start
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+    throw new UnreadableInput('The input is UTF-16.', 'Save it as UTF-8, in a spreadsheet as "CSV UTF-8".')
+  }
+  return first === 0xef && second === 0xbb && start[2] === 0xbf ? start.subarray(3) : start
+}
+
+function linesOf(block: Buffer, first: number): Line[] {
+  if (isUtf8(block)) {
+    return block
+      .toString('utf8')
+      .split('\n')
+      .map((text, i) =>
+        text.length > ROW_BYTES_MAX
+          ? { number: first + i, text: undefined, fault: tooLarge }
+          : { number: first + i, text },
+      )
+  }
+  const lines: Line[] = []
+  for (let at = 0; at <= block.length; ) {
+    const end = block.indexOf(LF, at)
+    const line = block.subarray(at, end < 0 ? block.length : end)
+    const number = first + lines.length
+    lines.push(isUtf8(line) ? { number, text: line.toString('utf8') } : { number, text: undefined, fault: notUtf8 })
+    at = end < 0 ? block.length + 1 : end + 1
+  }
+  return lines
+}
