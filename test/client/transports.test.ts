@@ -193,3 +193,9 @@ test('the pool uses connections again', async () => {
   for (let calls = 0; calls < 10; calls += 1) await send(post)
   expect(connections).toBeLessThan(3)
 })
+
+test('a transport error is known by its name, since each chunk of a bundle has a class of its own', () => {
+  const another = Object.assign(new Error('No connection'), { name: 'TransportError' })
+  expect(another instanceof TransportError).toBe(true)
+  expect(new Error('No connection') instanceof TransportError).toBe(false)
+})

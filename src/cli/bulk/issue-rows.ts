@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Call, CallFailure, CallResult } from '../../client/call.js'
 import type { IssuedVoucher } from '../../contract/vouchers.js'
 import * as contract from '../../contract/vouchers.js'
@@ -63,6 +64,8 @@ class Run {
 
   constructor(issuing: Issuing) {
     this.#it = issuing
+    // As many listeners as calls at once are no leak.
+    setMaxListeners(0, this.#stop.signal, this.#calls.signal)
     this.#feed = new RowFeed(issuing.rows, this.#stop.signal)
     issuing.signal.addEventListener('abort', this.#onSignal, { once: true })
     if (issuing.signal.aborted) this.#interrupt()
