@@ -158,7 +158,7 @@ test('help with --json is a document: of the page, a group, a command, a topic',
   expect(JSON.parse((await cli('--help --json')).stdout).groups).toContainEqual(
     expect.objectContaining({ name: 'apps', alias: 'app' }),
   )
-  expect(JSON.parse((await cli('vouchers --help --json')).stdout)).toHaveLength(5)
+  expect(JSON.parse((await cli('vouchers --help --json')).stdout)).toHaveLength(6)
   const [redeem] = JSON.parse((await cli('help vouchers redeem --json')).stdout)
   expect(redeem).toMatchObject({ command: 'voucherctl vouchers redeem', changes: true })
   expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))
