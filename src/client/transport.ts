@@ -63,7 +63,7 @@ export interface TransportErrorOptions extends ErrorOptions {
 
 export class TransportError extends Error {
   /** By its name: a bundle may hold this class more than once, and what one chunk throws another one catches. */
-  static [Symbol.hasInstance](it: unknown): boolean {
+  static override [Symbol.hasInstance](it: unknown): boolean {
     return it instanceof Error && it.name === 'TransportError'
   }
   override readonly name = 'TransportError'

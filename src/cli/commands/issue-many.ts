@@ -101,10 +101,8 @@ async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSu
     )
     return { ok: false, plan: [...shown.requests, ...plan] }
   }
-  if (context.settings.profile.production === true) {
-    const refusal = await context.confirm(`Issuing ${count} of ${input.name}`, template)
-    if (refusal !== undefined) return refusal
-  }
+  const refusal = await context.confirm(`Issuing ${count} of ${input.name}`, template)
+  if (refusal !== undefined) return refusal
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const identity = { template, server: origin + prefix, input_sha256: surveyed?.sha256 ?? null }
   const { runBulk } = await import('../bulk/run.js')
