@@ -17,6 +17,7 @@ export interface Parsed {
   readonly given: ReadonlyMap<string, readonly string[]>
   readonly positional: string | undefined
   readonly second: string | undefined
+  readonly rest: readonly string[]
 }
 
 type Given = Map<string, string[]>
@@ -70,11 +71,13 @@ function add(
 
 function addLeaf(command: Command, leaf: Leaf, path: readonly string[], given: Given, found: Found): void {
   addFlags(command, leaf.flags ?? {}, given)
-  if (leaf.positional !== undefined) command.argument(`[${leaf.positional.name}]`)
+  if (leaf.positional !== undefined)
+    command.argument(`[${leaf.positional.name}${leaf.positional.several ? '...' : ''}]`)
   if (leaf.second !== undefined) command.argument(`[${leaf.second.name}]`)
   command.action((...args: unknown[]) => {
-    const [positional, second] = args.map((it) => (typeof it === 'string' ? it : undefined))
-    found({ ok: true, leaf, path, given, positional, second })
+    const [first, second] = args.map((it) => (typeof it === 'string' ? it : undefined))
+    const [positional = first, ...rest] = Array.isArray(args[0]) ? (args[0] as string[]) : []
+    found({ ok: true, leaf, path, given, positional, second, rest })
   })
 }
 

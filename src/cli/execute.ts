@@ -31,7 +31,7 @@ export async function execute(
 
   const parsed = parseArguments(argv, await entry?.load())
   if (!parsed.ok) return report(parsed, failed)
-  const { leaf, path, given, positional, second } = parsed
+  const { leaf, path, given } = parsed
   const read = readFlags(globalFlags, given)
   if (!read.ok) return report(read, failed)
   const globals = read.values as Globals
@@ -70,7 +70,7 @@ export async function execute(
   const own = readFlags(leaf.flags ?? {}, given)
   if (!own.ok) return report(own, output)
   const context = createContext(host, globals, resolved.settings, output)
-  const complete = await askMissing(leaf, own.values, { positional, second }, context)
+  const complete = await askMissing(leaf, own.values, parsed, context)
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)
   const exit = await finish(outcome, leaf, output)

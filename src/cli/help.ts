@@ -99,7 +99,12 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]): unknown {
     argument:
       leaf.positional === undefined
         ? null
-        : { name: leaf.positional.name, summary: leaf.positional.summary, required: leaf.positional.ask !== undefined },
+        : {
+            name: leaf.positional.name,
+            summary: leaf.positional.summary,
+            required: leaf.positional.ask !== undefined,
+            repeatable: leaf.positional.several ?? false,
+          },
     second: leaf.second === undefined ? null : { name: leaf.second.name, summary: leaf.second.summary, required: true },
     flags: describeFlags(leaf.flags ?? {}),
     examples: leaf.examples.map((it) => it.command),
@@ -131,7 +136,8 @@ export function leavesOf(
 
 function operandOf({ positional, second }: Leaf): string {
   if (positional === undefined) return ''
-  const first = positional.ask === undefined ? `[${positional.name}]` : positional.name
+  const name = positional.several ? `${positional.name}...` : positional.name
+  const first = positional.ask === undefined ? `[${name}]` : name
   return second === undefined ? first : `${first} ${second.name}`
 }
 

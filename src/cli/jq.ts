@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads'
 import { escapeControls } from './encode.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
+import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 
 export interface Filtered {
   /** One a line: strings as they are, anything else as JSON. */
@@ -11,17 +11,11 @@ export interface Filtered {
   readonly failure?: Failure
 }
 
-interface Ran {
-  readonly stdout: string
-  readonly stderr: string
-  readonly exitCode: number
-}
-
-/** `--jq`: jq 1.8 as WebAssembly, without files and environment. */
+/** `--jq`. */
 export class JqFilter {
   readonly #expression: string
   readonly #signal: AbortSignal
-  #worker: Worker | undefined
+  readonly #thread = new JqThread()
 
   constructor(expression: string, signal: AbortSignal) {
     this.#expression = expression
@@ -49,50 +43,13 @@ export class JqFilter {
     }
   }
 
-  #run(input: string): Promise<Ran | Failure> {
-    if (this.#signal.aborted) return Promise.resolve(interrupted())
-    this.#worker ??= new Worker(new URL('./jq-worker.cjs', import.meta.url), {
-      workerData: this.#expression,
-      // What it says when it runs out of memory is not for this stderr.
-      stdout: true,
-      stderr: true,
-    })
-    const worker = this.#worker
-    return new Promise((resolve) => {
-      const settle = (result: Ran | Failure) => {
-        worker.off('message', settle)
-        worker.off('error', lose)
-        this.#signal.removeEventListener('abort', interrupt)
-        worker.unref()
-        resolve(result)
-      }
-      /** After an abort of its memory an instance is of no more use. */
-      const end = (failure: Failure) => {
-        this.#worker = undefined
-        worker.on('error', () => {})
-        void worker.terminate()
-        settle(failure)
-      }
-      const interrupt = () => end(interrupted())
-      const lose = () => end(fail('JQ_FAILED', '--jq ran out of memory.', 'Make the result smaller with --fields.'))
-      this.#signal.addEventListener('abort', interrupt)
-      worker.on('message', settle)
-      worker.on('error', lose)
-      worker.ref()
-      worker.postMessage(input)
-    })
+  async #run(input: string): Promise<JqRun | Failure> {
+    const ran = await this.#thread.run(this.#expression, input, this.#signal)
+    if (ran === 'aborted') return fail('ABORTED', 'The filter was interrupted.')
+    if (ran === 'out of memory')
+      return fail('JQ_FAILED', '--jq ran out of memory.', 'Make the result smaller with --fields.')
+    return ran
   }
-}
-
-const interrupted = () => fail('ABORTED', 'The filter was interrupted.')
-
-/** The first line of what jq says, without its name and without the place in a file that there is not. */
-function reasonIn(stderr: string): string {
-  const [line = ''] = stderr.split('\n')
-  return line
-    .replace(/^jq: error(?: \(at [^)]*\))?: /, '')
-    .replace(/ at <top-level>,/, ',')
-    .replace(/[.:]$/, '')
 }
 
 /** jq quotes the value that does not suit, which may be a secret: of it the type stays. */

@@ -10,6 +10,8 @@ export interface Positional {
   readonly summary: string
   /** What a person is asked when it is missing; absent where it is optional. */
   readonly ask?: string
+  /** Any number of them: the first is the positional, the others are `rest`. */
+  readonly several?: true
 }
 
 export type PositionalValue<P> = P extends { ask: string }
@@ -100,6 +102,8 @@ export interface Input<F extends Flags, P> {
   readonly positional: PositionalValue<P>
   /** Empty where the command takes none. */
   readonly second: string
+  /** Of a positional that takes several: all but the first. */
+  readonly rest: readonly string[]
 }
 
 export interface Group {

@@ -1,3 +1,4 @@
+import type { Parsed } from './arguments.js'
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
 import { fail, usage } from './failure.js'
@@ -13,7 +14,7 @@ const isMissing = (value: unknown) => value === undefined || (Array.isArray(valu
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,
-  { positional, second }: Readonly<Record<'positional' | 'second', string | undefined>>,
+  { positional, second, rest }: Pick<Parsed, 'positional' | 'second' | 'rest'>,
   context: Context,
 ): Promise<Complete> {
   const flags = Object.entries(leaf.flags ?? {}).filter(
@@ -27,7 +28,8 @@ export async function askMissing(
   const refusal = () => required(names, [...operandNames, ...inWords])
   const values: Record<string, unknown> = { ...given }
   let value = positional
-  if (positional === '') return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
+  if (positional === '' || rest.includes(''))
+    return usage(`${leaf.positional?.name ?? 'The argument'} must not be empty.`)
   if (operand?.ask !== undefined) {
     const message = operand.ask
     const asked = await context.ask(refusal, (questions) => questions.text(message))
@@ -47,7 +49,7 @@ export async function askMissing(
     if (!read.ok) return usage(`--${name} ${read.message}.`)
     values[name] = read.value
   }
-  return { ok: true, input: { flags: values, positional: value as undefined, second: nextValue } }
+  return { ok: true, input: { flags: values, positional: value as undefined, second: nextValue, rest } }
 }
 
 function askFlag(

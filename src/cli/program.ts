@@ -103,6 +103,13 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/api.js')).api,
   },
   {
+    name: 'scenario',
+    alias: 'scenarios',
+    summary: 'Steps in YAML files, played against a server and checked: run',
+    section: operating,
+    load: async () => (await import('./commands/scenario.js')).scenario,
+  },
+  {
     name: 'server',
     alias: 'servers',
     summary: 'The bundled reference server: start, status, stop, logs, openapi',

@@ -394,6 +394,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
 
 /** Commands without a call of their own, or with several: they have tests of their own. */
 export const otherLeaves = [
+  'scenario run',
   'api',
   'api routes',
   'vouchers issue-many',

@@ -41,8 +41,12 @@ export async function knownRoutes(): Promise<readonly Route[]> {
 
 /** The route that a path without its query belongs to; of two, the one with fewer parameters. */
 export async function findRoute(method: string, path: string): Promise<Route | undefined> {
+  return routeAmong(await knownRoutes(), method, path)
+}
+
+export function routeAmong(routes: readonly Route[], method: string, path: string): Route | undefined {
   const segments = path.split('/')
-  const fitting = (await knownRoutes()).filter((it) => {
+  const fitting = routes.filter((it) => {
     const pattern = it.path.split('/')
     const fits = (part: string, i: number) => part.startsWith(':') || part === segments[i]
     return it.method === method && pattern.length === segments.length && pattern.every(fits)
