@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { BuiltCli, type Finished } from '../support/built-cli.js'
+import { handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
+import { temporaryDir } from '../support/cli.js'
+
+const built = new BuiltCli('canary')
+beforeAll(() => built.build(), 60_000)
+afterAll(() => built.remove())
+
+const environment = {
+  VOUCHERCTL_TOKEN: handedIn['token of the environment'],
+  VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
+  VOUCHERCTL_JWT: handedIn['account JWT of the environment'],
+  VOUCHERCTL_OPERATOR_KEY: handedIn['operator key of the environment'],
+  VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
+}
+
+/** Commands against a server of their own in the background; everything that each of them said is kept. */
+class Story {
+  readonly home = temporaryDir()
+  readonly said: { readonly line: string; readonly ran: Finished }[] = []
+
+  async run(line: string, { env = {}, stdin }: { env?: Record<string, string>; stdin?: string } = {}): Promise<string> {
+    const child = built.start([...line.split(' '), '--debug'], this.home, env)
+    const ran = { exit: null as number | null, signal: null, stdout: '', stderr: '' }
+    child.stdout.on('data', (chunk) => (ran.stdout += chunk))
+    child.stderr.on('data', (chunk) => (ran.stderr += chunk))
+    child.stdin.on('error', () => {}).end(stdin)
+    ran.exit = await new Promise((resolve) => child.once('close', resolve))
+    this.said.push({ line, ran })
+    expect([line, ran.exit, ran.exit === 0 ? '' : ran.stderr]).toEqual([line, 0, ''])
+    return ran.stdout
+  }
+
+  async json(line: string, given?: { env?: Record<string, string>; stdin?: string }) {
+    return JSON.parse(await this.run(`${line} --json`, given))
+  }
+
+  file(name: string, content: string): string {
+    writeFileSync(join(this.home, name), content, { mode: 0o600 })
+    return name
+  }
+}
+
+const scopes = ['read', 'templates:write', 'issue', 'verify', 'redeem', 'reverse'].map((it) => `--scope vouchers:${it}`)
+const template =
+  'templates create --external-id coffee --name Coffee --type exchange --issuer-name A --fulfiller-name B --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 9 --submit'
+
+test('after a whole story on a real server every secret is where it belongs, and nowhere else', async () => {
+  const story = new Story()
+  const { pid } = await story.json('server start --detach --port 0 --auto-approve', { env: environment })
+  try {
+    await story.run('login --local --account demo')
+    const app = await story.json('apps create --name Shop')
+    await story.json(`tokens create --app ${app.id} ${scopes.join(' ')} --save`)
+    const { id: templateId } = await story.json(template)
+    const issue = `vouchers issue --template ${templateId}`
+    const voucher = await story.json(`${issue} --external-id order-1 --recipient user-1 --qr-file voucher.svg`)
+    const [code, qr] = ['redeem_code', 'qr_token'].map(
+      (type) => voucher.credentials.find((it: { type: string }) => it.type === type).value as string,
+    )
+    const stdin = `${code}\n`
+    await story.run('vouchers verify --code -', { stdin })
+    await story.run('vouchers verify --qr-token - --secure required', { stdin: `${qr}\n` })
+    const redemption = await story.json('vouchers redeem --code -', { stdin })
+    await story.run(`vouchers reverse ${redemption.id}`)
+
+    const bot = await story.json(
+      'bots apply --name Coffee --username coffee_bot --scope messages:send --scope messages:receive --scope vouchers:issue',
+    )
+    await story.run(`bots get ${bot.id} --save --json`)
+    await story.run(`apps link-bot ${app.id} --bot ${bot.id}`)
+    const chat = await story.json(`platform users start --bot ${bot.id} --user user-2`)
+    await story.json(`${issue} --external-id order-2 --chat ${chat.id}`)
+    const webhookSecret = 'CANARYwebhookSecretOfTheStory8Rk2'
+    const secretFile = story.file('webhook.secret', `${webhookSecret}\n`)
+    await story.json(`webhook set ${bot.id} --url https://shop.example/hook --secret-file ${secretFile}`)
+    await story.json(`platform users send ${chat.id} --text Hello`)
+
+    const { profiles } = JSON.parse(readFileSync(join(story.home, '.config', 'voucherctl', 'config.json'), 'utf8'))
+    const { token, bot: botToken, jwt } = profiles.default.credentials
+    const data = join(story.home, '.local', 'share', 'voucherctl')
+    const secrets = {
+      ...handedIn,
+      token: token.value,
+      'bot token': botToken.value,
+      jwt: jwt.value,
+      'operator key': readFileSync(join(data, 'operator.key'), 'utf8').trim(),
+      'webhook secret': webhookSecret,
+      code: code as string,
+      'QR token': qr as string,
+    }
+    expect(leaksInProcess(pid, secrets)).toEqual([])
+    await story.run('server logs --json')
+    await story.run('server stop')
+
+    for (const { line, ran } of story.said) {
+      expect([line, leaksIn(ran.stderr, secrets)]).toEqual([line, []])
+      // What issue prints is what it is for.
+      const printed = line.startsWith('vouchers issue') && line.includes('order-1') ? ['code', 'QR token'] : []
+      expect([line, leaksIn(ran.stdout, secrets)]).toEqual([line, printed])
+    }
+    expect(leaksBelow(story.home, secrets).sort()).toEqual([
+      '.config/voucherctl/config.json: bot token',
+      '.config/voucherctl/config.json: jwt',
+      '.config/voucherctl/config.json: token',
+      '.local/share/voucherctl/operator.key: operator key',
+      'webhook.secret: webhook secret',
+    ])
+  } finally {
+    await built.run(['server', 'stop'], story.home)
+  }
+}, 120_000)
+
+test('deliveries that were received and made up leave no secret in the inbox', async () => {
+  const story = new Story()
+  const secretFile = story.file('webhook.secret', handedIn['webhook secret of a file'])
+  const listener = built.start(
+    [
+      'webhook',
+      'listen',
+      '--port',
+      '0',
+      '--secret-file',
+      secretFile,
+      '--max-events',
+      '1',
+      '--ready-file',
+      'ready',
+      '--json',
+    ],
+    story.home,
+  )
+  let said = ''
+  listener.stdout.on('data', (chunk) => (said += chunk))
+  listener.stderr.on('data', (chunk) => (said += chunk))
+  const ended = new Promise((resolve) => listener.once('close', resolve))
+  try {
+    const ready = await vi.waitUntil(() => readyIn(story.home), { timeout: 20_000 })
+    await story.run(`webhook trigger message --url ${ready} --secret-file ${secretFile}`)
+    expect(await ended).toBe(0)
+  } finally {
+    listener.kill('SIGKILL')
+  }
+  expect(leaksIn(said + story.said.map(({ ran }) => ran.stdout + ran.stderr).join('\n'), handedIn)).toEqual([])
+  expect(leaksBelow(story.home, handedIn)).toEqual(['webhook.secret: webhook secret of a file'])
+}, 60_000)
+
+/** The address that a ready file holds, once it is there. */
+function readyIn(home: string): string | undefined {
+  try {
+    return /https?:\/\/[^\s"]+/.exec(readFileSync(join(home, 'ready'), 'utf8'))?.[0]
+  } catch {
+    return undefined
+  }
+}
+
+test('a secret in a database or in the name of a file is found', () => {
+  const dir = temporaryDir()
+  const { 'token of a file': secret } = handedIn
+  writeFileSync(join(dir, 'x.db'), Buffer.concat([Buffer.alloc(4_096, 7), Buffer.from(secret), Buffer.alloc(4_096)]))
+  writeFileSync(join(dir, `${secret}.log`), '')
+  expect(leaksBelow(dir, handedIn).sort()).toEqual([`${secret}.log: token of a file`, 'x.db: token of a file'])
+})
+
+test.runIf(process.platform === 'linux')('a secret in the arguments or the environment of a process is found', () => {
+  const { 'token of a file': secret } = handedIn
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', secret], {
+    env: { SECRET: secret },
+    stdio: 'pipe',
+  })
+  try {
+    const leaks = leaksInProcess(child.pid as number, handedIn)
+    expect(leaks).toEqual(['cmdline: token of a file', 'environ: token of a file'])
+  } finally {
+    child.kill('SIGKILL')
+  }
+})

@@ -1,0 +1,277 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { leavesOf } from '../../src/cli/help.js'
+import type { Flag } from '../../src/cli/flags.js'
+import { formats } from '../../src/cli/globals.js'
+import { type Leaf, leaf } from '../../src/cli/leaf.js'
+import { type Entry, page } from '../../src/cli/program.js'
+import { handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
+import { type Given, type StubAnswer, cli, stub, success, temporaryDir } from '../support/cli.js'
+import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
+import { closedPort } from '../support/listen.js'
+
+const planted = { ...handedIn, ...handedOut }
+const leaves: [path: string, leaf: Leaf][] = []
+for (const entry of page) {
+  const node = await entry.load()
+  for (const [names, it] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), it])
+}
+
+/** The one thing that each of these is for: what it prints is a secret, once, on stdout. */
+const prints: Readonly<Record<string, readonly string[]>> = {
+  'tokens create': ['new token'],
+  'bots get': ['new bot token'],
+  'bots regenerate-token': ['new bot token'],
+  'webhook set': ['new webhook secret'],
+  'vouchers issue': ['new code', 'new QR token'],
+}
+/** They print whatever a server says. What it writes into its log is looked at in canary-story.test.ts. */
+const printAll = ['api', 'secure call', 'server logs']
+
+const credentials = [
+  { type: 'redeem_code', value: handedOut['new code'] },
+  { type: 'qr_token', value: handedOut['new QR token'] },
+]
+
+/** What a server answers to a command, with something new in it wherever an answer may hold it. */
+function answerTo(path: string): unknown {
+  const data = leafCalls[path]?.data as Record<string, unknown> | undefined
+  if (data === undefined) return { ...issuedVoucher, credentials, items: [], jwt: handedOut['new JWT'] }
+  return {
+    ...data,
+    ...('token' in data ? { token: handedOut['new token'] } : {}),
+    ...('one_time_token' in data || path === 'bots get' ? { one_time_token: handedOut['new bot token'] } : {}),
+    ...(path === 'webhook set' ? { one_time_secret_token: handedOut['new webhook secret'] } : {}),
+    ...('credentials' in data ? { credentials } : {}),
+  }
+}
+
+/** Repeats everything that it was sent, as a proxy or a careless server would. */
+const repeating = (status: number, { headers, path, body }: { headers: object; path: string; body: unknown }) => {
+  const seen = { headers, path, body, all: JSON.stringify({ headers, path, body }) }
+  const errors = [{ pointer: '/credential', code: 'x', message: seen.all, suggestion: seen.all }]
+  const said = { success: false, code: status === 400 ? 'VALIDATION_FAILED' : 'BROKEN', message: seen.all }
+  return { status, body: { ...said, retryable: false, details: { seen, errors }, requestId: 'req_1' } }
+}
+
+interface Scene {
+  readonly home: string
+  readonly files: Readonly<Record<'token' | 'secret' | 'body' | 'rows', string>>
+}
+
+function scene(baseUrl: string, { stored }: { stored: boolean }): Scene {
+  const home = temporaryDir()
+  const dir = join(home, '.config', 'voucherctl')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const kept = (value: string) => ({ value, origin: new URL(baseUrl).origin })
+  const own = {
+    token: kept(handedIn['token of the profile']),
+    bot: kept(handedIn['bot token of the profile']),
+    jwt: kept(handedIn['account JWT of the profile']),
+    operator: kept(handedIn['operator key of the profile']),
+  }
+  const profiles = { default: { base_url: baseUrl, ...(stored ? { credentials: own } : {}) } }
+  writeFileSync(join(dir, 'config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 })
+  const credential = { type: 'redeem_code', value: handedIn['code that is redeemed'] }
+  const contents = {
+    token: handedIn['token of a file'],
+    secret: handedIn['webhook secret of a file'],
+    body: JSON.stringify({
+      credential,
+      secret_token: handedIn['webhook secret of a file'],
+      update_id: 1,
+      type: 'ping',
+    }),
+    rows: 'external_issue_id,recipient_user_id\norder-1,user-1\norder-2,user-2\n',
+  }
+  mkdirSync(join(home, 'given'))
+  const put = (name: keyof typeof contents) => {
+    writeFileSync(join(home, 'given', name), contents[name], { mode: 0o600 })
+    return join(home, 'given', name)
+  }
+  return { home, files: { token: put('token'), secret: put('secret'), body: put('body'), rows: put('rows') } }
+}
+
+/** A value that a flag or an operand takes, found by its name, else by trying. */
+function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | undefined, { files }: Scene): string {
+  if (/secret-file/.test(name)) return files.secret
+  if (/body|input|headers/.test(name)) return files.body
+  if (name === 'qr-token') return handedIn['QR token that is redeemed']
+  if (name === 'code' && flag?.choices === undefined) return handedIn['code that is redeemed']
+  if (name === 'FILE' || name === 'file') return files.rows
+  if (name === 'METHOD') return 'POST'
+  if (name === 'PATH') return '/api/v1/open-platform/vouchers/verify'
+  if (name === 'out' || name === 'errors') return join(files.rows, '..', `${name}.txt`)
+  const tries = [
+    flag?.choices?.[0] ?? 'x_01',
+    '0',
+    '1',
+    '30s',
+    'a=b',
+    'http://127.0.0.1:9/hook',
+    '2026-11-21T10:00:00Z',
+  ]
+  return tries.find((it) => flag?.read([it]).ok ?? true) ?? 'x_01'
+}
+
+/** The command with everything that it asks for; `all`: and with every flag that takes a secret or shows more. */
+function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scene, all: boolean): string[] {
+  const sample = leafCalls[path]?.args.split(' ').filter((it) => it !== '')
+  const operands = [positional, second].flatMap((it) =>
+    it?.ask === undefined ? [] : [valueFor(it.name, undefined, at)],
+  )
+  const args = [...path.split(' '), ...(sample ?? operands)]
+  for (const [name, flag] of Object.entries(flags)) {
+    const asked = sample === undefined && flag.ask !== undefined && !/recipient|qr-token/.test(name)
+    const more = all && /secret|^code$|body|input|^save$|^curl$|^include$|explain|credential/.test(name)
+    if (name === 'port') args.push('--port', '0')
+    else if ((asked || more) && !args.includes(`--${name}`)) {
+      args.push(`--${name}`, ...(flag.value === undefined ? [] : [valueFor(name, flag, at)]))
+    }
+  }
+  return args
+}
+
+const environment = {
+  VOUCHERCTL_TOKEN: handedIn['token of the environment'],
+  VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
+  VOUCHERCTL_JWT: handedIn['account JWT of the environment'],
+  VOUCHERCTL_OPERATOR_KEY: handedIn['operator key of the environment'],
+  VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
+}
+
+let answering: (request: Parameters<Parameters<typeof stub>[0]>[0]) => StubAnswer = () => success({})
+let serving: Awaited<ReturnType<typeof stub>> | undefined
+
+/** One server for all runs of a test. */
+async function server() {
+  serving = await stub((request) => answering(request))
+  return serving.baseUrl
+}
+
+/** Commands that go on are ended: what they say until then and at their end counts. */
+const RUN_MS = 150
+
+/** Where secrets are in what a run said; `stdout` apart, where some belong. */
+async function look(args: readonly string[], given: Given) {
+  const ran = await cli(args, { ...given, signal: AbortSignal.timeout(RUN_MS) })
+  return { ran, beside: leaksIn(ran.stderr, planted), printed: leaksIn(ran.stdout, planted) }
+}
+
+async function leaksOf(path: string, it: Leaf): Promise<string[]> {
+  const found = new Set<string>()
+  const baseUrl = await server()
+  const down = `http://127.0.0.1:${await closedPort()}`
+  const situations: [string, readonly string[], string, typeof answering][] = [
+    ['answered', formats, baseUrl, () => success(answerTo(path))],
+    ['refused', ['table', 'json'], baseUrl, (request) => repeating(400, request)],
+    ['broken', ['table', 'json'], baseUrl, (request) => repeating(500, request)],
+    ['no answer', ['table', 'json'], down, () => ({ drop: true })],
+    ['dry run', ['table', 'json'], baseUrl, () => success({})],
+  ]
+  for (const all of [false, true]) {
+    const at = scene(baseUrl, { stored: all })
+    const line = lineOf(path, it, at, all)
+    const kept = all && line.includes('--save')
+    const allowed = kept ? [] : (prints[path] ?? (printAll.includes(path) ? Object.keys(handedOut) : []))
+    for (const [situation, shapes, url, answer] of situations) {
+      answering = answer
+      for (const format of shapes) {
+        const more = ['--debug', '--retries', '0', '--no-input', '--base-url', url, '-o', format]
+        const stop = situation === 'dry run' ? ['--dry-run'] : []
+        // A token file is for one kind of credential; here it is given to all.
+        const file = all && situation === 'refused' ? ['--token-file', at.files.token] : []
+        const given = { home: at.home, ...(all ? {} : { env: environment }) }
+        const { beside, printed } = await look([...line, ...more, ...stop, ...file], given)
+        const where = `${line.join(' ')} (${situation}, ${format})`
+        for (const name of beside) found.add(`${name} on stderr of ${where}`)
+        const mayPrint = situation === 'answered' ? allowed : []
+        for (const name of printed.filter((one) => !mayPrint.includes(one))) found.add(`${name} on stdout of ${where}`)
+      }
+    }
+    rmSync(join(at.home, 'given'), { recursive: true })
+    rmSync(join(at.home, '.config', 'voucherctl', 'config.json'), { force: true })
+    for (const leak of leaksBelow(at.home, planted)) found.add(`file ${leak}`)
+  }
+  return [...found]
+}
+
+test.each(leaves)(
+  '%s: no secret beside its result, in a refusal, in a dry run or in a file',
+  async (path, it) => {
+    expect(await leaksOf(path, it)).toEqual([])
+  },
+  60_000,
+)
+
+test.each(Object.entries(prints))(
+  '%s prints what is shown once, and nothing else that is secret',
+  async (path, names) => {
+    const baseUrl = await server()
+    const at = scene(baseUrl, { stored: true })
+    const it = leaves.find(([name]) => name === path)?.[1] as Leaf
+    answering = () => success(answerTo(path))
+    const { printed } = await look([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], { home: at.home })
+    expect(printed.sort()).toEqual([...names].sort())
+  },
+)
+
+const leaky = (name: string, run: Leaf['run']) =>
+  leaf({ name, summary: 'Leaks', flags: {}, examples: [], run: run as never })
+
+test.each<[string, Leaf['run'], RegExp]>([
+  [
+    'on stdout',
+    async ({ host, output }) => {
+      output.say(Buffer.from(`x${host.env.VOUCHERCTL_TOKEN}`).toString('base64'))
+      return { ok: true, printed: true }
+    },
+    /token of the environment on stdout/,
+  ],
+  [
+    'on stderr',
+    async ({ host }) => {
+      host.stderr.write(`${host.env.VOUCHERCTL_WEBHOOK_SECRET?.toUpperCase()}`)
+      return { ok: true, printed: true }
+    },
+    /webhook secret of the environment on stderr/,
+  ],
+  [
+    'in a file',
+    async ({ host }) => {
+      writeFileSync(
+        join(host.cwd, 'cache.bin'),
+        Buffer.concat([Buffer.alloc(9), Buffer.from(`${host.env.VOUCHERCTL_JWT}`)]),
+      )
+      return { ok: true, printed: true }
+    },
+    /file cache\.bin: account JWT of the environment/,
+  ],
+])('a leak %s, in a command that is new, is found', async (where, run, told) => {
+  const node = leaky('leaky', run)
+  const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
+  ;(page as Entry[]).push(entry)
+  try {
+    expect((await leaksOf('leaky', node)).join('\n')).toMatch(told)
+  } finally {
+    ;(page as Entry[]).pop()
+  }
+})
+
+test.each(Object.entries(planted))('the checker finds the %s in each way of writing it', (name, secret) => {
+  const bytes = Buffer.from(secret)
+  for (const text of [
+    `a${secret}b`,
+    JSON.stringify({ a: `"${secret}"` }),
+    secret.toLowerCase(),
+    secret.replaceAll('-', ''),
+    bytes.toString('hex'),
+    `?x=${encodeURIComponent(secret)}`,
+    ...['', 'a', 'ab', 'abc'].map((before) => Buffer.from(`${before}${secret}:z`).toString('base64url')),
+  ]) {
+    expect([text, leaksIn(text, planted)]).toEqual([text, expect.arrayContaining([name])])
+  }
+  expect(leaksIn(Buffer.concat([Buffer.from([0, 255]), bytes, Buffer.from([0])]), planted)).toContain(name)
+  expect(leaksIn('nothing of the kind: sop_CANA…, …T4FJ, eyJ…', planted)).toEqual([])
+})
