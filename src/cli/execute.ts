@@ -12,7 +12,7 @@ import { flagIn } from './operands.js'
 import { Output } from './output.js'
 import type { Entry } from './program.js'
 import { scrubAll } from './scrub.js'
-import { resolveSettings, storedFormat } from './settings.js'
+import { resolveSettings, storedFormat, tolerateSettings } from './settings.js'
 import { untilAborted } from './until-aborted.js'
 
 /** Runs the command that the arguments name, and answers its exit code. `asked` is the format in the flags or the environment. */
@@ -54,10 +54,11 @@ export async function execute(
     )
   }
   const resolved = resolveSettings(host, globals)
-  if (!resolved.ok) return report(resolved, failed)
+  if (!resolved.ok && leaf.diagnoses !== true) return report(resolved, failed)
+  const settings = resolved.ok ? resolved.settings : tolerateSettings(host, globals).settings
   const filter = globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
   const output = new Output(host, {
-    format: resolved.settings.format.value,
+    format: settings.format.value,
     fields: globals.fields,
     shape: leaf.answers,
     filter,
@@ -69,14 +70,14 @@ export async function execute(
   if (invalid !== undefined) return report(invalid, output)
   const own = readFlags(leaf.flags ?? {}, given)
   if (!own.ok) return report(own, output)
-  const context = createContext(host, globals, resolved.settings, output)
+  const context = createContext(host, globals, settings, output)
   const complete = await askMissing(leaf, own.values, parsed, context)
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)
   const exit = await finish(outcome, leaf, output)
   // Not beside a failure, whose error object stands alone on stderr.
-  const { configWarning } = resolved.settings
-  if (outcome.ok && configWarning !== undefined) output.notice(`warning: ${configWarning}`)
+  const { configWarning } = settings
+  if (outcome.ok && configWarning !== undefined && leaf.diagnoses !== true) output.notice(`warning: ${configWarning}`)
   return exit
 }
 

@@ -93,6 +93,8 @@ export interface Leaf<
   readonly answers?: Shape
   /** True when its call carries an Idempotency-Key. */
   readonly idempotent?: true
+  /** True when it says what is wrong with the settings: it runs where every other command is refused. */
+  readonly diagnoses?: true
   readonly view?: View<Data>
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }

@@ -24,6 +24,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/quickstart.js')).quickstart,
   },
   {
+    name: 'doctor',
+    summary: 'Check this machine, the configuration, the server and the credentials',
+    section: start,
+    load: async () => (await import('./commands/doctor.js')).doctor,
+  },
+  {
     name: 'login',
     summary: 'Store a credential in a profile',
     section: console,

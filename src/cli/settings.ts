@@ -1,5 +1,5 @@
 import { parseBaseUrl } from '../client/base-url.js'
-import type { Config, Profile } from './config.js'
+import type { Config, ConfigResult, Profile } from './config.js'
 import { DEFAULT_PROFILE, readConfig } from './config.js'
 import type { Failure } from './failure.js'
 import { fail, usage } from './failure.js'
@@ -47,8 +47,42 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   if (!stored.ok) return stored
   const found = readProjectFile(host.cwd)
   if (!found.ok) return found
+  return settle(host, globals, stored, found.project)
+}
+
+type Stored = Extract<ConfigResult, { ok: true }>
+
+const nothingStored: Stored = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+
+/** Settings without the places that hold something wrong, and what is wrong with each. */
+export interface Tolerated {
+  readonly settings: Settings
+  readonly config: Failure | undefined
+  readonly project: Failure | undefined
+  /** Of the values themselves: then nothing of flags, environment and files counts. */
+  readonly values: Failure | undefined
+}
+
+/** For a command that says what is wrong with the settings. */
+export function tolerateSettings(host: Host, globals: Globals): Tolerated {
+  const stored = readConfig(host)
+  const found = readProjectFile(host.cwd)
+  const problems = { config: stored.ok ? undefined : stored, project: found.ok ? undefined : found }
+  const settled = settle(host, globals, stored.ok ? stored : nothingStored, found.ok ? found.project : undefined)
+  if (settled.ok) return { settings: settled.settings, ...problems, values: undefined }
+  const { XDG_DATA_HOME } = host.env
+  const bare = settle(
+    { ...host, env: { XDG_DATA_HOME } },
+    { ...globals, 'base-url': undefined },
+    nothingStored,
+    undefined,
+  )
+  if (!bare.ok) throw new Error('the defaults must be right')
+  return { settings: bare.settings, ...problems, values: settled }
+}
+
+function settle(host: Host, globals: Globals, stored: Stored, project: ProjectFile | undefined): SettingsResult {
   const { config } = stored
-  const { project } = found
   const { env } = host
 
   const profileName = profileNameOf(host, globals.profile, project, config)

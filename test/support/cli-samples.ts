@@ -398,6 +398,7 @@ export const otherLeaves = [
   'api',
   'api routes',
   'vouchers issue-many',
+  'doctor',
   'quickstart',
   'login',
   'logout',

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
@@ -17,7 +16,7 @@ export async function readJsonBody(
 ): Promise<Body> {
   if (file === undefined) return { ok: true, text: undefined }
   if (file === '-' && globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
-  const read = await readTextFile(host, file === '-' ? file : resolve(host.cwd, file))
+  const read = await readTextFile(host, file)
   if (!read.ok) return read
   try {
     JSON.parse(read.text)

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
@@ -49,7 +48,7 @@ async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped
   const text = typed.slice(at + 1)
   if (isTyped && text.startsWith('@')) {
     const file = text.slice(1)
-    const read = await readTextFile(host, file === '-' ? file : resolve(host.cwd, file))
+    const read = await readTextFile(host, file)
     if (!read.ok) return read
     const content = read.text.replace(/\r?\n$/, '')
     return { name, value: content, text: content }
