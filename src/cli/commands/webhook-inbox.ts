@@ -76,7 +76,8 @@ function summaryOf(listed: Listed, stored: RecordedDelivery | undefined) {
     reason: stored === undefined ? 'damaged' : stored.reason,
     type: stored?.type ?? null,
     update_id: stored?.update_id ?? null,
-    status: listed.status ?? null,
+    // A refusal is always the same, and no answer of its own is recorded.
+    status: listed.status ?? (listed.verdict === 'refused' ? 401 : null),
     bytes: stored?.body.length ?? null,
   }
 }

@@ -119,8 +119,10 @@ function pick(
     const known = stored.answers.find((it) => it.to !== null && !it.replay)?.to
     const to = flags.to ?? (known == null ? undefined : new URL(known))
     if (to === undefined) {
-      const missing = { missing: ['--to'] }
-      return fail('INPUT_REQUIRED', `${id} was never passed on, so that --to must say where.`, null, missing)
+      const hint = 'With --to URL all that is picked goes there; --id picks single ones.'
+      return fail('INPUT_REQUIRED', `${id} was never passed on, so that --to must say where.`, hint, {
+        missing: ['--to'],
+      })
     }
     deliveries.push({ stored, to })
   }
