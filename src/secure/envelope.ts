@@ -57,6 +57,14 @@ export function seal(
   return { v: PROTOCOL_VERSION, suite: SUITE, kid, sid, rid, ts, ...binary }
 }
 
+/**
+ * An answer's envelope as JSON. Nothing in it needs an escape, the head having been checked by parseEnvelope; to look
+ * for one takes half as long as the sealing.
+ */
+export function encodeEnvelope({ v, suite, kid, sid, rid, ts, iv, ciphertext }: Envelope): string {
+  return `{"v":${v},"suite":"${suite}","kid":"${kid}","sid":"${sid}","rid":"${rid}","ts":${ts},"iv":"${iv}","ciphertext":"${ciphertext}"}`
+}
+
 /** The plaintext, or undefined when the message was not sealed with this key for this direction and head. */
 export function open(key: Uint8Array, direction: Direction, message: SealedMessage): Uint8Array | undefined {
   return decrypt(key, message.iv, message.sealed, Buffer.from(additionalData(message, direction)))

@@ -28,6 +28,7 @@ const members = ['method', 'path', 'query', 'headers', 'body']
 
 const MAX_PATH_LENGTH = 512
 const PATH = /^\/api\/v1(?:\/[A-Za-z0-9._~-]+)+$/
+const BARRED_SEGMENT = /\/(?:\.|\.\.|secure)(?:\/|$)/i
 
 /** What passes; other headers are dropped, except those that would speak for the outer request. */
 const passing = ['authorization', 'content-type', 'accept', 'idempotency-key', 'accept-language', 'traceparent']
@@ -43,8 +44,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
  * case. Matched as text: a URL parser would first change what is checked (decisions.md 10, inner path).
  */
 export function isLogicalPath(path: string): boolean {
-  if (path.length > MAX_PATH_LENGTH || !PATH.test(path)) return false
-  return path.split('/').every((segment) => segment !== '.' && segment !== '..' && segment.toLowerCase() !== 'secure')
+  return path.length <= MAX_PATH_LENGTH && PATH.test(path) && !BARRED_SEGMENT.test(path)
 }
 
 /** Reads what a client encrypted; absent query, headers and body are empty ones. */

@@ -1,7 +1,27 @@
-import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InnerRequest } from '../secure/inner-request.js'
 import type { HttpResponse } from '../secure/http.js'
+
+type Listener = (value?: unknown) => void
+
+/** What Fastify uses of an EventEmitter: it listens at most once to an event. */
+class Messenger {
+  readonly #listeners: Record<string, Listener | undefined> = {}
+
+  on(event: string, listener: Listener): this {
+    this.#listeners[event] = listener
+    return this
+  }
+
+  removeListener(event: string): this {
+    this.#listeners[event] = undefined
+    return this
+  }
+
+  protected emit(event: string, value?: unknown): void {
+    this.#listeners[event]?.(value)
+  }
+}
 
 /** The connection that a call came over. */
 export interface Outer {
@@ -13,7 +33,7 @@ export interface Outer {
  * A request that came out of an envelope, as far as Fastify reads one. Its class is the mark that exempts it from what
  * holds for plain text: a header could be forged from outside. Nothing of the outer request goes in but the address.
  */
-export class InnerMessage extends EventEmitter {
+export class InnerMessage extends Messenger {
   readonly method: string
   /** Fastify may write it. */
   url: string
@@ -51,7 +71,7 @@ export class InnerMessage extends EventEmitter {
 }
 
 /** Takes the answer of an inner call, as far as Fastify writes one. */
-class InnerAnswer extends EventEmitter {
+class InnerAnswer extends Messenger {
   statusCode = 200
   headersSent = false
   writableEnded = false
@@ -70,7 +90,7 @@ class InnerAnswer extends EventEmitter {
 
   writeHead(status: number, headers: Readonly<Record<string, unknown>>): void {
     this.statusCode = status
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.setHeader(name, value)
+    for (const name in headers) if (headers[name] !== undefined) this.setHeader(name, headers[name])
     this.headersSent = true
   }
 

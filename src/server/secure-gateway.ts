@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
-import type { EnvelopeHead } from '../secure/envelope.js'
+import { type EnvelopeHead, encodeEnvelope } from '../secure/envelope.js'
 import { readInnerRequest } from '../secure/inner-request.js'
 import { asMembers } from '../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
@@ -71,9 +71,12 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   // Its body is no JSON of ours: read whole, within a limit of its own.
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_ENVELOPE_BYTES }, (_request, body, done) =>
-      done(null, body),
-    )
+    // Named as well, because Fastify remembers the parser of a type by its name only.
+    for (const type of [MEDIA_TYPE, '*']) {
+      scope.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: MAX_ENVELOPE_BYTES }, (_request, body, done) =>
+        done(null, body),
+      )
+    }
     scope.setErrorHandler((error: FastifyError, request, reply) => {
       if (error.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') throw error
       return sendFailure(request, reply, refuse('SECURE_ENVELOPE_TOO_LARGE'))
@@ -82,9 +85,10 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       method: 'POST',
       url: contract.dispatch.path,
       config: { endpoint: contract.dispatch },
-      onRequest: async (request, reply) => {
+      onRequest: (request, reply, done) => {
         const refusal = disabled() ?? checkDispatchHead(request.headers as Record<string, string | undefined>)
-        if (refusal !== undefined) return sendFailure(request, reply, refusal)
+        if (refusal === undefined) done()
+        else sendFailure(request, reply, refusal)
       },
       handler: (request, reply) => dispatch(request, reply),
     })
@@ -101,11 +105,11 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
           new InnerMessage(inner.request, session.origin, { request: request.raw, response: reply.raw }),
         )
       : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
-    // With a serializer of its own, since Fastify adds a charset to what it writes itself.
+    // With a serializer of its own, since Fastify adds a charset where there is none.
     return reply
       .type(MEDIA_TYPE)
-      .serializer(JSON.stringify)
-      .send(sealAnswer(head, session, answer, random))
+      .serializer(asItIs)
+      .send(encodeEnvelope(sealAnswer(head, session, answer, random)))
   }
 
   /** The order of decisions.md 10. A replay is marked only after the tag was verified. */
@@ -125,6 +129,8 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     return { ok: true, head: message, session: opened.session, plaintext: opened.plaintext }
   }
 }
+
+const asItIs = (text: string): string => text
 
 /** The Origin header; two of them are one that no policy allows. */
 function originOf({ raw }: FastifyRequest): string | undefined {

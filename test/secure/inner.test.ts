@@ -184,3 +184,17 @@ describe('an inner answer', () => {
     expect(secure.isBusinessSuccess({ status, headers: {}, body })).toBe(expected)
   })
 })
+
+describe('a logical path', () => {
+  it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])('may be /api/v1/%s', (rest) => {
+    expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(true)
+  })
+
+  it.each(['', 'a/', '.', 'a/..', './a', 'a/../b', 'secure', 'a/SeCuRe', 'Secure/session', 'a//b', 'a%2e', 'a\n'])(
+    'is never /api/v1/%j',
+    (rest) => {
+      expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(false)
+      expect(secure.isLogicalPath(`/API/v1/${rest}`)).toBe(false)
+    },
+  )
+})

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionSettings } from '../../src/secure/index.js'
+import { encodeEnvelope } from '../../src/secure/envelope.js'
 import * as secure from '../../src/secure/index.js'
 import { makeRandom, serverKeys } from './fake-server.js'
 import { bodyOf, bytes, positive, sessionOf } from './vectors.js'
@@ -216,5 +217,13 @@ describe('an answer', () => {
     const answer = { status: 200, headers: {}, body: '{}' }
     const ivs = Array.from({ length: 50 }, () => secure.sealAnswer(read.message, sessionOf(base), answer, random).iv)
     expect(new Set(ivs).size).toBe(50)
+  })
+
+  it('is written as JSON.stringify would write it', () => {
+    const read = secure.readDispatch(bodyOf(base.request), now)
+    if (!read.ok) throw new Error(read.code)
+    const answer = { status: 200, headers: {}, body: '{}' }
+    const envelope = secure.sealAnswer(read.message, sessionOf(base), answer, makeRandom('written'))
+    expect(encodeEnvelope(envelope)).toBe(JSON.stringify(envelope))
   })
 })
