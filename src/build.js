@@ -1,7 +1,7 @@
 // Builds dist/: the bundle (a chunk for whatever is loaded on demand), the types of what others import, and the
-// licences of everything that the bundle holds. Plain JavaScript, so that it runs without a step before it.
+// licences of everything that the bundle holds; and the scripts of completions/. Plain JavaScript, so that it runs without a step before it.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,13 @@ import { buildCommandLine, commonOptions } from './build-cli.js'
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 // Written last, so that it says of a whole build when it was made.
 const licences = 'dist/THIRD-PARTY-LICENSES'
+/** Printed by the built command line; a test compares them with the command tree. */
+const completions = {
+  bash: 'voucherctl.bash',
+  zsh: '_voucherctl',
+  fish: 'voucherctl.fish',
+  powershell: 'voucherctl.ps1',
+}
 
 // npx prepares a checkout again before it runs its command: no reason to wait when nothing changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
@@ -54,6 +61,12 @@ if (nodeModule.enableCompileCache === undefined) {
 }
 const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
+for (const [shell, file] of Object.entries(completions)) {
+  const script = execFileSync(process.execPath, ['bin/voucherctl.js', 'completion', shell], { encoding: 'utf8' })
+  const path = join('completions', file)
+  // Left alone where it is right, so that a build changes no file of a checkout.
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== script) writeFileSync(path, script)
+}
 writeFileSync(licences, licencesOf(metafiles.flatMap(({ inputs }) => Object.keys(inputs))))
 
 /** True when nothing that goes into dist/ is newer than dist/. */

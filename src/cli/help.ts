@@ -1,6 +1,6 @@
 import type { Flag, Flags } from './flags.js'
 import { globalFlags } from './globals.js'
-import type { Leaf, Node } from './leaf.js'
+import type { Leaf, Node, Positional } from './leaf.js'
 import { isGroup } from './leaf.js'
 import { page, topics } from './program.js'
 import { wrap } from './wrap.js'
@@ -62,7 +62,7 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => flag.ask !== undefined)
   const usage = [name, operandOf(leaf), ...needed.map(([flag, { value }]) => `--${flag} ${value}`), '[flags]']
   const flags = leaf.flags ?? {}
-  const operands = [leaf.positional, leaf.second].flatMap((it) => (it === undefined ? [] : [it]))
+  const operands = operandsOf(leaf)
   return lines(
     `${leaf.summary}.`,
     '',
@@ -89,30 +89,58 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   )
 }
 
-/** The leaf as data, for tools: `--help --json`. */
-export function describeLeaf(leaf: Leaf, path: readonly string[]): unknown {
+/** A command as data: of `commands --json` and `help COMMAND --json`. Members are added, never renamed. */
+export interface LeafDescription {
+  readonly command: string
+  readonly summary: string
+  readonly notes: readonly string[]
+  readonly arguments: readonly {
+    readonly name: string
+    readonly summary: string
+    readonly required: boolean
+    readonly repeatable: boolean
+    readonly choices: readonly string[] | null
+  }[]
+  readonly flags: readonly FlagDescription[]
+  readonly examples: readonly { readonly command: string; readonly comment: string | null }[]
+  readonly changes: boolean
+  readonly idempotent: boolean
+}
+
+export interface FlagDescription {
+  readonly flag: string
+  readonly letter: string | null
+  /** What stands for the value; null for a switch. */
+  readonly value: string | null
+  readonly summary: string
+  readonly choices: readonly string[] | null
+  readonly repeatable: boolean
+  readonly required: boolean
+  /** A flag that takes the place of a required one. */
+  readonly unless: string | null
+}
+
+export function describeLeaf(leaf: Leaf, path: readonly string[]): LeafDescription {
   return {
     command: `voucherctl ${path.join(' ')}`,
     summary: leaf.summary,
     notes: leaf.notes ?? [],
-    changes: leaf.changes ?? false,
-    argument:
-      leaf.positional === undefined
-        ? null
-        : {
-            name: leaf.positional.name,
-            summary: leaf.positional.summary,
-            required: leaf.positional.ask !== undefined,
-            repeatable: leaf.positional.several ?? false,
-          },
-    second: leaf.second === undefined ? null : { name: leaf.second.name, summary: leaf.second.summary, required: true },
+    arguments: operandsOf(leaf).map(({ name, summary, ask, several, choices }) => ({
+      name,
+      summary,
+      required: ask !== undefined,
+      repeatable: several ?? false,
+      choices: choices ?? null,
+    })),
     flags: describeFlags(leaf.flags ?? {}),
-    examples: leaf.examples.map((it) => it.command),
+    examples: leaf.examples.map(({ command, comment }) => ({ command, comment: comment ?? null })),
+    changes: leaf.changes ?? false,
+    idempotent: leaf.idempotent ?? false,
   }
 }
 
-export function describeFlags(flags: Flags): unknown[] {
-  return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask }]) => ({
+export function describeFlags(flags: Flags): FlagDescription[] {
+  return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask, unless }]) => ({
     flag: `--${name}`,
     letter: letter === undefined ? null : `-${letter}`,
     value: value ?? null,
@@ -120,7 +148,22 @@ export function describeFlags(flags: Flags): unknown[] {
     choices: choices ?? null,
     repeatable: repeatable ?? false,
     required: ask !== undefined,
+    unless: unless === undefined ? null : `--${unless}`,
   }))
+}
+
+/** Commands for a person: names with their arguments, and what they do. */
+export function listed(commands: readonly LeafDescription[]): string {
+  return lines(
+    ...rows(
+      commands.map((it) => {
+        const operands = it.arguments.map(({ name, required }) => (required ? name : `[${name}]`))
+        return [[it.command.replace(/^voucherctl /, ''), ...operands].join(' '), it.summary]
+      }),
+    ),
+    '',
+    '`voucherctl COMMAND --help` shows flags and examples; `voucherctl commands --json` all of them.',
+  )
 }
 
 /** The leaves beneath a node, with their names from there. */
@@ -134,12 +177,13 @@ export function leavesOf(
   return [...own, ...beneath]
 }
 
-function operandOf({ positional, second }: Leaf): string {
-  if (positional === undefined) return ''
-  const name = positional.several ? `${positional.name}...` : positional.name
-  const first = positional.ask === undefined ? `[${name}]` : name
-  return second === undefined ? first : `${first} ${second.name}`
-}
+const operandsOf = ({ positional, second }: Leaf) =>
+  [positional, second].filter((it) => it !== undefined) as readonly Positional[]
+
+const operandOf = (leaf: Leaf) =>
+  operandsOf(leaf)
+    .map(({ name, ask, several }) => (ask === undefined ? `[${name}${several ? '...' : ''}]` : `${name}${several ? '...' : ''}`))
+    .join(' ')
 
 function flagLines(flags: Flags): string[] {
   return rows(

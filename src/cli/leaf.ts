@@ -12,6 +12,8 @@ export interface Positional {
   readonly ask?: string
   /** Any number of them: the first is the positional, the others are `rest`. */
   readonly several?: true
+  /** Completed, not enforced. */
+  readonly choices?: readonly string[]
 }
 
 export type PositionalValue<P> = P extends { ask: string }

@@ -40,6 +40,13 @@ export async function main(version: () => string): Promise<void> {
     self: [process.execPath, process.argv[1] ?? ''],
     questions: async () => (await import('./questions.js')).terminalQuestions(interruption.signal),
   }
+  if (process.argv[2] === '__complete') {
+    const { answer } = await import('./complete/answer.js')
+    stdout.write(await answer(process.argv.slice(3), host, () => performance.now()))
+    await stdout.settled?.()
+    // A look-up of a name that still waits would keep the process.
+    process.exit(0)
+  }
   // For a process that ends because nothing is left that could answer what a command waits for.
   process.exitCode = 1
   const ran = await run(process.argv.slice(2), host)

@@ -14,6 +14,7 @@ const vouchers = 'Vouchers'
 const bots = 'Bots'
 const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
+const tooling = 'Scripts and shells'
 
 /** Every group on one page. */
 export const page: readonly Entry[] = [
@@ -127,6 +128,18 @@ export const page: readonly Entry[] = [
     summary: "The operator's side: reviews, templates, bots, apps, users, chats, clock, faults",
     section: operating,
     load: async () => (await import('./commands/platform.js')).platform,
+  },
+  {
+    name: 'commands',
+    summary: 'List every command with its flags; --json for scripts',
+    section: tooling,
+    load: async () => (await import('./commands/commands.js')).commands,
+  },
+  {
+    name: 'completion',
+    summary: 'Completion for bash, zsh, fish and PowerShell: print, install, uninstall',
+    section: tooling,
+    load: async () => (await import('./commands/completion.js')).completion,
   },
 ]
 

@@ -77,8 +77,8 @@ function find({ settings: { config } }: Context, name: string): { ok: true; prof
   return profileNotFound(name, config)
 }
 
-const name = { name: 'NAME', summary: 'Name of the profile', ask: 'Profile' }
-const optionalName = { name: 'NAME', summary: 'Name of the profile; the current one when absent' }
+const name = { name: 'PROFILE', summary: 'Name of the profile', ask: 'Profile' }
+const optionalName = { name: 'PROFILE', summary: 'Name of the profile; the current one when absent' }
 
 export const profiles: Group = {
   name: 'profiles',

@@ -14,7 +14,7 @@ export const secureCall = leaf({
     'Always encrypted, whatever --secure says. The credential follows the path; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
     'The path is the logical one, without a query: /api/v1/ and segments of letters, digits and . _ ~ -',
   ],
-  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method' },
+  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
   second: { name: 'PATH', summary: 'Logical path, /api/v1/…', ask: 'Path' },
   flags: {
     body: text('FILE|-', 'JSON of the body'),

@@ -33,7 +33,7 @@ export const retry = leaf({
   summary: contract.retry.summary,
   answers: contract.retry.output,
   positional: {
-    name: 'ID',
+    name: 'DELIVERY_ID',
     summary: 'Id of the delivery, dlv_…, or the number of the update',
     ask: 'Delivery or update id',
   },

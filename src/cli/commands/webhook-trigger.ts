@@ -47,7 +47,7 @@ export const trigger = leaf({
     ...faults.map((it) => `--fault ${it}: ${faultRules[it].does}`),
     'With --bot nothing is posted from here: the chosen server makes the update for the bot, as its operator, and delivers it by itself (message, friend_request, inline_query, ping).',
   ],
-  positional: { name: 'TYPE', summary: 'Type of the update' },
+  positional: { name: 'TYPE', summary: 'Type of the update', choices: updateTypes },
   flags: {
     url: receiverUrl(`The receiver, default ${DEFAULT_URL}`),
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),

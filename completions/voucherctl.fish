@@ -1,0 +1,189 @@
+# Completion of voucherctl for fish. Made from the command tree: voucherctl completion fish
+
+function __voucherctl_commands
+    switch "$argv"
+        case ''
+            printf '%s\t%s\n' \
+                quickstart 'The whole story on a throwaway local server' \
+                login 'Store a credential in a profile' \
+                logout 'Remove the credentials of a profile' \
+                whoami 'Show who the stored credentials are' \
+                profiles 'Servers and credentials under a name: list, use, show, set, remove' \
+                apps 'Applications: list, create, get, update, link-bot, unlink-bot' \
+                tokens 'Application tokens: list, create, revoke' \
+                templates 'Voucher templates: list, create, submit' \
+                vouchers 'Issue, verify, redeem, reverse' \
+                bots 'Bots: apply, token, profile, metrics, send, updates' \
+                webhook 'Of a bot: set, deliveries, retry …; on this machine: listen, bridge, trigger, verify …' \
+                secure 'The encrypted transport: bootstrap, session, call, check, pin' \
+                server 'The bundled reference server: start, status, stop, logs, openapi' \
+                platform 'The operator\'s side: reviews, templates, bots, apps, users, chats, clock, faults' \
+                commands 'List every command with its flags; --json for scripts' \
+                completion 'Completion for bash, zsh, fish and PowerShell: print, install, uninstall' \
+                help 'Help of a command or a topic'
+        case 'profiles' 'profile'
+            printf '%s\t%s\n' \
+                list 'List the profiles' \
+                use 'Make a profile the current one' \
+                show 'Show a profile, or where each setting comes from' \
+                set 'Make a profile, or change its settings' \
+                remove 'Remove a profile with its credentials'
+        case 'apps' 'app'
+            printf '%s\t%s\n' \
+                list 'List the applications of the account' \
+                create 'Create an application' \
+                get 'Read an application' \
+                update 'Change an application' \
+                link-bot 'Link a bot, so that it can deliver vouchers of the application' \
+                unlink-bot 'Unlink a bot; templates, vouchers and tokens stay'
+        case 'tokens' 'token'
+            printf '%s\t%s\n' \
+                list 'List the tokens of an application' \
+                create 'Create an application token; its full value is shown once' \
+                revoke 'Revoke a token'
+        case 'templates' 'template'
+            printf '%s\t%s\n' \
+                list 'List the templates of the application' \
+                create 'Create a template as a draft' \
+                submit 'Submit a draft or rejected template for review'
+        case 'vouchers' 'voucher'
+            printf '%s\t%s\n' \
+                issue 'Issue a voucher of an active template to a user' \
+                verify 'Look at a voucher without changing it' \
+                redeem 'Redeem a voucher' \
+                redemption 'Read a redemption' \
+                reverse 'Reverse a redemption'
+        case 'bots' 'bot'
+            printf '%s\t%s\n' \
+                list 'List the bots of the account' \
+                apply 'Apply for a bot; its token follows the approval' \
+                get 'Read a bot; the first read after the approval shows its token once' \
+                update 'Change the profile of an approved bot' \
+                regenerate-token 'Make a new bot token; the old one stops working at once' \
+                metrics 'Read what a bot did in the last 24 hours' \
+                send 'Send a message to a chat' \
+                updates 'Read the updates of a bot; offset confirms those before it'
+        case 'webhook' 'webhooks'
+            printf '%s\t%s\n' \
+                set 'Deliver the updates of a bot to a URL' \
+                delete 'End the deliveries of a bot; its updates are polled from now on' \
+                info 'Read how the updates of the calling bot are delivered' \
+                deliveries 'List the deliveries of a bot' \
+                retry 'Deliver a failed update once more, now; by its delivery id or its update_id' \
+                listen 'Receive webhooks on this machine: verify, record, pass on to an application' \
+                inbox 'What `webhook listen` has recorded' \
+                replay 'Send recorded deliveries to the application again' \
+                bridge 'Poll the updates of a bot and post them, signed, to an app on this machine' \
+                trigger 'Send a made-up update to a receiver, also with a mistake on purpose' \
+                sign 'Sign a body as the platform signs a delivery' \
+                verify 'Verify a recorded delivery, and say why it fails'
+        case 'webhook inbox' 'webhooks inbox'
+            printf '%s\t%s\n' \
+                list 'Deliveries that were recorded, the newest last' \
+                show 'One delivery: headers as received, body, verdict, answers' \
+                clear 'Remove every recorded delivery'
+        case 'secure'
+            printf '%s\t%s\n' \
+                bootstrap 'Show what the server says of its encrypted transport' \
+                session 'Open a session and show it' \
+                call 'Make any call through the encrypted transport' \
+                check 'Walk through the protocol of a server, step by step' \
+                pin 'Show the pin of the server key, or keep it in the profile'
+        case 'server' 'servers'
+            printf '%s\t%s\n' \
+                start 'Start the reference server' \
+                status 'Show whether a local server runs; exits with 1 when none does' \
+                stop 'Stop the local server; it finishes what is in flight' \
+                logs 'Show the requests of the local server, or the log of its last detached run' \
+                keys 'Keys of the encrypted transport' \
+                openapi 'Print the OpenAPI 3.1 document of what the server answers'
+        case 'server keys' 'server key' 'servers keys' 'servers key'
+            printf '%s\t%s\n' \
+                list 'List the keys of the encrypted transport' \
+                rotate 'Put the next key of the encrypted transport to use'
+        case 'platform'
+            printf '%s\t%s\n' \
+                reviews 'List what waits for a decision' \
+                templates 'Decide on templates' \
+                bots 'Decide on bots, disable them, make updates for them' \
+                apps 'Suspend applications and set their features' \
+                users 'Act as a user: start a chat, send a message, block the bot' \
+                chats 'Chats, and what was said in them' \
+                clock 'The test clock of a server started with --test-clock' \
+                faults 'Failures on purpose, to test what your application does'
+        case 'platform templates' 'platform template'
+            printf '%s\t%s\n' \
+                approve 'Approve a template under review' \
+                reject 'Reject a template under review'
+        case 'platform bots' 'platform bot'
+            printf '%s\t%s\n' \
+                approve 'Approve a bot: it becomes active' \
+                reject 'Reject a bot; its owner may apply again' \
+                disable 'Disable an approved bot' \
+                enable 'Enable a disabled bot' \
+                add-update 'Make a friend_request, inline_query or ping update for a bot'
+        case 'platform apps' 'platform app'
+            printf '%s\t%s\n' \
+                suspend 'Suspend an application' \
+                reinstate 'End the suspension of an application' \
+                features 'Set the features of an application'
+        case 'platform users' 'platform user'
+            printf '%s\t%s\n' \
+                start 'Start a chat with a bot as a user; a known pair answers its chat' \
+                send 'Send a message to the bot as the user of a chat' \
+                block 'Block the bot as the user of a chat' \
+                unblock 'Lift the block as the user of a chat'
+        case 'platform chats' 'platform chat'
+            printf '%s\t%s\n' \
+                list 'List chats' \
+                messages 'Read a chat as its user, oldest message first'
+        case 'platform clock'
+            printf '%s\t%s\n' \
+                show 'Read the test clock' \
+                set 'Set the test clock; it only moves forward' \
+                advance 'Advance the test clock'
+        case 'platform faults' 'platform fault'
+            printf '%s\t%s\n' \
+                add 'Make the next calls of an endpoint fail on purpose' \
+                clear 'Remove all faults'
+        case 'completion'
+            printf '%s\t%s\n' \
+                bash 'Print the script for bash' \
+                zsh 'Print the script for zsh' \
+                fish 'Print the script for fish' \
+                powershell 'Print the script for PowerShell' \
+                install 'Put the completion where the shell finds it' \
+                uninstall 'Remove what install has put there'
+    end
+end
+
+function __voucherctl_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    set -l known (__voucherctl_commands $words[2..-1])
+    for line in $known
+        if test (string sub -l (string length -- "$current") -- $line) = "$current"
+            printf '%s\n' $known
+            return
+        end
+    end
+    # The one that was typed, where it was typed as a path.
+    set -l program voucherctl
+    if string match -q '*/*' -- $words[1]; and test -x $words[1]
+        set program $words[1]
+    end
+    set -l answer (command $program __complete fish $words[2..-1] "$current" 2>/dev/null </dev/null)
+    set -l before (string match -r '^--[^=]+=' -- "$current")
+    set -l path (string replace -r '^--[^=]+=' '' -- "$current")
+    switch "$answer[1]"
+        case words
+            printf '%s\n' $answer[2..-1]
+        case files
+            printf '%s\n' "$before"(__fish_complete_path "$path")
+        case folders
+            printf '%s\n' "$before"(__fish_complete_directories "$path" '')
+    end
+end
+
+complete -c voucherctl -e
+complete -c voucherctl -f -k -a '(__voucherctl_complete)'

@@ -1,0 +1,79 @@
+# Completion of voucherctl for PowerShell. Made from the command tree: voucherctl completion powershell
+
+Register-ArgumentCompleter -Native -CommandName @('voucherctl', 'voucherctl.cmd', 'voucherctl.ps1') -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commands = @{
+        '' = @("quickstart`tThe whole story on a throwaway local server", "login`tStore a credential in a profile", "logout`tRemove the credentials of a profile", "whoami`tShow who the stored credentials are", "profiles`tServers and credentials under a name: list, use, show, set, remove", "apps`tApplications: list, create, get, update, link-bot, unlink-bot", "tokens`tApplication tokens: list, create, revoke", "templates`tVoucher templates: list, create, submit", "vouchers`tIssue, verify, redeem, reverse", "bots`tBots: apply, token, profile, metrics, send, updates", "webhook`tOf a bot: set, deliveries, retry ...; on this machine: listen, bridge, trigger, verify ...", "secure`tThe encrypted transport: bootstrap, session, call, check, pin", "server`tThe bundled reference server: start, status, stop, logs, openapi", "platform`tThe operator's side: reviews, templates, bots, apps, users, chats, clock, faults", "commands`tList every command with its flags; --json for scripts", "completion`tCompletion for bash, zsh, fish and PowerShell: print, install, uninstall", "help`tHelp of a command or a topic")
+        'profiles' = @("list`tList the profiles", "use`tMake a profile the current one", "show`tShow a profile, or where each setting comes from", "set`tMake a profile, or change its settings", "remove`tRemove a profile with its credentials")
+        'profile' = @("list`tList the profiles", "use`tMake a profile the current one", "show`tShow a profile, or where each setting comes from", "set`tMake a profile, or change its settings", "remove`tRemove a profile with its credentials")
+        'apps' = @("list`tList the applications of the account", "create`tCreate an application", "get`tRead an application", "update`tChange an application", "link-bot`tLink a bot, so that it can deliver vouchers of the application", "unlink-bot`tUnlink a bot; templates, vouchers and tokens stay")
+        'app' = @("list`tList the applications of the account", "create`tCreate an application", "get`tRead an application", "update`tChange an application", "link-bot`tLink a bot, so that it can deliver vouchers of the application", "unlink-bot`tUnlink a bot; templates, vouchers and tokens stay")
+        'tokens' = @("list`tList the tokens of an application", "create`tCreate an application token; its full value is shown once", "revoke`tRevoke a token")
+        'token' = @("list`tList the tokens of an application", "create`tCreate an application token; its full value is shown once", "revoke`tRevoke a token")
+        'templates' = @("list`tList the templates of the application", "create`tCreate a template as a draft", "submit`tSubmit a draft or rejected template for review")
+        'template' = @("list`tList the templates of the application", "create`tCreate a template as a draft", "submit`tSubmit a draft or rejected template for review")
+        'vouchers' = @("issue`tIssue a voucher of an active template to a user", "verify`tLook at a voucher without changing it", "redeem`tRedeem a voucher", "redemption`tRead a redemption", "reverse`tReverse a redemption")
+        'voucher' = @("issue`tIssue a voucher of an active template to a user", "verify`tLook at a voucher without changing it", "redeem`tRedeem a voucher", "redemption`tRead a redemption", "reverse`tReverse a redemption")
+        'bots' = @("list`tList the bots of the account", "apply`tApply for a bot; its token follows the approval", "get`tRead a bot; the first read after the approval shows its token once", "update`tChange the profile of an approved bot", "regenerate-token`tMake a new bot token; the old one stops working at once", "metrics`tRead what a bot did in the last 24 hours", "send`tSend a message to a chat", "updates`tRead the updates of a bot; offset confirms those before it")
+        'bot' = @("list`tList the bots of the account", "apply`tApply for a bot; its token follows the approval", "get`tRead a bot; the first read after the approval shows its token once", "update`tChange the profile of an approved bot", "regenerate-token`tMake a new bot token; the old one stops working at once", "metrics`tRead what a bot did in the last 24 hours", "send`tSend a message to a chat", "updates`tRead the updates of a bot; offset confirms those before it")
+        'webhook' = @("set`tDeliver the updates of a bot to a URL", "delete`tEnd the deliveries of a bot; its updates are polled from now on", "info`tRead how the updates of the calling bot are delivered", "deliveries`tList the deliveries of a bot", "retry`tDeliver a failed update once more, now; by its delivery id or its update_id", "listen`tReceive webhooks on this machine: verify, record, pass on to an application", "inbox`tWhat ``webhook listen`` has recorded", "replay`tSend recorded deliveries to the application again", "bridge`tPoll the updates of a bot and post them, signed, to an app on this machine", "trigger`tSend a made-up update to a receiver, also with a mistake on purpose", "sign`tSign a body as the platform signs a delivery", "verify`tVerify a recorded delivery, and say why it fails")
+        'webhooks' = @("set`tDeliver the updates of a bot to a URL", "delete`tEnd the deliveries of a bot; its updates are polled from now on", "info`tRead how the updates of the calling bot are delivered", "deliveries`tList the deliveries of a bot", "retry`tDeliver a failed update once more, now; by its delivery id or its update_id", "listen`tReceive webhooks on this machine: verify, record, pass on to an application", "inbox`tWhat ``webhook listen`` has recorded", "replay`tSend recorded deliveries to the application again", "bridge`tPoll the updates of a bot and post them, signed, to an app on this machine", "trigger`tSend a made-up update to a receiver, also with a mistake on purpose", "sign`tSign a body as the platform signs a delivery", "verify`tVerify a recorded delivery, and say why it fails")
+        'webhook inbox' = @("list`tDeliveries that were recorded, the newest last", "show`tOne delivery: headers as received, body, verdict, answers", "clear`tRemove every recorded delivery")
+        'webhooks inbox' = @("list`tDeliveries that were recorded, the newest last", "show`tOne delivery: headers as received, body, verdict, answers", "clear`tRemove every recorded delivery")
+        'secure' = @("bootstrap`tShow what the server says of its encrypted transport", "session`tOpen a session and show it", "call`tMake any call through the encrypted transport", "check`tWalk through the protocol of a server, step by step", "pin`tShow the pin of the server key, or keep it in the profile")
+        'server' = @("start`tStart the reference server", "status`tShow whether a local server runs; exits with 1 when none does", "stop`tStop the local server; it finishes what is in flight", "logs`tShow the requests of the local server, or the log of its last detached run", "keys`tKeys of the encrypted transport", "openapi`tPrint the OpenAPI 3.1 document of what the server answers")
+        'servers' = @("start`tStart the reference server", "status`tShow whether a local server runs; exits with 1 when none does", "stop`tStop the local server; it finishes what is in flight", "logs`tShow the requests of the local server, or the log of its last detached run", "keys`tKeys of the encrypted transport", "openapi`tPrint the OpenAPI 3.1 document of what the server answers")
+        'server keys' = @("list`tList the keys of the encrypted transport", "rotate`tPut the next key of the encrypted transport to use")
+        'server key' = @("list`tList the keys of the encrypted transport", "rotate`tPut the next key of the encrypted transport to use")
+        'servers keys' = @("list`tList the keys of the encrypted transport", "rotate`tPut the next key of the encrypted transport to use")
+        'servers key' = @("list`tList the keys of the encrypted transport", "rotate`tPut the next key of the encrypted transport to use")
+        'platform' = @("reviews`tList what waits for a decision", "templates`tDecide on templates", "bots`tDecide on bots, disable them, make updates for them", "apps`tSuspend applications and set their features", "users`tAct as a user: start a chat, send a message, block the bot", "chats`tChats, and what was said in them", "clock`tThe test clock of a server started with --test-clock", "faults`tFailures on purpose, to test what your application does")
+        'platform templates' = @("approve`tApprove a template under review", "reject`tReject a template under review")
+        'platform template' = @("approve`tApprove a template under review", "reject`tReject a template under review")
+        'platform bots' = @("approve`tApprove a bot: it becomes active", "reject`tReject a bot; its owner may apply again", "disable`tDisable an approved bot", "enable`tEnable a disabled bot", "add-update`tMake a friend_request, inline_query or ping update for a bot")
+        'platform bot' = @("approve`tApprove a bot: it becomes active", "reject`tReject a bot; its owner may apply again", "disable`tDisable an approved bot", "enable`tEnable a disabled bot", "add-update`tMake a friend_request, inline_query or ping update for a bot")
+        'platform apps' = @("suspend`tSuspend an application", "reinstate`tEnd the suspension of an application", "features`tSet the features of an application")
+        'platform app' = @("suspend`tSuspend an application", "reinstate`tEnd the suspension of an application", "features`tSet the features of an application")
+        'platform users' = @("start`tStart a chat with a bot as a user; a known pair answers its chat", "send`tSend a message to the bot as the user of a chat", "block`tBlock the bot as the user of a chat", "unblock`tLift the block as the user of a chat")
+        'platform user' = @("start`tStart a chat with a bot as a user; a known pair answers its chat", "send`tSend a message to the bot as the user of a chat", "block`tBlock the bot as the user of a chat", "unblock`tLift the block as the user of a chat")
+        'platform chats' = @("list`tList chats", "messages`tRead a chat as its user, oldest message first")
+        'platform chat' = @("list`tList chats", "messages`tRead a chat as its user, oldest message first")
+        'platform clock' = @("show`tRead the test clock", "set`tSet the test clock; it only moves forward", "advance`tAdvance the test clock")
+        'platform faults' = @("add`tMake the next calls of an endpoint fail on purpose", "clear`tRemove all faults")
+        'platform fault' = @("add`tMake the next calls of an endpoint fail on purpose", "clear`tRemove all faults")
+        'completion' = @("bash`tPrint the script for bash", "zsh`tPrint the script for zsh", "fish`tPrint the script for fish", "powershell`tPrint the script for PowerShell", "install`tPut the completion where the shell finds it", "uninstall`tRemove what install has put there")
+    }
+
+    $current = ''
+    $before = @()
+    foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
+        if ($element.Extent.StartOffset -ge $cursorPosition) { break }
+        $text = $element.Extent.Text
+        if ($element -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $text = $element.Value }
+        if ($element.Extent.EndOffset -ge $cursorPosition) { $current = $text } else { $before += $text }
+    }
+
+    $kind = 'words'
+    $lines = @($commands[($before -join ' ')] | Where-Object { $_ -and $_.StartsWith($current) })
+    if ($lines.Count -eq 0) {
+        $saved = $env:VOUCHERCTL_COMPLETE_WORDS
+        try {
+            $env:VOUCHERCTL_COMPLETE_WORDS = (@($before) + $current) -join "`n"
+            $answer = @(& voucherctl __complete powershell 2>$null)
+        } catch {
+            return
+        } finally {
+            $env:VOUCHERCTL_COMPLETE_WORDS = $saved
+        }
+        $kind = $answer | Select-Object -First 1
+        $lines = @($answer | Select-Object -Skip 1)
+    }
+    # Nothing leaves file names to PowerShell itself.
+    if ($kind -ne 'words') { return }
+    foreach ($line in $lines) {
+        $text, $summary = $line -split "`t", 2
+        if (-not $summary) { $summary = $text }
+        [System.Management.Automation.CompletionResult]::new($text, $text, 'ParameterValue', $summary)
+    }
+}

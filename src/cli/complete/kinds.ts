@@ -1,0 +1,41 @@
+import type { Flag } from '../flags.js'
+import type { Positional } from '../leaf.js'
+
+/** Things whose ids are asked for when they are completed. */
+export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'profiles'
+
+/** What stands in a place of the command line. */
+export type ValueKind = 'choices' | 'files' | 'folders' | IdKind | 'free'
+
+/** One word means one thing across the tool, so that help and completion need no mark of their own. */
+const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
+  FILE: 'files',
+  'FILE|-': 'files',
+  'PATH|-': 'files',
+  DIR: 'folders',
+  APP_ID: 'apps',
+  TOKEN_ID: 'tokens',
+  TEMPLATE_ID: 'templates',
+  BOT_ID: 'bots',
+  CHAT_ID: 'chats',
+  DELIVERY_ID: 'deliveries',
+  PROFILE: 'profiles',
+}
+
+/** Flags that name a thing by its id: `--app ID`. */
+const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
+  app: 'apps',
+  template: 'templates',
+  bot: 'bots',
+  chat: 'chats',
+  profile: 'profiles',
+}
+
+export function kindOfFlag(name: string, { value = '', choices }: Flag<unknown>): ValueKind {
+  if (choices !== undefined) return 'choices'
+  return byPlaceholder[value] ?? (value === 'ID' || value === 'NAME' ? byFlag[name] : undefined) ?? 'free'
+}
+
+export function kindOfPositional({ name, choices }: Positional): ValueKind {
+  return choices === undefined ? (byPlaceholder[name] ?? 'free') : 'choices'
+}

@@ -1,0 +1,40 @@
+const FIRST = '# >>> voucherctl completion >>>'
+const LAST = '# <<< voucherctl completion <<<'
+
+/** A startup file with the lines between two marks at its end, or where they stood; undefined when the marks are torn. */
+export function withBlock(content: string, lines: readonly string[]): string | undefined {
+  const block = [FIRST, ...lines, LAST, ''].join('\n')
+  const found = findBlocks(content)
+  if (found === undefined) return undefined
+  const [first] = found
+  if (first === undefined) return `${content}${content === '' || content.endsWith('\n') ? '' : '\n'}${block}`
+  const before = content.slice(0, first.start)
+  return `${before}${block}${without(content.slice(first.end), findBlocks(content.slice(first.end)) ?? [])}`
+}
+
+/** The same without them; undefined when the marks are torn. */
+export function withoutBlock(content: string): string | undefined {
+  const found = findBlocks(content)
+  return found === undefined ? undefined : without(content, found)
+}
+
+interface Block {
+  readonly start: number
+  readonly end: number
+}
+
+function without(content: string, blocks: readonly Block[]): string {
+  return [...blocks].reverse().reduce((text, { start, end }) => text.slice(0, start) + text.slice(end), content)
+}
+
+/** Every block with its last line end; undefined when a mark has no partner. */
+function findBlocks(content: string): readonly Block[] | undefined {
+  const marks = [...content.matchAll(/^# (?:>>> voucherctl completion >>>|<<< voucherctl completion <<<)\r?(?:\n|$)/gm)]
+  const blocks: Block[] = []
+  for (let i = 0; i < marks.length; i += 2) {
+    const [first, last] = [marks[i], marks[i + 1]]
+    if (first?.[0].startsWith(FIRST) !== true || last?.[0].startsWith(LAST) !== true) return undefined
+    blocks.push({ start: first.index, end: last.index + last[0].length })
+  }
+  return blocks
+}
