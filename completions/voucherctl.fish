@@ -14,12 +14,12 @@ function __voucherctl_commands
                 templates 'Voucher templates: list, create, submit' \
                 vouchers 'Issue, verify, redeem, reverse' \
                 bots 'Bots: apply, token, profile, metrics, send, updates' \
-                webhook 'Of a bot: set, deliveries, retry …; on this machine: listen, bridge, trigger, verify …' \
+                webhook 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
-                platform 'The operator\'s side: reviews, templates, bots, apps, users, chats, clock, faults' \
+                platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
                 commands 'List every command with its flags; --json for scripts' \
-                completion 'Completion for bash, zsh, fish and PowerShell: print, install, uninstall' \
+                completion 'Completion of the shell: bash, zsh, fish, powershell, install' \
                 help 'Help of a command or a topic'
         case 'profiles' 'profile'
             printf '%s\t%s\n' \

@@ -6,7 +6,7 @@ import { globalFlags } from './globals.js'
 import type { Leaf, Node } from './leaf.js'
 import { isGroup } from './leaf.js'
 import { operandsOf } from './operands.js'
-import { findNode, page } from './program.js'
+import { findNode, page, topics } from './program.js'
 
 /** What was typed, taken apart: the command, and the texts of each flag. */
 export interface Parsed {
@@ -29,8 +29,11 @@ export function parseArguments(argv: readonly string[], loaded: Node | undefined
   const program = newCommand('voucherctl')
   const names = operandsOf(argv)
   addFlags(program, globalFlags, given)
-  if (loaded === undefined) for (const { name, alias } of page) addName(program, name, alias)
-  else add(program, loaded, [], names, given, (it) => (parsed = it))
+  if (loaded === undefined) {
+    const parent = names[0] === 'help' ? addName(program, 'help') : program
+    for (const { name, alias } of page) addName(parent, name, alias)
+    if (parent !== program) for (const name of Object.keys(topics)) addName(parent, name)
+  } else add(program, loaded, [], names, given, (it) => (parsed = it))
   try {
     program.parse([...argv], { from: 'user' })
   } catch (error) {

@@ -13,13 +13,16 @@ export function helpOfProgram(): string {
   const sections = [...new Set(page.map((it) => it.section))]
   const width = Math.max(...page.map((it) => it.name.length))
   return lines(
-    'Issue, verify, redeem and reverse vouchers; with a reference server to develop against.',
+    'Issue, verify, redeem and reverse vouchers, with a server to develop against.',
     '',
     'Usage: voucherctl <group> <command> [flags]',
     ...sections.flatMap((section) => [
       '',
       `${section}:`,
-      ...page.filter((it) => it.section === section).map((it) => `  ${it.name.padEnd(width)}  ${it.summary}`),
+      ...rows(
+        page.filter((it) => it.section === section).map((it) => [it.name, it.summary]),
+        width,
+      ),
     ]),
     '',
     'Flags of every command:',
@@ -162,7 +165,7 @@ export function listed(commands: readonly LeafDescription[]): string {
       }),
     ),
     '',
-    '`voucherctl COMMAND --help` shows flags and examples; `voucherctl commands --json` all of them.',
+    '`voucherctl COMMAND --help` shows flags and examples; --json lists them here.',
   )
 }
 
@@ -198,8 +201,8 @@ function flagLines(flags: Flags): string[] {
 const WIDEST_HEAD = 30
 
 /** Two columns; a long left side gets a line of its own. */
-function rows(entries: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), 0)
+function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
+  const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
   return entries.flatMap(([head, text]) => {
     const indent = ' '.repeat(width + 4)
     const wrapped = wrap(text, WIDTH - indent.length)

@@ -93,7 +93,7 @@ export const page: readonly Entry[] = [
   {
     name: 'webhook',
     alias: 'webhooks',
-    summary: 'Of a bot: set, deliveries, retry …; on this machine: listen, bridge, trigger, verify …',
+    summary: 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …',
     section: bots,
     load: async () => (await import('./commands/webhook.js')).webhook,
   },
@@ -125,7 +125,7 @@ export const page: readonly Entry[] = [
   },
   {
     name: 'platform',
-    summary: "The operator's side: reviews, templates, bots, apps, users, chats, clock, faults",
+    summary: "The operator's side: reviews, approvals, chats, clock, faults",
     section: operating,
     load: async () => (await import('./commands/platform.js')).platform,
   },
@@ -137,7 +137,7 @@ export const page: readonly Entry[] = [
   },
   {
     name: 'completion',
-    summary: 'Completion for bash, zsh, fish and PowerShell: print, install, uninstall',
+    summary: 'Completion of the shell: bash, zsh, fish, powershell, install',
     section: tooling,
     load: async () => (await import('./commands/completion.js')).completion,
   },

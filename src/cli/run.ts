@@ -36,8 +36,10 @@ async function dispatch(
     if (await showHelp(names, shown)) return 0
   }
   const { execute } = await import('./execute.js')
-  // Help of something that is not there: the parser knows what was meant.
-  return execute(asksHelp ? names : argv, findEntry(names[0]), host, asked)
+  const entry = findEntry(names[0])
+  // Help of something that is not there: the parser knows what was meant, a topic too.
+  const unknown = entry === undefined && operands[0] === 'help' ? operands : names
+  return execute(asksHelp ? unknown : argv, entry, host, asked)
 }
 
 async function showVersion(output: Output, version: string): Promise<number> {

@@ -44,6 +44,7 @@ export const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_SECURE: 'off, auto or required, as --secure',
   VOUCHERCTL_ORIGIN: 'origin that encrypted sessions are bound to, as --origin',
   VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
+  VOUCHERCTL_COMPLETION_TIMEOUT: 'how long completion waits for ids, default 150ms; 0 asks no server',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
@@ -134,7 +135,7 @@ function config(): TopicText {
     ),
     '',
     'Example:',
-    '  { "base_url": "https://vouchers.example", "profile": "shop", "timeout": "20s" }',
+    '  { "base_url": "https://vouchers.example", "timeout": "20s" }',
   ]
   return { text: text.join('\n'), data: { precedence: order, project_file_members: projectMembers } }
 }

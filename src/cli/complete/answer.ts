@@ -1,13 +1,14 @@
+import { readConfig } from '../config.js'
+import { durationMs } from '../flags.js'
 import type { Host } from '../host.js'
 import { plainLine } from '../plain.js'
-import { liveWords } from './live.js'
-import type { Typed } from './shells.js'
 import { isShell, shells } from './shells.js'
 import type { Wanted, Word } from './wanted.js'
 import { wantedAt } from './wanted.js'
 
 /** From the start of the process: whoever presses Tab waits for it. */
 const CAP_MS = 150
+const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 
 const SUMMARY_MAX = 60
 
@@ -26,10 +27,13 @@ export async function answer(args: readonly string[], host: Host, elapsedMs: () 
     if (typed === 'redirection') return 'files\n'
     const wanted = await wantedAt(typed.before, typed.current)
     if (wanted.kind === 'files' || wanted.kind === 'folders') return `${wanted.kind}\n`
-    const words = await wordsOf(wanted, silent(host), () => CAP_MS - elapsedMs())
-    const lines = fitting(words, wanted.prefix, typed).map(
-      ({ value, summary }) => `${shell.write(wanted.prefix, value, typed)}\t${short(plainLine(summary))}\n`,
-    )
+    const capMs = durationMs(host.env[CAP_VARIABLE] ?? '') ?? CAP_MS
+    const words = await wordsOf(wanted, silent(host), () => capMs - elapsedMs())
+    const lines = words
+      .filter(({ value }) => isTypable(value))
+      .filter(({ value }) => shell.chooses || `${wanted.prefix}${value}`.startsWith(typed.current))
+      .map(({ value, summary }) => [shell.write(wanted.prefix, value, typed), short(plainLine(summary))])
+      .map(([word, summary]) => (word === undefined ? '' : `${word}\t${summary}\n`))
     return `words\n${lines.join('')}`
   } catch {
     return ''
@@ -38,24 +42,29 @@ export async function answer(args: readonly string[], host: Host, elapsedMs: () 
 
 async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
   if (wanted.kind === 'words') return wanted.words
-  if (wanted.kind !== 'ids' || remainingMs() < 1) return []
+  if (wanted.kind !== 'ids') return []
+  if (wanted.of === 'profiles') return profileWords(host)
+  if (remainingMs() < 1) return []
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<readonly Word[]>((resolve) => {
     timer = setTimeout(resolve, remainingMs(), [])
   })
   try {
+    const { liveWords } = await import('./live.js')
     return await Promise.race([liveWords(wanted, host, remainingMs), tooLate])
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** An id with a control character is none: it could break the line, and nobody could type it. */
-function fitting(words: readonly Word[], prefix: string, { current }: Typed): Word[] {
-  return words.filter(
-    ({ value }) => plainLine(value) === value && value !== '' && `${prefix}${value}`.startsWith(current),
-  )
+function profileWords(host: Host): Word[] {
+  const stored = readConfig(host)
+  if (!stored.ok) return []
+  return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
 }
+
+/** An id with a control character is none: it could break the line, and nobody could type it. */
+const isTypable = (value: string) => value !== '' && plainLine(value) === value
 
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)
 

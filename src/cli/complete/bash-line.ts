@@ -52,8 +52,12 @@ export function readBashLine(line: string, breaks: string): Typed | 'redirection
   return { before: words.slice(1), current: word, quote, kept }
 }
 
-/** A word for bash to insert, behind an open quote or none. */
-export function quoteBash(text: string, quote: string): string {
+/**
+ * A word for bash to insert, behind an open quote or none. Undefined where none can stand: readline takes a quote at
+ * the end for the closing one, and the history expands `!` between double quotes.
+ */
+export function quoteBash(text: string, quote: string): string | undefined {
+  if (quote !== '' && (text.endsWith(quote) || (quote === '"' && text.includes('!')))) return undefined
   if (quote === "'") return text.replaceAll("'", "'\\''")
   if (quote === '"') return text.replace(/["\\$`]/g, '\\$&')
   return text.replace(/[^\p{L}\p{N}_@%+=:,./-]/gu, '\\$&')

@@ -7,7 +7,6 @@ import * as templates from '../../contract/templates.js'
 import * as tokens from '../../contract/tokens.js'
 import * as webhook from '../../contract/webhook.js'
 import { refuseImpostor } from '../context.js'
-import { readConfig } from '../config.js'
 import { findCredential } from '../credentials.js'
 import type { Flag } from '../flags.js'
 import type { Globals } from '../globals.js'
@@ -24,11 +23,10 @@ type IdsWanted = Extract<Wanted, { kind: 'ids' }>
 const LIMIT = 100
 
 /**
- * Ids that a server or the profile file knows now; none where nothing answers. Nothing is asked, repeated, written or
+ * Ids that the chosen server knows now; none where nothing answers. Nothing is asked, repeated, written or
  * said. @param remainingMs until the answer is of no use
  */
 export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
-  if (wanted.of === 'profiles') return profilesOf(host)
   const source = sourceOf(wanted)
   const call = source && (await openCall(host, wanted.given, source.endpoint.caller, remainingMs))
   const timeoutMs = Math.floor(remainingMs())
@@ -39,12 +37,6 @@ export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () =
     const record = typeof item === 'object' && item !== null ? (item as Readonly<Record<string, unknown>>) : {}
     return typeof record.id === 'string' ? [{ value: record.id, summary: source.summary(record) }] : []
   })
-}
-
-function profilesOf(host: Host): Word[] {
-  const stored = readConfig(host)
-  if (!stored.ok) return []
-  return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
 }
 
 interface Source {

@@ -18,8 +18,10 @@ export interface Typed {
 interface Dialect {
   /** What the shell's script hands over. */
   read(args: readonly string[], env: Host['env']): Typed | 'redirection'
-  /** A word as the script takes it. */
-  write(prefix: string, value: string, typed: Typed): string
+  /** The shell chooses by itself what fits the beginning, as its user has set it up. */
+  readonly chooses?: true
+  /** A word as the script takes it; undefined where it cannot stand. */
+  write(prefix: string, value: string, typed: Typed): string | undefined
 }
 type Host = { readonly env: Readonly<Record<string, string | undefined>> }
 
@@ -37,9 +39,10 @@ export const shells: Readonly<Record<Shell, Dialect>> = {
   // zsh and fish quote what they insert; zsh has put `--flag=` aside.
   zsh: {
     read: words,
+    chooses: true,
     write: (prefix, value) => (prefix.endsWith('=') ? value : `${prefix}${value}`),
   },
-  fish: { read: words, write: (prefix, value) => `${prefix}${value}` },
+  fish: { read: words, chooses: true, write: (prefix, value) => `${prefix}${value}` },
   powershell: {
     read: (_args, env) => words((env[WORDS_VARIABLE] ?? '').split('\n')),
     write: (prefix, value) => quotePowerShell(`${prefix}${value}`),

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { globalFlags } from '../../src/cli/globals.js'
+import { leavesOf } from '../../src/cli/help.js'
+import { page, topics } from '../../src/cli/program.js'
+import { cli } from '../support/cli.js'
+
+const listing = async () => JSON.parse((await cli('commands --json')).stdout)
+const leaves = (
+  await Promise.all(
+    page.map(async (entry) => {
+      const node = await entry.load()
+      return leavesOf(node).map(([names, leaf]) => ({ path: [node.name, ...names].join(' '), leaf }))
+    }),
+  )
+).flat()
+
+test('commands --json lists every command with every flag, argument and example', async () => {
+  const { items, global_flags } = await listing()
+  expect(items).toHaveLength(leaves.length)
+  leaves.forEach(({ path, leaf }, i) => {
+    expect(items[i]).toMatchObject({
+      command: `voucherctl ${path}`,
+      summary: leaf.summary,
+      changes: leaf.changes === true,
+      idempotent: leaf.idempotent === true,
+      arguments: [leaf.positional, leaf.second]
+        .filter((it) => it !== undefined)
+        .map(({ name, summary, ask }) => ({ name, summary, required: ask !== undefined })),
+      flags: Object.entries(leaf.flags ?? {}).map(([name, it]) => ({
+        flag: `--${name}`,
+        value: it.value ?? null,
+        summary: it.summary,
+        choices: it.choices ?? null,
+        repeatable: it.repeatable === true,
+        required: it.ask !== undefined,
+        unless: it.unless === undefined ? null : `--${it.unless}`,
+      })),
+      examples: leaf.examples.map(({ command, comment }) => ({ command, comment: comment ?? null })),
+    })
+  })
+  expect(global_flags.map((it: { flag: string }) => it.flag)).toEqual(Object.keys(globalFlags).map((it) => `--${it}`))
+  expect(global_flags).toContainEqual(expect.objectContaining({ flag: '--output', letter: '-o' }))
+})
+
+test('its members are the same for every command, so that a script needs no case for one', async () => {
+  const { items } = await listing()
+  const members = ['arguments', 'changes', 'command', 'examples', 'flags', 'idempotent', 'notes', 'summary']
+  const flag = ['choices', 'flag', 'letter', 'repeatable', 'required', 'summary', 'unless', 'value']
+  for (const item of items) {
+    expect(Object.keys(item).sort()).toEqual(members)
+    for (const it of item.flags) expect(Object.keys(it).sort()).toEqual(flag)
+  }
+})
+
+test('help of a command with --json is its document of commands --json', async () => {
+  const { items } = await listing()
+  for (const { command } of items.slice(0, 3).concat(items.at(-1))) {
+    const [one] = JSON.parse((await cli(`${command.replace('voucherctl ', '')} --help --json`)).stdout)
+    expect(one).toEqual(items.find((it: { command: string }) => it.command === command))
+  }
+})
+
+test('for people, commands is one list that fits 80 columns; jsonl has a line for each', async () => {
+  const { stdout, stderr, exit } = await cli('commands')
+  expect([exit, stderr]).toEqual([0, ''])
+  for (const { path } of leaves) expect(stdout).toContain(`  ${path}`)
+  expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+  expect((await cli('commands -o jsonl')).stdout.trimEnd().split('\n')).toHaveLength(leaves.length)
+})
+
+test('help of a group and of a command is what --help shows, by every name', async () => {
+  for (const { path } of leaves) {
+    const group = path.split(' ').slice(0, -1).join(' ')
+    for (const names of [path, group].filter((it) => it !== ''))
+      expect((await cli(`help ${names}`)).stdout, names).toBe((await cli(`${names} --help`)).stdout)
+  }
+  expect((await cli('help voucher issue')).stdout).toBe((await cli('vouchers issue --help')).stdout)
+})
+
+test('every page of help fits 80 columns, but for commands that are examples', async () => {
+  const pages = ['--help', ...Object.keys(topics).map((it) => `help ${it}`), ...page.map((it) => `help ${it.name}`)]
+  for (const names of pages) {
+    const lines = (await cli(names)).stdout.split('\n').filter((line) => !/^ {2}[$#]/.test(line))
+    expect(
+      lines.filter((line) => line.length > 80),
+      names,
+    ).toEqual([])
+  }
+})
+
+test.each([
+  ['help exit-code', /exit-codes/],
+  ['help enviroment', /environment/],
+  ['help outptu', /output/],
+  ['help confg', /config/],
+])('%s: a topic that is mistyped is suggested', async (args, hint) => {
+  const { exit, stdout, stderr } = await cli(args)
+  expect([exit, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(/Did you mean/)
+  expect(stderr).toMatch(hint)
+})

@@ -1,0 +1,52 @@
+import { answer } from '../../src/cli/complete/answer.js'
+import type { Host } from '../../src/cli/host.js'
+import { temporaryDir } from './cli.js'
+
+export interface Given {
+  readonly env?: Record<string, string>
+  readonly home?: string
+  /** Milliseconds since the process started. */
+  readonly elapsed?: () => number
+}
+
+/** A host that fails a test which asks or says anything. */
+function hostIn(home: string, env: Record<string, string>): Host {
+  const forbidden = (what: string) => () => {
+    throw new Error(`completion ${what}`)
+  }
+  const out = { write: forbidden('writes'), isTTY: true }
+  return {
+    stdin: { isTTY: true, [Symbol.asyncIterator]: forbidden('reads stdin') },
+    stdout: out,
+    stderr: out,
+    env,
+    cwd: home,
+    homeDir: home,
+    now: () => 0,
+    newId: () => 'id',
+    version: () => '9.9.9',
+    signal: new AbortController().signal,
+    self: [process.execPath, 'bin/voucherctl.js'],
+    questions: forbidden('asks'),
+  }
+}
+
+/** What a shell's script gets for what it hands over. */
+export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), elapsed = () => 0 }: Given = {}) =>
+  answer(args, hostIn(home, { ...patient, ...env }), elapsed)
+
+/** A machine with other work misses the 150 ms. */
+export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }
+
+export interface Completed {
+  readonly kind: string
+  readonly values: readonly string[]
+  readonly summaries: readonly string[]
+}
+
+/** Completes a line after the name of the program; the words are as a shell takes them that ends words at spaces alone. */
+export async function complete(line: string, given: Given = {}): Promise<Completed> {
+  const [kind = '', ...lines] = (await ask(['bash', `voucherctl ${line}`, ' '], given)).trimEnd().split('\n')
+  const words = lines.map((it) => it.split('\t'))
+  return { kind, values: words.map(([value = '']) => value), summaries: words.map(([, summary = '']) => summary) }
+}

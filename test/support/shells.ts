@@ -1,0 +1,79 @@
+import { execFile, spawnSync } from 'node:child_process'
+
+/** Whether a shell is on this machine; its tests are named so where it is not. */
+export const hasShell = (shell: string) => spawnSync(shell, ['--version'], { stdio: 'ignore' }).status === 0
+
+export const nameOf = (shell: string) => (hasShell(shell) ? shell : `${shell} (not on this machine)`)
+
+export interface Session {
+  readonly home: string
+  readonly env: NodeJS.ProcessEnv
+  /** The script under test. */
+  readonly script: string
+}
+
+/** What a program prints; meanwhile servers of this process answer it. */
+function run(program: string, args: readonly string[], { home, env }: Session, input = ''): Promise<string[]> {
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { cwd: home, env }, (_error, stdout) => resolve(stdout.split('\n')))
+    child.stdin?.end(input)
+  })
+}
+
+/** Runs lines in an interactive bash; `\t` is the key, taken by readline. Answers what the commands printed. */
+export async function bash(lines: readonly string[], session: Session): Promise<string[]> {
+  const input = [`. ${session.script}`, ...lines, ''].join('\n')
+  const out = await run('bash', ['--noprofile', '--norc', '-i'], session, input)
+  return out.filter((it) => it.startsWith('ran:'))
+}
+
+/** What fish offers for a line, with summaries. */
+export async function fish(line: string, session: Session): Promise<string[]> {
+  const code = 'source $argv[1]; complete -C $argv[2]'
+  const out = await run('fish', ['--no-config', '-c', code, session.script, line], session)
+  return out.filter((it) => it !== '')
+}
+
+/** Presses Tab after each line in an interactive zsh on a terminal of its own (zpty). */
+export async function zsh(
+  lines: readonly string[],
+  session: Session,
+): Promise<{ line: string; shown: readonly string[] }[]> {
+  const out = await run('zsh', ['-f', '-c', zshDriver, 'driver', session.script, ...lines], session)
+  return out
+    .join('\n')
+    .split('<<end>>\n')
+    .slice(0, -1)
+    .map((block) => {
+      const [line = '', ...shown] = block.trimEnd().split('\n')
+      return { line, shown }
+    })
+}
+
+const zshDriver = `
+zmodload zsh/zpty
+script=$1; shift
+out=$PWD/zsh.out; setup=$PWD/zsh.setup; : > $out
+cat > $setup <<'SETUP'
+PROMPT=''; RPROMPT=''; unsetopt zle_bracketed_paste 2>/dev/null; unset zle_bracketed_paste
+autoload -Uz compinit; compinit -u -D
+LISTMAX=0
+compadd() { [[ \${argv[(r)shown]} == shown ]] && offered=("\${(@)shown}"); builtin compadd "$@" }
+tell() {
+  offered=(); zle complete-word
+  { print -r -- "$BUFFER"; (( $#offered )) && print -rl -- "\${(@)offered}"; print -r -- '<<end>>' } >> $OUT
+  BUFFER=''
+  print -r -- told
+}
+zle -N tell; bindkey '^T' tell
+SETUP
+zpty z env OUT=$out zsh -f -i
+zpty -w z "source $setup; source $script; print rea''dy"
+zpty -r z answer '*ready*'
+for line; do
+  zpty -n -w z "$line"$'\\x14'
+  zpty -r z answer '*told*'
+done
+zpty -d z
+cat $out
+`
