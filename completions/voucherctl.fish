@@ -16,6 +16,7 @@ function __voucherctl_commands
                 bots 'Bots: apply, token, profile, metrics, send, updates' \
                 webhook 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
+                api 'Any route by method and path, as JSON or as curl; api routes lists them' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
                 commands 'List every command with its flags; --json for scripts' \
@@ -81,7 +82,7 @@ function __voucherctl_commands
             printf '%s\t%s\n' \
                 list 'Deliveries that were recorded, the newest last' \
                 show 'One delivery: headers as received, body, verdict, answers' \
-                clear 'Remove every recorded delivery'
+                clear 'Remove recorded deliveries: all of them, or the old ones'
         case 'secure'
             printf '%s\t%s\n' \
                 bootstrap 'Show what the server says of its encrypted transport' \

@@ -77,6 +77,8 @@ test.each([
   ['apps list -qo js', ['json', 'jsonl']],
   ['secure call ', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']],
   ['webhook trigger pi', ['ping']],
+  ['api ', ['routes', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']],
+  ['api POST x --raw', ['--raw-field']],
 ])('%s: what can stand there, before and after the command, long and short', async (line, values) => {
   expect((await complete(line)).values).toEqual(values)
 })
@@ -117,7 +119,7 @@ test('what was given is not offered again, unless it repeats', async () => {
 test('flags that are needed come first, and are offered where no argument follows', async () => {
   expect((await complete('vouchers issue ')).values.slice(0, 3)).toEqual(['--template', '--external-id', '--recipient'])
   expect((await complete('vouchers issue --chat chat_01 --')).values).not.toContain('--recipient')
-  expect((await complete('apps list ')).values).toEqual(['--page', '--limit'])
+  expect((await complete('apps list ')).values).toEqual(['--page', '--limit', '--all'])
 })
 
 test('profiles come from the profile file, whatever time is left, and with a broken one there are none', async () => {

@@ -395,6 +395,13 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
 /** Commands without a call of their own, or with several: they have tests of their own. */
 export const otherLeaves = [
   'scenario run',
+  'commands',
+  'completion bash',
+  'completion zsh',
+  'completion fish',
+  'completion powershell',
+  'completion install',
+  'completion uninstall',
   'api',
   'api routes',
   'vouchers issue-many',

@@ -17,7 +17,7 @@ export const apiCall = leaf({
     'With -F, numbers, true, false and null are what they say, and @FILE is what the file holds, without one final line end. a.b=c and a[b]=c go inside, a[]=x adds to a list, a[] alone is an empty one. With -f everything is text. In the query of a GET the names stay as they are typed.',
     '-i also prints answers that fail or are not JSON; the exit code stays. --curl has variables where tokens, codes and secrets belong: with those set, the command gets the same answer in bash.',
   ],
-  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method' },
+  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
   second: { name: 'PATH', summary: 'Such as /open-platform/vouchers/templates?limit=5', ask: 'Path' },
   flags: {
     field: withLetter('F', list('NAME=VALUE', 'Typed member of the body, of a GET of its query')),

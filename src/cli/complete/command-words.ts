@@ -29,7 +29,8 @@ function below(node: Node, spellings: readonly (string | undefined)[]): CommandW
       ]),
     ),
   )
-  return [{ after, words: node.commands.map(wordOf) }, ...deeper]
+  // A group that does something by itself takes other words too.
+  return node.own === undefined ? [{ after, words: node.commands.map(wordOf) }, ...deeper] : deeper
 }
 
 const wordOf = ({ name, summary }: { readonly name: string; readonly summary: string }): Word => ({

@@ -1,6 +1,6 @@
 import type { Flag, Flags } from '../flags.js'
 import { globalFlags } from '../globals.js'
-import type { Leaf, Node, Positional } from '../leaf.js'
+import type { Group, Leaf, Node, Positional } from '../leaf.js'
 import { isGroup } from '../leaf.js'
 import { findEntry, findNode, page, topics } from '../program.js'
 import type { IdKind, ValueKind } from './kinds.js'
@@ -49,8 +49,13 @@ class Line {
     return this.node === undefined || isGroup(this.node) ? undefined : this.node
   }
 
+  /** What the line does if no other name follows. */
+  get acting(): Leaf | undefined {
+    return this.node !== undefined && isGroup(this.node) ? this.node.own : this.node
+  }
+
   get flags(): Flags {
-    return { ...this.leaf?.flags, ...globalFlags }
+    return { ...this.acting?.flags, ...globalFlags }
   }
 
   async take(word: string): Promise<void> {
@@ -104,9 +109,17 @@ class Line {
 
   async #takeOperand(word: string): Promise<void> {
     if (this.leaf !== undefined) this.operands += 1
-    else if (this.node !== undefined) this.#enter(isGroup(this.node) ? findNode(this.node.commands, word) : undefined)
+    else if (this.node !== undefined && isGroup(this.node)) this.#enterBelow(this.node, word)
     else if (word === 'help' && !this.help) this.help = true
     else this.#enter(await findEntry(word)?.load())
+  }
+
+  #enterBelow({ commands, own }: Group, word: string): void {
+    const child = findNode(commands, word)
+    if (child !== undefined || own === undefined) return this.#enter(child)
+    // Not a name beneath the group: its own argument.
+    this.node = own
+    this.operands = 1
   }
 
   #enter(node: Node | undefined): void {
@@ -127,8 +140,11 @@ class Line {
   }
 
   #names(): Word[] {
-    if (this.node !== undefined && isGroup(this.node))
-      return this.node.commands.map((it) => ({ value: it.name, summary: it.summary }))
+    if (this.node !== undefined && isGroup(this.node)) {
+      const own = this.help ? [] : (this.node.own?.positional?.choices ?? [])
+      const names = this.node.commands.map((it) => ({ value: it.name, summary: it.summary }))
+      return [...names, ...own.map((value) => ({ value, summary: '' }))]
+    }
     const groups = page.map((it) => ({ value: it.name, summary: it.summary }))
     if (!this.help) return [...groups, helpWord]
     return [...groups, ...Object.entries(topics).map(([value, summary]) => ({ value, summary }))]
@@ -145,7 +161,7 @@ class Line {
   }
 
   #isOpen(name: string, { repeatable, unless }: Flag<unknown>): boolean {
-    if (name === 'idempotency-key' && this.leaf?.idempotent !== true) return false
+    if (name === 'idempotency-key' && this.acting?.idempotent !== true) return false
     if (unless !== undefined && this.given.has(unless)) return false
     return repeatable === true || !this.given.has(name)
   }
