@@ -2,16 +2,17 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart login logout whoami profiles apps tokens templates vouchers bots webhook secure api server platform commands completion help' ;;
+    '') REPLY='quickstart login logout whoami profiles apps tokens templates vouchers bots webhook secure api scenario server platform commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;
     'templates'|'template') REPLY='list create submit' ;;
-    'vouchers'|'voucher') REPLY='issue verify redeem redemption reverse' ;;
+    'vouchers'|'voucher') REPLY='issue issue-many verify redeem redemption reverse' ;;
     'bots'|'bot') REPLY='list apply get update regenerate-token metrics send updates' ;;
     'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay bridge trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
+    'scenario'|'scenarios') REPLY='run' ;;
     'server'|'servers') REPLY='start status stop logs keys openapi' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
     'platform') REPLY='reviews templates bots apps users chats clock faults' ;;

@@ -12,11 +12,12 @@ function __voucherctl_commands
                 apps 'Applications: list, create, get, update, link-bot, unlink-bot' \
                 tokens 'Application tokens: list, create, revoke' \
                 templates 'Voucher templates: list, create, submit' \
-                vouchers 'Issue, verify, redeem, reverse' \
+                vouchers 'Issue one or many, verify, redeem, reverse' \
                 bots 'Bots: apply, token, profile, metrics, send, updates' \
                 webhook 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
+                scenario 'Steps in YAML files, played against a server and checked: run' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
                 commands 'List every command with its flags; --json for scripts' \
@@ -50,6 +51,7 @@ function __voucherctl_commands
         case 'vouchers' 'voucher'
             printf '%s\t%s\n' \
                 issue 'Issue a voucher of an active template to a user' \
+                issue-many 'Issue one voucher for each row of a CSV or NDJSON file' \
                 verify 'Look at a voucher without changing it' \
                 redeem 'Redeem a voucher' \
                 redemption 'Read a redemption' \
@@ -90,6 +92,9 @@ function __voucherctl_commands
                 call 'Make any call through the encrypted transport' \
                 check 'Walk through the protocol of a server, step by step' \
                 pin 'Show the pin of the server key, or keep it in the profile'
+        case 'scenario' 'scenarios'
+            printf '%s\t%s\n' \
+                run 'Play the steps of YAML files and check what comes of them'
         case 'server' 'servers'
             printf '%s\t%s\n' \
                 start 'Start the reference server' \

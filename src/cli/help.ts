@@ -160,7 +160,7 @@ export function listed(commands: readonly LeafDescription[]): string {
   return lines(
     ...rows(
       commands.map((it) => {
-        const operands = it.arguments.map(({ name, required }) => (required ? name : `[${name}]`))
+        const operands = it.arguments.map(({ name, required, repeatable }) => shownAs(name, required, repeatable))
         return [[it.command.replace(/^voucherctl /, ''), ...operands].join(' '), it.summary]
       }),
     ),
@@ -185,8 +185,13 @@ const operandsOf = ({ positional, second }: Leaf) =>
 
 const operandOf = (leaf: Leaf) =>
   operandsOf(leaf)
-    .map(({ name, ask, several }) => (ask === undefined ? `[${name}${several ? '...' : ''}]` : `${name}${several ? '...' : ''}`))
+    .map(({ name, ask, several }) => shownAs(name, ask !== undefined, several === true))
     .join(' ')
+
+function shownAs(name: string, required: boolean, repeatable: boolean): string {
+  const all = repeatable ? `${name}...` : name
+  return required ? all : `[${all}]`
+}
 
 function flagLines(flags: Flags): string[] {
   return rows(

@@ -63,9 +63,9 @@ test('a value that is an id, a file or a folder is completed as one', async () =
 
 test.each([
   ['vou', ['vouchers']],
-  ['voucher iss', ['issue']],
+  ['voucher redem', ['redemption']],
   ['platform clock s', ['show', 'set']],
-  ['--profile shop vouchers iss', ['issue']],
+  ['--profile shop vouchers redem', ['redemption']],
   ['-q --output json apps up', ['update']],
   ['help exit', ['exit-codes']],
   ['help vouchers red', ['redeem', 'redemption']],

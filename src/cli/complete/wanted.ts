@@ -133,7 +133,7 @@ class Line {
     if (leaf === undefined) return { kind: 'words', prefix: '', words: this.#names() }
     if (this.help) return nothing
     const { positional, second } = leaf
-    const operand: Positional | undefined = [positional, second][this.operands]
+    const operand: Positional | undefined = positional?.several ? positional : [positional, second][this.operands]
     if (operand !== undefined) return this.#ofKind(kindOfPositional(operand), '', operand.choices ?? [])
     // Nothing but flags can follow.
     return this.flagsEnded ? nothing : this.#flagNames(Object.entries(leaf.flags ?? {}))
