@@ -119,9 +119,9 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
     finish()
     expect(await sent).toBe(202)
     expect(await ended).toBe(exit)
-    expect(output.stdout).toMatch(/ok +message #7 {2}202 .* 1-1\n$/)
+    expect(output.stdout).toMatch(/ok {9}message #7 {23}202 {3} .* 1-1\n$/)
     expect(output.stderr).toMatch(
-      /^Ready on http:\/\/127\.0\.0\.1:\d+\. Ctrl-C stops it\.\nPasses on to .*\nInbox: .*\n$/,
+      /^Ready on http:\/\/127\.0\.0\.1:\d+\. Ctrl-C stops it\.\nPasses on to .*\nInbox: .*\nDetails of a line: voucherctl webhook inbox show ID --inbox inbox\n$/,
     )
     expect(existsSync(join(home, 'ready.json'))).toBe(false)
   }
