@@ -6,13 +6,11 @@ export interface Paint {
   hint(text: string): string
   quiet(text: string): string
   strong(text: string): string
-  /** Black on white, whatever the terminal's colours are: a QR code is dark on light. */
-  paper(text: string): string
   status(word: string): string
 }
 
 const asIs = (text: string) => text
-const noPaint: Paint = { done: asIs, error: asIs, hint: asIs, quiet: asIs, strong: asIs, paper: asIs, status: asIs }
+const noPaint: Paint = { done: asIs, error: asIs, hint: asIs, quiet: asIs, strong: asIs, status: asIs }
 
 /** Whether a stream gets colour: --no-color, NO_COLOR, FORCE_COLOR, TERM=dumb, else whether it is a terminal. */
 export function isColoured(out: Out, env: Readonly<Record<string, string | undefined>>, noColor: boolean): boolean {
@@ -34,7 +32,6 @@ export async function loadPaint(coloured: boolean): Promise<Paint> {
     hint: (it) => chalk.cyan(it),
     quiet: (it) => chalk.dim(it),
     strong: (it) => chalk.bold(it),
-    paper: (it) => chalk.black.bgWhiteBright(it),
     status: (it) => (good.includes(it) ? chalk.green(it) : bad.includes(it) ? chalk.red(it) : chalk.yellow(it)),
   }
 }

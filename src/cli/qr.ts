@@ -1,17 +1,55 @@
-import type { Paint } from './colour.js'
+import { isColoured } from './colour.js'
 import { codeOf } from './config.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
+import type { Output } from './output.js'
 
-/** A QR code in half blocks. A QR token takes 29 columns with its margin. */
-export async function qrForTerminal(text: string, paint: Paint): Promise<string> {
+/** Modules of white around the code (ISO/IEC 18004); scanners need them on a dark screen above all. */
+const QUIET_ZONE = 4
+
+/**
+ * A QR code in half blocks, two modules on a line, dark on light; undefined where it is wider than the terminal. A QR
+ * token of the reference server takes 33 columns.
+ */
+export async function drawQr(text: string, output: Output): Promise<string | undefined> {
   const { default: qrcode } = await import('qrcode')
-  const drawing = await qrcode.toString(text, { type: 'utf8', margin: 2, errorCorrectionLevel: 'M' })
-  return drawing
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => paint.paper(line))
-    .join('\n')
+  for (const errorCorrectionLevel of ['M', 'L'] as const) {
+    const { size, data } = qrcode.create(text, { errorCorrectionLevel }).modules
+    const width = size + 2 * QUIET_ZONE
+    if (width > (output.width ?? Number.POSITIVE_INFINITY)) continue
+    const isDark = (x: number, y: number) => {
+      const [column, row] = [x - QUIET_ZONE, y - QUIET_ZONE]
+      const isInside = column >= 0 && row >= 0 && column < size && row < size
+      return isInside && data[row * size + column] === 1
+    }
+    const { isInk, paint } = screenOf(output)
+    const lines = Array.from({ length: Math.ceil(width / 2) }, (_, line) =>
+      Array.from({ length: width }, (_, x) => {
+        const [upper, lower] = [isDark(x, 2 * line) === isInk, isDark(x, 2 * line + 1) === isInk]
+        return upper ? (lower ? '█' : '▀') : lower ? '▄' : ' '
+      }).join(''),
+    )
+    return lines.map(paint).join('\n')
+  }
+  return undefined
+}
+
+interface Screen {
+  /** Whether dark modules are drawn as ink: else the light ones are, since ink is light. */
+  readonly isInk: boolean
+  paint(line: string): string
+}
+
+/** With colours, black on white whatever the terminal's are; without, the ink of a terminal is light unless it says so. */
+function screenOf({ host: { env, stdout }, options }: Output): Screen {
+  if (!isColoured(stdout, env, options.noColor === true)) {
+    const isLight = /;(?:7|15)$/.test(env.COLORFGBG ?? '')
+    return { isInk: stdout.isTTY !== true || isLight, paint: (line) => line }
+  }
+  // The sixteen colours are the theme's, and some make black of white; those of the cube are fixed.
+  const hasCube = Boolean(env.COLORTERM || env.WT_SESSION) || /256|kitty|alacritty|ghostty|wezterm/.test(env.TERM ?? '')
+  const colours = hasCube ? '38;5;16;48;5;231' : '30;107'
+  return { isInk: true, paint: (line) => `\u001b[${colours}m${line}\u001b[0m` }
 }
 
 /** As PNG or SVG by the ending; readable by its owner alone, since it is a redemption credential. */

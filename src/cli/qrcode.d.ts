@@ -6,7 +6,8 @@ declare module 'qrcode' {
     readonly errorCorrectionLevel?: 'L' | 'M' | 'Q' | 'H'
   }
   const qrcode: {
-    toString(text: string, settings: Settings & { type: 'utf8' | 'svg' }): Promise<string>
+    create(text: string, settings: Settings): { readonly modules: { readonly size: number; readonly data: Uint8Array } }
+    toString(text: string, settings: Settings & { type: 'svg' }): Promise<string>
     toBuffer(text: string, settings: Settings & { type: 'png' }): Promise<Uint8Array>
   }
   export default qrcode

@@ -30,19 +30,101 @@ function read(modules: readonly (readonly boolean[])[]): string {
   return decodeQr({ width: size, height: size, data })
 }
 
-test('the QR code in the terminal is the QR token of the voucher', async () => {
-  const { stdout } = await run('--qr')
-  const lines = stdout
-    .split('\n')
-    .slice(-17)
-    .filter((line) => /^[ █▀▄]{29}$/.test(line))
-  const modules = lines.flatMap((line) => [
-    [...line].map((it) => '█▀'.includes(it)),
-    [...line].map((it) => '█▄'.includes(it)),
+const light = [255, 255, 255]
+const dark = [0, 0, 0]
+type Colour = readonly number[]
+const colours: Readonly<Record<string, Colour>> = { '38;5;16': dark, '48;5;231': light, '30': dark, '107': light }
+
+/** What a camera sees of text on a terminal of 80 columns with these colours: two squares for each cell. */
+function photograph(text: string, ink: Colour, paper: Colour): string {
+  const lines = text.split('\n')
+  const rows: Colour[][] = []
+  for (const line of lines) {
+    const upper: Colour[] = []
+    const lower: Colour[] = []
+    let [front, back] = [ink, paper]
+    for (const part of line.match(/\u001b\[[\d;]*m|./gu) ?? []) {
+      if (part === '\u001b[0m') [front, back] = [ink, paper]
+      else if (part.startsWith('\u001b')) {
+        const [one, two] = /^(38;5;\d+|\d+);(.*)$/.exec(part.slice(2, -1))?.slice(1) ?? []
+        ;[front, back] = [colours[one ?? ''] ?? ink, colours[two ?? ''] ?? paper]
+      } else {
+        upper.push('█▀'.includes(part) ? front : back)
+        lower.push('█▄'.includes(part) ? front : back)
+      }
+    }
+    for (const row of [upper, lower]) rows.push([...row, ...Array.from({ length: 80 - row.length }, () => paper)])
+  }
+  // The decoder also reads codes with light and dark changed over; not every scanner does.
+  const [zone, finder] = [[0, 3, 32].map((at) => rows[at]?.[at]), [4, 10].map((at) => rows[at]?.[at])]
+  expect([zone, finder]).toEqual([
+    [light, light, light],
+    [dark, dark],
   ])
-  const quiet = (row: boolean[]) => [false, false, ...row, false, false]
-  const padded = [[], [], ...modules.map(quiet), [], []]
-  expect(read(padded)).toBe(qrToken)
+  const [width, height] = [80 * SCALE, rows.length * SCALE]
+  const data = new Uint8Array(width * height * 4)
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      data.set([...(rows[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? paper), 255], (y * width + x) * 4)
+    }
+  }
+  return decodeQr({ width, height, data })
+}
+
+/** The drawing alone: a screen also has the lines above it. */
+const drawingOf = (stdout: string) => stdout.slice(stdout.lastIndexOf('\n\n') + 2)
+
+test.each([
+  ['a dark terminal', { TERM: 'xterm-256color' }, light, dark],
+  ['a light terminal', { TERM: 'xterm-256color' }, dark, light],
+  ['a dark terminal of 16 colours', { TERM: 'linux' }, light, dark],
+  ['a light terminal of 16 colours', { TERM: 'xterm' }, dark, light],
+  ['a dark terminal without colour', { NO_COLOR: '1', TERM: 'xterm-256color' }, light, dark],
+  ['a light terminal without colour that says so', { NO_COLOR: '1', COLORFGBG: '0;15' }, dark, light],
+  ['a dumb terminal', { TERM: 'dumb' }, light, dark],
+])('the QR code on %s is read from the screen', async (_name, env, ink, paper) => {
+  for (const how of ['--recipient user-1', '--chat chat_01']) {
+    const { baseUrl } = await stub(() => success(issuedVoucher))
+    const args = `vouchers issue --template tpl_01 --external-id order-1 ${how} --qr --base-url ${baseUrl}`
+    const { exit, stdout } = await cli(args, { env: { ...secrets, ...env }, terminal: true, columns: 80 })
+    expect(exit).toBe(0)
+    const drawing = drawingOf(stdout)
+    expect(photograph(drawing, ink, paper)).toBe(qrToken)
+    if ('NO_COLOR' in env || env.TERM === 'dumb') expect(stdout).not.toContain('\u001b')
+    // Beside a prompt it still fits 80 columns and 24 lines.
+    const plain = drawing
+      .replace(/\u001b\[[\d;]*m/g, '')
+      .trimEnd()
+      .split('\n')
+    expect([plain.length <= 20, Math.max(...plain.map((line) => line.length))]).toEqual([true, 33])
+  }
+})
+
+test('the QR code in a file or a pipe is ink on paper, without colour', async () => {
+  const { stdout } = await run('--qr')
+  expect(stdout).not.toContain('\u001b')
+  expect(photograph(drawingOf(stdout), dark, light)).toBe(qrToken)
+})
+
+test('a QR code that is wider than the terminal is not drawn in pieces: the voucher is shown, and the way to the code', async () => {
+  const credentials = [{ type: 'qr_token', value: 'q'.repeat(300) }]
+  const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))
+  const given = { env: { ...secrets, NO_COLOR: '1' }, terminal: true }
+  const narrow = await cli(`${issue} --qr --base-url ${baseUrl}`, { ...given, columns: 60 })
+  expect([narrow.exit, /[█▀▄]/.test(narrow.stdout), narrow.stdout.includes('vch_01')]).toEqual([0, false, true])
+  expect(narrow.stderr).toMatch(/wider than this terminal.*--qr-file/)
+  expect((await cli(`${issue} --qr --base-url ${baseUrl}`, { ...given, columns: 100 })).stdout).toMatch(/[█▀▄]/)
+})
+
+test.each(['json', 'jsonl', 'yaml', 'csv'])('--qr with -o %s is refused before anything is issued', async (format) => {
+  for (const given of [
+    { args: `--qr -o ${format}`, env: {} },
+    { args: '--qr', env: { VOUCHERCTL_OUTPUT: format } },
+  ]) {
+    const { exit, stdout, stderr, received } = await run(given.args, { env: given.env })
+    expect([exit, stdout, received]).toEqual([2, '', []])
+    expect(stderr).toContain('--qr-file')
+  }
 })
 
 test('--qr-file out.png holds the same, for its owner alone', async () => {

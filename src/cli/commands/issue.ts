@@ -105,8 +105,13 @@ export const issue = leaf({
       body: () => details(voucher, file),
     })
     if (qrToken !== undefined && flags.qr) {
-      const { qrForTerminal } = await import('../qr.js')
-      context.output.say(`\n${await qrForTerminal(qrToken, await context.output.paint())}`)
+      const { drawQr } = await import('../qr.js')
+      const drawing = await drawQr(qrToken, context.output)
+      if (drawing === undefined)
+        context.output.notice(
+          'warning: the QR code is wider than this terminal. Issue again with the same ids and --qr-file: the same voucher is answered.',
+        )
+      else context.output.say(`\n${drawing}`)
     }
     return { ok: true, printed: true }
   },

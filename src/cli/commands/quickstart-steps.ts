@@ -112,7 +112,7 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
   const qrToken = credentialOf(issued.data, 'qr_token')
   if (code === undefined || qrToken === undefined)
     return fail('UNEXPECTED', 'The voucher came without its credentials.')
-  await story.draw(29, async (paint) => (await import('../qr.js')).qrForTerminal(qrToken, paint))
+  await story.draw(qrToken)
 
   const credential = { type: 'redeem_code', value: code } as const
   const look = (title: string) =>

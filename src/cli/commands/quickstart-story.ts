@@ -104,16 +104,13 @@ export class Story {
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }
 
-  /** A drawing that belongs to the last step; only where it fits. */
-  async draw(
-    columns: number,
-    drawing: (paint: Awaited<ReturnType<Context['output']['paint']>>) => Promise<string>,
-  ): Promise<void> {
+  /** The QR code of the last step; on a terminal only, and where it fits. */
+  async draw(qrToken: string): Promise<void> {
     const { output } = this.#context
-    if (!this.#aloud || output.width === undefined || output.width < columns + 6) return
-    const lines = (await drawing(await output.paint())).split('\n')
-    output.say('')
-    for (const line of lines) output.say(`      ${line}`)
+    if (!this.#aloud || output.width === undefined) return
+    const { drawQr } = await import('../qr.js')
+    const drawing = await drawQr(qrToken, output)
+    if (drawing !== undefined) output.say(`\n${drawing}`)
   }
 }
 
