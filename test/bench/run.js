@@ -5,6 +5,7 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { measureBulk } from './bulk.js'
 import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
@@ -57,6 +58,16 @@ if (wanted('P9')) {
       rounds: Number(flags.rounds),
       count: flags.quick ? 2_000 : 10_000,
       profile: flags.profile,
+      say,
+    })),
+  )
+}
+if (wanted('P10')) {
+  rows.push(
+    ...(await measureBulk({
+      rounds: Number(flags.rounds),
+      count: flags.quick ? 3_000 : 20_000,
+      rows: flags.quick ? 10_000 : 100_000,
       say,
     })),
   )

@@ -20,6 +20,11 @@ export function printTable(rows) {
         .trimEnd()}\n`,
     )
   }
+  for (const { id, memory } of rows) {
+    if (memory === undefined) continue
+    const { peak_mb: peak, quarter_mb: quarter, target_mb: target } = memory
+    process.stdout.write(`${id} memory: ${format(peak)} MB at most, ${format(quarter)} after a quarter (< ${target})\n`)
+  }
   for (const { id, beside } of rows) {
     if (beside === undefined) continue
     process.stdout.write(`${id} beside ${beside.what} (${format(beside.reference)}/s): ${beside.ratio.toFixed(2)}x\n`)

@@ -7,9 +7,9 @@ import { fetchJson, prepareApplication } from './prepare.js'
 import { rowOf } from './row.js'
 import { fileURLToPath } from 'node:url'
 
-const CONNECTIONS = 32
+export const CONNECTIONS = 32
 
-const issuePath = '/api/v1/open-platform/vouchers/issue'
+export const issuePath = '/api/v1/open-platform/vouchers/issue'
 const verifyPath = '/api/v1/open-platform/vouchers/verify'
 const redeemPath = '/api/v1/open-platform/vouchers/redeem'
 
@@ -112,13 +112,13 @@ export async function measureThroughput({ rounds, count, profile, say }) {
 }
 
 /** Nothing was lost on the way: the template counted every issue. */
-async function requireWhole(baseUrl, { token, templateId }, issued) {
+export async function requireWhole(baseUrl, { token, templateId }, issued) {
   const { items } = await fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/templates`, { token })
   const { issuedCount } = items.find((it) => it.id === templateId)
   if (issuedCount !== issued) throw new Error(`${issued} vouchers were answered, ${issuedCount} are counted`)
 }
 
-function request(path, token, body, idempotencyKey) {
+export function request(path, token, body, idempotencyKey) {
   const text = JSON.stringify(body)
   const key = idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`
   return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${key}Content-Length: ${text.length}\r\n\r\n${text}`

@@ -19,7 +19,7 @@ export interface BulkInput {
   close(): Promise<void>
 }
 
-const CHUNK_BYTES = 256 * 1024
+const CHUNK_BYTES = 64 * 1024
 
 /** Opens a file, a FIFO, or standard input by the name `-`. A file stays the same file for both of its readings. */
 export async function openInput(host: Host, path: string): Promise<{ ok: true; input: BulkInput } | Failure> {

@@ -28,10 +28,10 @@ type Entry =
   | { readonly row: Row; readonly key: string; readonly voucher: Partial<IssuedVoucher> | null }
   | { readonly row: Row | BadRow; readonly key?: string; readonly failure: RowFailure }
 
-/** Entries of so long go to disk together. */
+/** What comes in so long goes to disk together. */
 const GATHER_MS = 100
-/** Entries that may wait for the disk. */
-const WAITING_MAX = 4_000
+/** Characters that may wait for the disk. */
+const WAITING_MAX = 4_000_000
 
 /**
  * What each row got, on disk in an order from which another run can go on: first the results, and when they are on disk
@@ -40,7 +40,9 @@ const WAITING_MAX = 4_000
  */
 export class Ledger {
   readonly #files: LedgerFiles
-  #waiting: Entry[] = []
+  // As text at once: answers that wait as objects grow old, and what has grown old stays in memory for long.
+  #waiting = { results: '', errors: '', journal: '' }
+  #resultsEnd: number
   #writing: Promise<void> | undefined
   #hurry: (() => void) | undefined
   #closing = false
@@ -48,6 +50,7 @@ export class Ledger {
 
   constructor(files: LedgerFiles) {
     this.#files = files
+    this.#resultsEnd = files.results.end
   }
 
   /** What went wrong with a file: then nothing more is kept, and the run must end. */
@@ -57,29 +60,39 @@ export class Ledger {
 
   /** Resolves when there is room for more. */
   async keep(entry: Entry): Promise<void> {
-    this.#waiting.push(entry)
+    const waiting = this.#waiting
+    const { line } = entry.row
+    if ('voucher' in entry) {
+      const text = encodeLine(resultColumns, this.#files.format, resultOf(entry.row, entry.voucher))
+      this.#resultsEnd += Buffer.byteLength(text)
+      waiting.results += text
+      const { key, voucher } = entry
+      waiting.journal += encodeEntry({ line, key, voucher_id: idOf(voucher), end: this.#resultsEnd })
+    } else {
+      waiting.errors += encodeLine(errorColumns, this.#files.errorFormat, errorOf(entry.row, entry.failure))
+      waiting.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })
+    }
     this.#writing ??= this.#write()
-    while (this.#waiting.length > WAITING_MAX && this.#error === undefined) await this.#writing
+    while (this.#waiting.journal.length > WAITING_MAX && this.#error === undefined) await this.#writing
   }
 
   /** Everything is on disk, or `error` says why not. */
   async close(): Promise<void> {
     this.#closing = true
     this.#hurry?.()
-    await this.#writing
+    while (this.#writing !== undefined) await this.#writing
   }
 
   async #write(): Promise<void> {
     await this.#gather()
-    const entries = this.#waiting
-    this.#waiting = []
+    const texts = this.#waiting
+    this.#waiting = { results: '', errors: '', journal: '' }
     try {
-      if (this.#error === undefined) await this.#append(entries)
+      if (this.#error === undefined) await this.#append(texts)
     } catch (error) {
       this.#error = error
     }
-    this.#writing = this.#waiting.length > 0 ? this.#write() : undefined
-    return this.#closing ? this.#writing : undefined
+    this.#writing = this.#waiting.journal === '' ? undefined : this.#write()
   }
 
   async #gather(): Promise<void> {
@@ -93,22 +106,8 @@ export class Ledger {
     })
   }
 
-  async #append(entries: readonly Entry[]): Promise<void> {
-    const { results, journal, format, errorFormat } = this.#files
-    const texts = { results: '', errors: '', journal: '' }
-    let { end } = results
-    for (const entry of entries) {
-      const { line } = entry.row
-      if ('voucher' in entry) {
-        const text = encodeLine(resultColumns, format, resultOf(entry.row, entry.voucher))
-        end += Buffer.byteLength(text)
-        texts.results += text
-        texts.journal += encodeEntry({ line, key: entry.key, voucher_id: idOf(entry.voucher), end })
-      } else {
-        texts.errors += encodeLine(errorColumns, errorFormat, errorOf(entry.row, entry.failure))
-        texts.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })
-      }
-    }
+  async #append(texts: Readonly<Record<'results' | 'errors' | 'journal', string>>): Promise<void> {
+    const { results, journal } = this.#files
     if (texts.results !== '') {
       await results.append(texts.results)
       await results.sync()

@@ -8,6 +8,8 @@ const FRAME_MS = 200
 const LINE_MS = 10_000
 /** The rate is of so many milliseconds. */
 const RATE_MS = 5_000
+/** What a terminal shows for Ctrl-C still fits on the line, so that it is taken away with it. */
+const MARGIN = 3
 const CLEAR_LINE = '\r\u001b[K'
 
 /** Shows on stderr how far a run is, until the function that it answers is called. */
@@ -22,7 +24,7 @@ export function showProgress({ host, output, globals }: Context, tally: Readonly
   const show = () => {
     const { issued, replayed, failed } = tally
     const perSecond = rate(issued + replayed + failed)
-    const line = progressLine({ tally, perSecond, pauseMs: pace.pauseMs }, (stderr.columns ?? 80) - 1)
+    const line = progressLine({ tally, perSecond, pauseMs: pace.pauseMs }, (stderr.columns ?? 80) - MARGIN)
     stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
   const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)
