@@ -322,6 +322,19 @@ test('no server at all: exit code 9, and the run that was begun can be gone on w
   expect(errorOf(stderr).hint).toContain('0 of 1 rows have their voucher')
 })
 
+test('a run that came to nothing leaves nothing behind, so that the next one needs no --resume', async () => {
+  const bulk = Bulk.of(['a'])
+  let isRevoked = true
+  const { baseUrl } = await issuer(() => (isRevoked ? refusal(401, 'TOKEN_REVOKED') : undefined))
+  expect((await bulk.run(baseUrl)).exit).toBe(4)
+  expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
+  const fromPipe = bulk.args(baseUrl).map((it) => (it === bulk.input ? '-' : it))
+  expect((await cli(fromPipe, { env: secrets, stdin: '' })).exit).toBe(2)
+  expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
+  isRevoked = false
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+})
+
 test('one row that gets no answer while others do fails alone', async () => {
   const bulk = Bulk.of(idsOf(200))
   const { baseUrl } = await issuer((id) => (id === 'order-5' ? { drop: true } : undefined))

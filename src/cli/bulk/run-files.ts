@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { codeOf } from '../config.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
@@ -87,9 +87,13 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
   if (results.end === 0) await results.append(headOf(resultColumns, format))
   await errors.clear()
+  const isFresh = begun === undefined
+  const headerEnd = journal.end
   const files = { results, journal, format, errors: () => errors.open(), errorFormat: errors.format }
   const close = async () => {
     await Promise.all([results.close(), journal.close(), errors.close()])
+    // A run that came to nothing, for want of a right token say, does not stand in the way of the next one.
+    if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
   return { ok: true, files, done: begun?.done ?? new Fingerprints(), errors, close }
 }

@@ -97,7 +97,8 @@ function resumable(failure: Failure, tally: Tally, summary: BulkSummary): Failur
   const { issued, replayed, skipped, failed } = summary
   const have = (issued + replayed + skipped).toLocaleString('en-US')
   const all = tally.total === null ? '' : ` of ${tally.total.toLocaleString('en-US')}`
-  const goOn = `${have}${all} rows have their voucher. Go on with the same command and --resume.`
+  const next = doneOf(tally) === 0 ? 'Repeat the same command.' : 'Go on with the same command and --resume.'
+  const goOn = `${have}${all} rows have their voucher. ${next}`
   const hint = failure.hint === null ? goOn : `${failure.hint} ${goOn}`
   const count = { issued, replayed, skipped, failed, out: summary.out, journal: summary.journal }
   return { ...failure, hint, details: { ...failure.details, ...count } }
