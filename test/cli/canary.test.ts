@@ -7,7 +7,7 @@ import { formats } from '../../src/cli/globals.js'
 import { type Leaf, leaf } from '../../src/cli/leaf.js'
 import { type Entry, page } from '../../src/cli/program.js'
 import { handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
-import { type Given, type StubAnswer, cli, stub, success, temporaryDir } from '../support/cli.js'
+import { type Given, type StubAnswer, cli, redeemCode, stub, success, temporaryDir } from '../support/cli.js'
 import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/listen.js'
 
@@ -117,7 +117,10 @@ function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | 
 
 /** The command with everything that it asks for; `all`: and with every flag that takes a secret or shows more. */
 function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scene, all: boolean): string[] {
-  const sample = leafCalls[path]?.args.split(' ').filter((it) => it !== '')
+  const sample = leafCalls[path]?.args
+    .replace(redeemCode, handedIn['code that is redeemed'])
+    .split(' ')
+    .filter((it) => it !== '')
   const operands = [positional, second].flatMap((it) =>
     it?.ask === undefined ? [] : [valueFor(it.name, undefined, at)],
   )

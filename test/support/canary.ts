@@ -20,7 +20,8 @@ export const handedIn = {
   'operator key of the profile': canary('opk_', 'profileOperator'),
   'token of a file': canary('sop_', 'fileToken'),
   'webhook secret of a file': canary('', 'fileWebhook'),
-  'code that is redeemed': 'M9S3-46Q3-D25V-T4FJ',
+  // Not the one of the examples, which help and `commands` show.
+  'code that is redeemed': '5CNR-YK3T-W8HQ-2MPX',
   'QR token that is redeemed': 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
 } as const
 
