@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { leavesOf } from '../../src/cli/help.js'
+import { page } from '../../src/cli/program.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { leafCalls } from '../support/cli-samples.js'
+
+/** Commands that change something and are no single call; `{home}` is the home folder. */
+const others: Readonly<Record<string, string>> = {
+  quickstart: '',
+  login: '--with-token -',
+  logout: '',
+  'profiles use': 'shop',
+  'profiles set': 'shop --production on',
+  'profiles remove': 'shop',
+  'server start': '--port 0 --data {home}/data',
+  'server stop': '',
+  'secure call': 'POST /api/v1/open-platform/vouchers/verify --body {home}/body.json',
+  api: 'POST /open-platform/vouchers/verify --input {home}/body.json',
+  'vouchers issue-many': '{home}/rows.csv --template tpl_01 --out {home}/out.ndjson',
+  'webhook inbox clear': '--inbox {home}/inbox',
+  'webhook trigger': 'ping --secret-file {home}/secret',
+  'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
+  'webhook bridge': '--forward-to http://127.0.0.1:9 --secret-file {home}/secret',
+  'scenario run': '{home}/story.yaml',
+  'completion install': '--shell zsh',
+  'completion uninstall': '--shell zsh',
+}
+
+/** What a dry run needs more than these; tested where they are. */
+const elsewhere = ['webhook replay']
+
+const changing = (
+  await Promise.all(
+    page.map(async (entry) => {
+      const node = await entry.load()
+      return leavesOf(node).flatMap(([names, leaf]) => (leaf.changes ? [[node.name, ...names].join(' ')] : []))
+    }),
+  )
+).flat()
+
+test('every command that changes something has a dry run here', () => {
+  const known = [...Object.keys(leafCalls), ...Object.keys(others), ...elsewhere]
+  expect(changing.filter((it) => !known.includes(it))).toEqual([])
+})
+
+function homeWithFiles(): string {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
+  const config = { current: 'default', profiles: { default: {}, shop: { base_url: 'http://127.0.0.1:9' } } }
+  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify(config), { mode: 0o600 })
+  // A server that runs, as this process; nothing asks it in a dry run.
+  const data_dir = join(home, '.local/share/voucherctl')
+  mkdirSync(data_dir, { recursive: true })
+  const server = { pid: process.pid, base_url: 'http://127.0.0.1:9', data_dir, operator_key_file: null }
+  writeFileSync(join(data_dir, 'server.json'), JSON.stringify(server))
+  writeFileSync(join(home, 'body.json'), '{"credential":{"type":"redeem_code","value":"M9S3-46Q3-D25V-T4FJ"}}')
+  writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\norder-1,user-1\n')
+  writeFileSync(join(home, 'secret'), 'a-secret-of-a-webhook\n')
+  writeFileSync(join(home, 'story.yaml'), 'steps:\n  - name: look\n    call: templates.list\n')
+  return home
+}
+
+/** Every file below, with a digest of what it holds. */
+function snapshot(dir: string): Record<string, string> {
+  const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort()
+  const digest = (path: string) =>
+    lstatSync(path).isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder'
+  return Object.fromEntries(paths.map((it) => [it, digest(join(dir, it))]))
+}
+
+const runs = [...new Set([...changing, ...Object.keys(others)])]
+  .filter((it) => !elsewhere.includes(it))
+  .map((it) => [it, leafCalls[it]?.args ?? others[it] ?? ''])
+
+test.each(runs)('%s --dry-run: shows a plan, sends nothing, and leaves every file as it is', async (path, args) => {
+  const { baseUrl, received } = await stub(() => success({}))
+  const home = homeWithFiles()
+  const before = snapshot(home)
+  const line = `${path} ${args.replaceAll('{home}', home)} --dry-run --no-input --base-url ${baseUrl}`
+  const given = { home, env: secrets, stdin: `${secrets.VOUCHERCTL_TOKEN}\n` }
+  const { exit, stdout, stderr } = await cli(`${line} --json`, given)
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout)).toMatchObject({ dry_run: true, requests: expect.any(Array), actions: expect.any(Array) })
+  const shown = await cli(line, given)
+  expect([shown.exit, shown.stderr]).toEqual([0, ''])
+  expect(shown.stdout).toMatch(/^Dry run: nothing was sent and nothing was changed\./)
+  expect(snapshot(home)).toEqual(before)
+  expect(received).toEqual([])
+})
