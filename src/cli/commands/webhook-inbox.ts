@@ -148,15 +148,17 @@ const show = leaf({
     { command: 'voucherctl webhook inbox show 1-17' },
     { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
   ],
-  view: {
-    body: pageOf,
-    next: (it) => (it.verdict === 'refused' ? `Next: voucherctl webhook verify --id ${it.id} --explain` : undefined),
-  },
   run: async (context, { positional, flags }) => {
     const read = await recordedDelivery(context.host, positional, flags.inbox)
     if (!read.ok) return read
-    if (!flags.raw) return { ok: true, data: detailOf(read.stored) }
-    context.output.printBytes(read.stored.body)
+    const { id, verdict, body } = read.stored
+    const inbox = flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`
+    const explain = `Next: voucherctl webhook verify --id ${id} --explain${inbox}`
+    if (flags.raw) context.output.printBytes(body)
+    else {
+      const next = () => (verdict === 'refused' ? explain : undefined)
+      await context.output.print(detailOf(read.stored), { body: pageOf, next })
+    }
     return { ok: true, printed: true }
   },
 })
