@@ -57,12 +57,13 @@ export async function csvRows(
   return stringify(rows, { header, columns: columns.map((key) => ({ key })), cast: { boolean: String } })
 }
 
-function flatten(value: unknown, prefix = ''): Record<string, unknown> {
+function flatten(value: unknown, prefix = '', row: Record<string, unknown> = Object.create(null)) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { [prefix === '' ? 'value' : prefix]: Array.isArray(value) ? JSON.stringify(value) : value }
+    row[prefix === '' ? 'value' : prefix] = Array.isArray(value) ? JSON.stringify(value) : value
+    return row
   }
-  const entries = Object.entries(value).map(([name, it]) => flatten(it, prefix === '' ? name : `${prefix}.${name}`))
-  return Object.assign({}, ...entries)
+  for (const [name, it] of Object.entries(value)) flatten(it, prefix === '' ? name : `${prefix}.${name}`, row)
+  return row
 }
 
 function withPlainText(value: unknown): unknown {

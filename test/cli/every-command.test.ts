@@ -4,7 +4,8 @@ import { leavesOf } from '../../src/cli/help.js'
 import type { Leaf } from '../../src/cli/leaf.js'
 import { page } from '../../src/cli/program.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
-import { leafCalls, otherLeaves } from '../support/cli-samples.js'
+import { howToAdd, matrix } from '../support/cli-matrix.js'
+import { leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/listen.js'
 
 const leaves: [path: string, leaf: Leaf][] = []
@@ -16,7 +17,7 @@ const calls = Object.entries(leafCalls)
 const once = '--retries 0'
 
 test('the command tree and the samples of these tests name the same commands', () => {
-  expect(leaves.map(([path]) => path).sort()).toEqual([...Object.keys(leafCalls), ...otherLeaves].sort())
+  expect(leaves.map(([path]) => path).sort(), howToAdd).toEqual(Object.keys(matrix).sort())
 })
 
 test.each(leaves)('%s: has a summary, an example of itself, and help that fits 80 columns', async (path, leaf) => {

@@ -1,0 +1,128 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { parse as parseYaml } from 'yaml'
+import { leavesOf } from '../../src/cli/help.js'
+import { page } from '../../src/cli/program.js'
+import type { Ran } from '../support/cli.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import type { Column, MatrixRow } from '../support/cli-matrix.js'
+import { columns, howToAdd, matrix } from '../support/cli-matrix.js'
+import { closedPort } from '../support/listen.js'
+
+const paths: string[] = []
+for (const entry of page) {
+  const node = await entry.load()
+  for (const [names] of leavesOf(node)) paths.push([node.name, ...names].join(' '))
+}
+
+const SLOWEST_MS = 2_000
+/** After it a command that goes on is interrupted. */
+const A_MOMENT_MS = 300
+const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: 'whsec_0123456789abcdef0123456789abcdef', NO_COLOR: '1' }
+
+const tableOfExits: Record<Column, number> = { ok: 0, '4xx': 5, '5xx': 9, refused: 9, 'broken pipe': 0, bare: 0 }
+
+function exitOf({ local, exits = {} }: MatrixRow, column: Column): number {
+  return exits[column] ?? (local || column === 'bare' ? exits.ok : undefined) ?? (local ? 0 : tableOfExits[column])
+}
+
+async function addressOf(column: Column, data: unknown): Promise<string> {
+  if (column === 'refused') return `http://127.0.0.1:${await closedPort()}`
+  const answers = { '4xx': refusal(404, 'TEMPLATE_NOT_FOUND'), '5xx': refusal(503, 'UNAVAILABLE') }
+  const answer = column === '4xx' || column === '5xx' ? answers[column] : success(data)
+  return (await stub(() => answer)).baseUrl
+}
+
+async function runCell(path: string, row: MatrixRow, column: Column, format: string): Promise<Ran & { ms: number }> {
+  const baseUrl = await addressOf(column, row.data)
+  const home = temporaryDir()
+  for (const [name, content] of Object.entries(row.files ?? {})) {
+    mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })
+    writeFileSync(join(home, name), content, { mode: 0o600 })
+  }
+  // What goes on has a port of its own, which nobody else on this machine may have.
+  const bare = column === 'bare' && (!row.endless || row.exits?.bare !== undefined)
+  const args = bare ? '' : row.args.replaceAll('{url}', baseUrl).replaceAll('{home}', home)
+  const started = performance.now()
+  const ran = await cli(`${path} ${args} ${format} --retries 0 --base-url ${baseUrl}`, {
+    home,
+    env,
+    // A stdin that is closed is read as an empty one.
+    ...(row.stdin === undefined || bare ? {} : { stdin: row.stdin }),
+    ...(row.endless ? { signal: AbortSignal.timeout(A_MOMENT_MS) } : {}),
+    ...(column === 'broken pipe' ? { linesTaken: 0 } : {}),
+  })
+  return { ...ran, ms: performance.now() - started }
+}
+
+/** A machine that has other work to do is given a second chance. */
+async function cell(path: string, row: MatrixRow, column: Column, format: string): Promise<Ran> {
+  const first = await runCell(path, row, column, format)
+  const ran = first.ms < SLOWEST_MS || row.slow !== undefined ? first : await runCell(path, row, column, format)
+  if (row.slow === undefined) expect(ran.ms, 'a reason for more is `slow` of the row').toBeLessThan(SLOWEST_MS)
+  return ran
+}
+
+const isJson = (text: string) => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// Many cells each, and two cores may have other work.
+vi.setConfig({ testTimeout: 60_000 })
+
+const rowOf = (path: string): MatrixRow => matrix[path] ?? expect.unreachable(`${path} has no row. ${howToAdd}`)
+
+test.each(paths)(
+  '%s --json: one document or nothing, and the exit code of the table, in every column',
+  async (path) => {
+    const row = rowOf(path)
+    for (const column of columns) {
+      const ran = await cell(path, row, column, '--json')
+      const said = `${column}: ${JSON.stringify(ran)}`
+      expect(ran.exit, said).toBe(exitOf(row, column))
+      const documents = row.stream ? ran.stdout.split('\n').filter((it) => it !== '') : [ran.stdout]
+      if (ran.stdout !== '') expect(documents.every(isJson), said).toBe(true)
+      if (ran.exit !== 0 && !row.verdict) {
+        if (!row.stream) expect(ran.stdout, said).toBe('')
+        expect(Object.keys(JSON.parse(ran.stderr)), said).toEqual(['error'])
+        expect(ran.stderr.trimEnd(), said).not.toContain('\n')
+      }
+    }
+  },
+)
+
+test.each(paths)(
+  '%s: a person without a terminal gets the same exit codes, and a failure on stderr alone',
+  async (path) => {
+    const row = rowOf(path)
+    for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
+      const ran = await cell(path, row, column, '')
+      const said = `${column}: ${JSON.stringify(ran)}`
+      expect(ran.exit, said).toBe(exitOf(row, column))
+      if (ran.exit === 0 || row.verdict) continue
+      if (!row.stream) expect(ran.stdout, said).toBe('')
+      expect(ran.stderr, said).toMatch(/^error: /m)
+    }
+  },
+)
+
+test.each(paths)('%s: yaml, csv and jsonl are whole, and --jq filters', async (path) => {
+  const row = rowOf(path)
+  const exit = exitOf(row, 'ok')
+  const yaml = await cell(path, row, 'ok', '-o yaml')
+  const csv = await cell(path, row, 'ok', '-o csv')
+  const jsonl = await cell(path, row, 'ok', '-o jsonl')
+  expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
+  if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
+  expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
+  // jq may take longer to start than the moment after which a command that goes on is interrupted.
+  if (row.endless) return
+  const filtered = await cell(path, row, 'ok', '--jq type')
+  expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])
+})

@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { BuiltCli } from '../support/built-cli.js'
+import { secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { issuedVoucher, pageOf, template } from '../support/cli-samples.js'
+import { listen } from '../support/listen.js'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const built = new BuiltCli('output')
+beforeAll(() => built.build(), 120_000)
+afterAll(() => built.remove())
+
+const LIMIT = 100
+
+/** A server with so many templates of 4 KiB, made as they are asked for. */
+async function manyTemplates(pages: number) {
+  const items = Array.from({ length: LIMIT }, () => ({ ...template, description: 'd'.repeat(4_096) }))
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked += 1
+    const at = Number(new URL(request.url ?? '', 'http://x').searchParams.get('page'))
+    const pagination = { page: at, limit: LIMIT, total: pages * LIMIT, pages }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ success: true, data: { items, pagination }, requestId: 'r' }))
+  })
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}`, asked: () => asked }
+}
+
+interface Shell {
+  readonly exit: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A line of bash, in which $cli is the command line. */
+function bash(line: string, env: Record<string, string> = {}): Promise<Shell> {
+  const home = temporaryDir()
+  const options = {
+    cwd: home,
+    env: built.environment(home, { ...secrets, ...env, cli: built.bin, node: process.execPath }),
+  }
+  return new Promise((resolve) => {
+    const script = `cli() { exec "$node" "$cli" "$@"; }; ${line}`
+    const child = execFile('bash', ['-c', script], options, (_error, stdout, stderr) =>
+      resolve({ exit: child.exitCode, stdout, stderr }),
+    )
+    // Left open, as of a job that nobody types for: what waited for it would never end.
+  })
+}
+
+test.each([
+  ['-o json', 'wc -c', /^\d{8}\n$/],
+  ['-o jsonl', 'wc -l', /^10000\n$/],
+  ['-o csv', 'wc -l', /^10001\n$/],
+  ['--jq .items[].id', 'wc -l', /^10000\n$/],
+  ['', 'wc -l', /^10001\n$/],
+])('--all %s: 40 MB pass through a heap of 32 MB', async (flags, count, expected) => {
+  const { baseUrl } = await manyTemplates(100)
+  const line = `set -o pipefail; (cli templates list --all ${flags} --timeout 10m --base-url ${baseUrl}) | ${count}`
+  const ran = await bash(line, { NODE_OPTIONS: '--max-old-space-size=32' })
+  expect(ran).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringMatching(expected) })
+})
+
+test('a reader that is slow slows the calls down', async () => {
+  const { baseUrl, asked } = await manyTemplates(100)
+  const slow = `(cli templates list --all -o jsonl --timeout 10m --base-url ${baseUrl}) | (sleep 2; curl -s ${baseUrl}/ > /dev/null; head -1 | cut -c1-8)`
+  const ran = await bash(slow)
+  expect(ran).toMatchObject({ exit: 0, stderr: '', stdout: '{"id":"t\n' })
+  // A pipe holds 64 KiB and a page is 470.
+  expect(asked()).toBeLessThan(5)
+})
+
+test('a reader that goes away ends a list quietly, and the command with 0', async () => {
+  const { baseUrl, asked } = await manyTemplates(100)
+  const line = `(cli templates list --all -o jsonl --timeout 10m --base-url ${baseUrl}) | head -c 10; echo " \${PIPESTATUS[0]}"`
+  expect(await bash(line)).toEqual({ exit: 0, stdout: '{"id":"tpl 0\n', stderr: '' })
+  expect(asked()).toBeLessThan(10)
+})
+
+test('a reader that never was does not undo what was done', async () => {
+  const { baseUrl, received } = await stub(() => success(issuedVoucher))
+  const issue = `vouchers issue --template t --external-id o --recipient u --json --base-url ${baseUrl}`
+  expect(await bash(`(cli ${issue}) | true; echo "\${PIPESTATUS[0]}"`)).toEqual({ exit: 0, stdout: '0\n', stderr: '' })
+  expect(received).toHaveLength(1)
+})
+
+test.each([
+  ['closed', '<&-'],
+  ['open, and nobody types', ''],
+])('stdin that is %s keeps no command waiting', async (_how, redirection) => {
+  const { baseUrl } = await stub(() => success(pageOf(template)))
+  const list = await bash(`cli templates list --jq .items[].id --base-url ${baseUrl} ${redirection}`)
+  expect(list).toEqual({ exit: 0, stdout: 'tpl_01\n', stderr: '' })
+  for (const command of ['vouchers redeem', 'apps create', 'login', 'bots send']) {
+    const ran = await bash(`cli ${command} --json --base-url ${baseUrl} ${redirection}`)
+    expect([command, ran.exit, ran.stdout]).toEqual([command, 3, ''])
+    expect(JSON.parse(ran.stderr).error.code).toBe('INPUT_REQUIRED')
+  }
+})
+
+test('a disk that is full is a failure', async () => {
+  const { baseUrl } = await stub(() => success(pageOf(template)))
+  const ran = await bash(`cli templates list --json --base-url ${baseUrl} > /dev/full`)
+  expect([ran.exit, ran.stderr]).toEqual([1, expect.stringContaining('ENOSPC')])
+})
