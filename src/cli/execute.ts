@@ -74,7 +74,9 @@ export async function execute(
   const complete = await askMissing(leaf, own.values, parsed, context)
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)
-  const exit = await finish(outcome, leaf, output)
+  const isJson = leaf.json === true && settings.format.source === 'default'
+  const results = isJson ? new Output(host, { ...output.options, format: 'json' }) : output
+  const exit = await finish(outcome, leaf, output, results)
   // Not beside a failure, whose error object stands alone on stderr.
   const { configWarning } = settings
   if (outcome.ok && configWarning !== undefined && leaf.diagnoses !== true) output.notice(`warning: ${configWarning}`)
@@ -87,7 +89,8 @@ async function openFilter(expression: string, { signal }: Host) {
   return new JqFilter(expression, signal)
 }
 
-async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Promise<number> {
+/** @param results prints what a success answers */
+async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, results: Output): Promise<number> {
   if (!outcome.ok) {
     if (!('plan' in outcome)) return report(outcome, output)
     const { showPlan } = await import('./dry-run.js')
@@ -103,7 +106,7 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
     return whole.trouble === undefined ? 0 : report(whole.trouble, output)
   }
   if ('pages' in outcome) {
-    const failure = (await output.printPages(outcome.pages, leaf.view)) ?? output.trouble
+    const failure = (await results.printPages(outcome.pages, leaf.view)) ?? results.trouble
     return failure === undefined ? 0 : report(failure, output)
   }
   if ('lines' in outcome) {
@@ -118,12 +121,12 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output): Pr
       const next = await untilAborted(outcome.lines.next(), gone)
       if (next === undefined) return 0
       if (next.done) return next.value === undefined ? 0 : report(next.value, output)
-      await output.printLine(next.value, leaf.view)
-      if (output.trouble !== undefined) return report(output.trouble, output)
+      await results.printLine(next.value, leaf.view)
+      if (results.trouble !== undefined) return report(results.trouble, output)
     }
   }
-  if ('data' in outcome) await output.print(outcome.data, leaf.view)
-  return output.trouble === undefined ? (outcome.exit ?? 0) : report(output.trouble, output)
+  if ('data' in outcome) await results.print(outcome.data, leaf.view)
+  return results.trouble === undefined ? (outcome.exit ?? 0) : report(results.trouble, output)
 }
 
 async function report(failure: Failure, output: Output): Promise<number> {

@@ -95,6 +95,8 @@ export interface Leaf<
   readonly answers?: Shape
   /** True when its call carries an Idempotency-Key. */
   readonly idempotent?: true
+  /** True when its result is JSON unless another format was chosen; failures stay words for a person. */
+  readonly json?: true
   /** True when it says what is wrong with the settings: it runs where every other command is refused. */
   readonly diagnoses?: true
   readonly view?: View<Data>

@@ -60,6 +60,45 @@ describe('a call', () => {
     expect(table.stdout).toContain('ALLOWED ORIGINS')
   })
 
+  test('--jq and an unknown member of --fields act on the data; so they do with -i and --curl', async () => {
+    const apps = 'api GET /open-platform/applications'
+    const id = await cli([...apps.split(' '), '--jq', '.items[0].id'], { env })
+    expect([id.exit, id.stdout]).toEqual([0, `${tenant.appId}\n`])
+    const status = await cli([...apps.split(' '), '-i', '--jq', '.status'], { env })
+    expect([status.exit, status.stdout]).toEqual([0, '200\n'])
+    const curl = await cli([...apps.split(' '), '--curl', '--jq', '.variables[0].name'], { env })
+    expect([curl.exit, curl.stdout]).toEqual([0, 'VOUCHERCTL_JWT\n'])
+    const wrong = await cli(`${apps} --fields colour`, { env })
+    expect([wrong.exit, wrong.stdout]).toEqual([2, ''])
+    expect(wrong.stderr).toContain('colour')
+  })
+
+  test('--all reads every page of a list, in one session where it is encrypted', async () => {
+    const { baseUrl, received } = await stub(({ path }) => {
+      const page = Number(new URL(path, 'http://x').searchParams.get('page'))
+      return success({ items: [{ id: page }], pagination: { page, limit: 100, total: 3, pages: 3 } })
+    })
+    const ran = await cli(`api GET /open-platform/applications?status=active --all --base-url ${baseUrl}`, {
+      env: secrets,
+    })
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(JSON.parse(ran.stdout).items).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+    expect(received.map((it) => it.path)).toEqual(
+      [1, 2, 3].map((page) => `/api/v1/open-platform/applications?status=active&page=${page}&limit=100`),
+    )
+    const proxy = await recordingProxy(server.baseUrl)
+    const given = { env: { ...env, VOUCHERCTL_BASE_URL: proxy.baseUrl } }
+    expect((await cli('api GET /open-platform/applications --all --secure required', given)).exit).toBe(0)
+    expect(proxy.requests.filter((it) => it.endsWith('/session'))).toHaveLength(1)
+    for (const args of [
+      'POST /open-platform/applications',
+      'GET /x?page=1 --as jwt',
+      'GET /healthz -i',
+      'GET /healthz --curl',
+    ])
+      expect([args, (await cli(`api ${args} --all`, { env })).exit]).toEqual([args, 2])
+  })
+
   test.each([
     ['/open-platform/x', '/api/v1/open-platform/x'],
     ['open-platform/x', '/api/v1/open-platform/x'],

@@ -121,6 +121,12 @@ describe('doctor', () => {
     expect(readFileSync(file, 'utf8')).toBe(before)
   })
 
+  test('is filtered by --jq and --fields as any document', async () => {
+    const ran = await cli(['doctor', '--jq', '[.checks[] | select(.status == "fail")] | length'], { now: Date.now() })
+    expect([ran.exit, ran.stdout]).toEqual([0, '0\n'])
+    expect(JSON.parse((await cli('doctor --fields ok -o json', { now: Date.now() })).stdout)).toEqual({ ok: true })
+  })
+
   test('sends nothing with --dry-run', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const found = await doctor({ env: { ...secrets, ...at(baseUrl) } }, '--dry-run')

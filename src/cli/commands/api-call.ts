@@ -1,13 +1,15 @@
 import type { SecureMode } from '../../secure/client-options.js'
 import type { Context } from '../context.js'
-import { usage } from '../failure.js'
+import { fromCall, usage } from '../failure.js'
 import { choice, list, text, toggle, withLetter } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { methods } from './api-endpoint.js'
+import { withQuery } from './api-path.js'
 import { readCall } from './api-read.js'
 import type { AnyCall } from './api-send.js'
 import { prepareAny, sendAny } from './api-send.js'
+import { isDataAskedFor, showData, showWhole } from './api-show.js'
 
 export const apiCall = leaf({
   name: 'api',
@@ -25,6 +27,7 @@ export const apiCall = leaf({
     input: text('FILE|-', 'JSON of the whole body'),
     as: choice(['token', 'bot', 'jwt', 'operator', 'none'], 'Kind of the credential'),
     include: withLetter('i', toggle('Print status line, headers and the whole body')),
+    all: toggle('Every page of a list'),
     curl: toggle('Print a command with curl that makes this call; send nothing'),
   },
   examples: [
@@ -33,6 +36,7 @@ export const apiCall = leaf({
     { command: 'voucherctl api POST /open-platform/vouchers/verify --input verify.json --curl' },
     { command: 'voucherctl api GET /metrics -i' },
   ],
+  json: true,
   changes: true,
   idempotent: true,
   run: async (context, { positional: method, second: path, flags }): Promise<Outcome<unknown>> => {
@@ -42,15 +46,33 @@ export const apiCall = leaf({
     const { call } = read
     // The protocol's own routes are what the encryption is made with.
     const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
+    if (flags.all) return showAll(context, call, mode, flags)
     if (flags.curl) return showCurl(context, call, mode, flags)
     const sent = await sendAny(context, call, mode, 'api')
     if (!sent.ok) return sent
-    const { showData, showWhole } = await import('./api-show.js')
-    return flags.include && sent.response !== undefined
-      ? showWhole(context, sent, sent.response)
-      : showData(context, sent)
+    return flags.include && sent.response !== undefined ? showWhole(context, sent, sent.response) : showData(sent)
   },
 })
+
+/** Every page of a list, by the members that every list of the interface takes. */
+async function showAll(
+  context: Context,
+  call: AnyCall,
+  mode: SecureMode,
+  { include, curl }: { readonly include: boolean; readonly curl: boolean },
+): Promise<Outcome<unknown>> {
+  if (call.method !== 'GET') return usage('--all reads every page of a GET.')
+  if (include || curl) return usage(`--all makes several calls: it goes without ${include ? '-i' : '--curl'}.`)
+  if (/[?&](?:page|limit)=/.test(call.path)) return usage('--all reads every page; it goes without page and limit.')
+  const { fetchList } = await import('./paging.js')
+  const none = { page: undefined, limit: undefined, all: true }
+  return fetchList<unknown>(context, none, async ({ page, limit }, { timeoutMs } = {}) => {
+    const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)
+    const sent = await sendAny(context, { ...call, path: withQuery(call.path, query) }, mode, 'api', timeoutMs)
+    if (!sent.ok) return sent
+    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result)
+  })
+}
 
 async function showCurl(
   context: Context,
@@ -67,7 +89,7 @@ async function showCurl(
   const { env, cwd, stderr } = context.host
   const options = { kind: call.kind, routeId: call.route?.id, bodyFile: input, include, env, cwd }
   const curl = curlOf(base.value, prepareAny(context, call, undefined), options)
-  if (context.settings.format.source !== 'default') return { ok: true, data: curl }
+  if (isDataAskedFor(context)) return { ok: true, data: curl }
   context.output.say(curl.command)
   if (stderr.isTTY === true) for (const { name, holds } of curl.variables) context.output.notice(`${name}: ${holds}`)
   return { ok: true, printed: true }

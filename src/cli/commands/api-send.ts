@@ -36,6 +36,7 @@ export async function sendAny(
   call: AnyCall,
   mode: SecureMode,
   id: string,
+  timeoutMs = context.settings.timeoutMs.value,
 ): Promise<Sent | Plan | Failure> {
   const { settings, host } = context
   const base = context.baseUrl()
@@ -57,16 +58,25 @@ export async function sendAny(
   if (impostor !== undefined) return impostor
   bannerOf(context, base.value)
   const { sendPrepared } = await import('../calling.js')
-  const transport = await withRepeats(context, await openInMode(context, base.value, mode))
+  const transport = await openOnce(context, base.value, mode)
   let response: TransportResponse | undefined
   const keeping: Transport = async (request) => {
     response = await transport(request)
     return response
   }
-  const limits = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
+  const limits = { signal: host.signal, timeoutMs }
   const result = await sendPrepared<unknown>(keeping, { ...prepared, request: { ...prepared.request, ...limits } })
   if (!result.ok && result.status === 426) await latchOf(context, base.value, result.code)
   return { ok: true, result, response, credential: credential?.value }
+}
+
+/** A command that calls more than once negotiates once. */
+const opened = new WeakMap<Context, Promise<Transport>>()
+
+function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<Transport> {
+  const transport = opened.get(context) ?? openInMode(context, baseUrl, mode).then((it) => withRepeats(context, it))
+  opened.set(context, transport)
+  return transport
 }
 
 export const JSON_TYPE = 'application/json'

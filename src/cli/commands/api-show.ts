@@ -4,16 +4,15 @@ import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { exitOf, fromCall } from '../failure.js'
 import type { Outcome } from '../leaf.js'
-import { Output } from '../output.js'
 import { plain } from '../plain.js'
 import type { Sent } from './api-send.js'
 
-/** The data of the answer as JSON, unless another format was asked for; or what is wrong with it. */
-export async function showData(context: Context, { result, response }: Sent): Promise<Outcome<unknown>> {
-  if (result.ok) return printJson(context, result.data)
+/** The data of the answer; or what is wrong with it. */
+export function showData({ result, response }: Sent): Outcome<unknown> {
+  if (result.ok) return { ok: true, data: result.data }
   const failure = fromCall(result)
   if (response === undefined || failure.code !== 'INVALID_RESPONSE') return failure
-  if (isEmpty(response)) return printJson(context, null)
+  if (isEmpty(response)) return { ok: true, data: null }
   const type = response.headers['content-type'] ?? 'no content type'
   if (type.startsWith('application/x-ndjson')) return { ok: true, lines: linesOf(response.body) }
   return {
@@ -26,15 +25,15 @@ export async function showData(context: Context, { result, response }: Sent): Pr
 /** No content by its status: nothing is missing. */
 const isEmpty = ({ status }: TransportResponse) => status === 204 || status === 205
 
-async function printJson({ output, settings }: Context, data: unknown): Promise<Outcome<unknown>> {
-  if (settings.format.source !== 'default') return { ok: true, data }
-  await new Output(output.host, { ...output.options, format: 'json' }).print(data)
-  return { ok: true, printed: true }
-}
-
 async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefined> {
   for (const line of body.split('\n')) if (line.trim() !== '') yield parsed(line)
   return undefined
+}
+
+/** Where a format, members or a filter was named, what is otherwise text is a document. */
+export function isDataAskedFor({ settings, output }: Context): boolean {
+  const { fields, filter } = output.options
+  return settings.format.source !== 'default' || fields !== undefined || filter !== undefined
 }
 
 /** Shorter texts may be words of the answer. */
@@ -46,7 +45,7 @@ export function showWhole(
   { result, credential }: Sent,
   response: TransportResponse,
 ): Outcome<unknown> {
-  const { output, settings, host } = context
+  const { output, host } = context
   const strip = (text: string) =>
     credential === undefined || credential.length < SHORTEST_SECRET ? text : text.replaceAll(credential, '[credential]')
   const headers = Object.entries(response.headers).map(([name, value]) => [name, strip(value)] as const)
@@ -54,7 +53,7 @@ export function showWhole(
   const { status } = response
   const failed = !result.ok && result.code !== 'INVALID_RESPONSE'
   const exit = failed ? exitOf(fromCall(result)) : 0
-  if (settings.format.source !== 'default') {
+  if (isDataAskedFor(context)) {
     return { ok: true, data: { status, headers: Object.fromEntries(headers), body: parsed(body) }, exit }
   }
   const lines = [

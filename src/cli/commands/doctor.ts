@@ -42,7 +42,8 @@ export const doctor = leaf({
     const data = { ok: checks.every((it) => it.status !== 'fail'), checks }
     const exit = data.ok ? 0 : 1
     const { output } = context
-    if (output.options.format !== 'table' || output.options.fields !== undefined) return { ok: true, data, exit }
+    const { format, fields, filter } = output.options
+    if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data, exit }
     const paint = await output.paint()
     const width = output.width ?? UNBOUNDED
     output.say([...checks.flatMap((it) => linesOf(it, width, paint)), '', summary(checks)].join('\n'))
