@@ -75,7 +75,9 @@ export async function execute(
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)
   const isJson = leaf.json === true && settings.format.source === 'default'
-  const results = isJson ? new Output(host, { ...output.options, format: 'json' }) : output
+  const reads = 'reads' in outcome && outcome.reads === true
+  const other = { ...(isJson ? { format: 'json' as const } : {}), ...(reads ? { changes: false } : {}) }
+  const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
   const exit = await finish(outcome, leaf, output, results)
   // Not beside a failure, whose error object stands alone on stderr.
   const { configWarning } = settings

@@ -46,6 +46,8 @@ export interface Answer<Data> {
   readonly data: Data
   /** Exit code when it is not 0: an answer that a script wants to branch on. */
   readonly exit?: number
+  /** True where a command that may change something has only read this time. */
+  readonly reads?: true
 }
 
 /** A list page by page: so much of it is held that memory stays flat. At the end a failure when there should have been more. */

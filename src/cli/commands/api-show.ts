@@ -5,11 +5,11 @@ import type { Failure } from '../failure.js'
 import { exitOf, fromCall } from '../failure.js'
 import type { Outcome } from '../leaf.js'
 import { plain } from '../plain.js'
-import type { Sent } from './api-send.js'
+import type { AnyCall, Sent } from './api-send.js'
 
 /** The data of the answer; or what is wrong with it. */
-export function showData({ result, response }: Sent): Outcome<unknown> {
-  if (result.ok) return { ok: true, data: result.data }
+export function showData({ method }: AnyCall, { result, response }: Sent): Outcome<unknown> {
+  if (result.ok) return { ok: true, data: result.data, ...(method === 'GET' ? { reads: true } : {}) }
   const failure = fromCall(result)
   if (response === undefined || failure.code !== 'INVALID_RESPONSE') return failure
   if (isEmpty(response)) return { ok: true, data: null }

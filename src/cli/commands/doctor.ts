@@ -46,7 +46,7 @@ export const doctor = leaf({
     if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data, exit }
     const paint = await output.paint()
     const width = output.width ?? UNBOUNDED
-    output.say([...checks.flatMap((it) => linesOf(it, width, paint)), '', summary(checks)].join('\n'))
+    output.say([...checks.flatMap((it) => linesOf(it, width, paint)), '', summary(checks, width)].join('\n'))
     return { ok: true, printed: true, exit }
   },
 })
@@ -131,14 +131,14 @@ function linesOf({ name, status, message, fix }: Check, width: number, paint: Pa
   return [...lines, ...fixes.map((it, i) => `${' '.repeat(INDENT)}${paint.hint(`${i === 0 ? '→ ' : '  '}${it}`)}`)]
 }
 
-function summary(checks: readonly Check[]): string {
+/** Names what is wrong once more: it may have left the screen. */
+function summary(checks: readonly Check[], width: number): string {
+  const named = (status: Check['status'], word: string) => {
+    const names = checks.filter((it) => it.status === status).map((it) => it.name)
+    return names.length === 0 ? [] : [`${names.length} ${word} (${names.join(', ')})`]
+  }
   const count = (status: Check['status']) => checks.filter((it) => it.status === status).length
-  const [warnings, failed] = [count('warn'), count('fail')]
-  const parts = [
-    ...(failed === 0 ? [] : [`${failed} failed`]),
-    ...(warnings === 0 ? [] : [`${warnings} warning${warnings === 1 ? '' : 's'}`]),
-    `${count('ok')} in order`,
-    ...(count('skip') === 0 ? [] : [`${count('skip')} not looked at`]),
-  ]
-  return `${checks.length} checks: ${parts.join(', ')}.`
+  const parts = [...named('fail', 'failed'), ...named('warn', 'to look at'), `${count('ok')} in order`]
+  const skipped = count('skip') === 0 ? [] : [`${count('skip')} skipped`]
+  return wrap(`${checks.length} checks: ${[...parts, ...skipped].join(', ')}.`, width).join('\n')
 }
