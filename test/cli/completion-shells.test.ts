@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scriptFiles, scriptFor } from '../../src/cli/complete/scripts.js'
 import { shellNames } from '../../src/cli/complete/shells.js'
+import { page } from '../../src/cli/program.js'
 import { BuiltCli } from '../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, pageOf } from '../support/cli-samples.js'
@@ -151,7 +152,9 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
 describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
   test('names come from the script alone, with summaries', async () => {
     const it = await session('fish', app)
-    expect(await fish('voucherctl vou', it)).toEqual(['vouchers\tIssue, verify, redeem, reverse'])
+    expect(await fish('voucherctl vou', it)).toEqual([
+      `vouchers\t${page.find((one) => one.name === 'vouchers')?.summary}`,
+    ])
     expect(await fish('voucherctl platform clock s', it)).toContain('show\tRead the test clock')
     expect(asked(it)).toBe(false)
   })
