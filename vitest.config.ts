@@ -1,8 +1,32 @@
 import { defineConfig } from 'vitest/config'
 
+/** Files of SQLite, and what is proved of them. */
+const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-crash,lifecycle}.test.ts']
+
+/** Nothing of these reaches the store, or nothing but a token. */
+const withoutStore = [
+  'test/store/sessions.test.ts',
+  'test/server/{connections,dropped,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}.test.ts',
+  'test/server/secure-{fuzz,inner,keys,required,vectors}.test.ts',
+]
+
+/** Beside everything on SQLite: what depends on the store, once more on PostgreSQL. */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/e2e/**'],
+    projects: [
+      { test: { name: 'sqlite', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/postgres/**'] } },
+      {
+        test: {
+          name: 'postgres',
+          include: ['test/store/**/*.test.ts', 'test/server/**/*.test.ts', 'test/postgres/**/*.test.ts'],
+          exclude: [...onlySqlite, ...withoutStore],
+          env: { VOUCHERCTL_TEST_ENGINE: 'postgres' },
+          // Each call is several round trips, on machines that do other things as well.
+          testTimeout: 15_000,
+          hookTimeout: 30_000,
+          globalSetup: 'test/support/postgres-setup.ts',
+        },
+      },
+    ],
   },
 })

@@ -137,7 +137,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
 
   bindHealth(app, deps, metrics)
   // Held polls learn what was committed, and end when the server closes.
-  const stopListening = deps.store.listen((botId) => deps.polls.changed(botId))
+  const stopListening = deps.store.listen(
+    (botId) => deps.polls.changed(botId),
+    () => deps.polls.allChanged(),
+  )
   app.addHook('preClose', (done) => {
     deps.polls.close()
     done()

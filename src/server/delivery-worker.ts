@@ -63,18 +63,25 @@ export class DeliveryWorker {
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
     const { store, clock } = this.#it
-    this.#stops.push(store.listen((botId) => this.#look(botId)))
+    const lookAround = () => void this.#lookAround().catch(this.#it.onError)
+    this.#stops.push(store.listen((botId) => this.#look(botId), lookAround))
     this.#stops.push(clock.onMove(() => this.#wake()))
     const sweep = setInterval(() => {
       this.#looksForLost = true
-      this.#wake()
+      // What another process was told of and did not come to.
+      if (alone) this.#wake()
+      else lookAround()
     }, LEASE_SWEEP_MS)
     sweep.unref()
     this.#stops.push(() => clearInterval(sweep))
-    const botIds = await store.read(botsWithWork)
-    for (const botId of botIds) this.#botIds.add(botId)
+    for (const botId of await store.read(botsWithWork)) this.#botIds.add(botId)
     await this.#take(alone ? ALWAYS : this.#it.trueNow())
     this.#wakeIfNeeded()
+  }
+
+  async #lookAround(): Promise<void> {
+    for (const botId of await this.#it.store.read(botsWithWork)) this.#botIds.add(botId)
+    this.#wake()
   }
 
   /** Claims nothing more, and waits so many milliseconds for what is in flight; what came of it is written. */

@@ -11,7 +11,7 @@ import type { Faults } from './faults.js'
 import type { Limits } from './limits.js'
 import type { Polls } from './polls.js'
 import type { RequestLog } from './request-log.js'
-import type { SecureKeys } from './secure-keys.js'
+import type { TransportKeys } from './secure-keys.js'
 import type { TokenUses } from './token-uses.js'
 
 /** Where updates may be delivered to, beside the rules that hold everywhere. */
@@ -32,7 +32,7 @@ export interface SecureSettings {
   readonly brand: string
   /** Origins that may open a session; `*` allows any, and none. */
   readonly allowedOrigins: readonly string[]
-  readonly keys: SecureKeys
+  readonly keys: TransportKeys
   readonly sessions: Sessions<ServerSession>
 }
 

@@ -16,6 +16,7 @@ import { knowsNoKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import { memorySessions } from '../store/sessions.js'
+import { sharedSessions } from '../store/shared-sessions.js'
 import type { Store } from '../store/store.js'
 import { forgetOld } from '../store/updates.js'
 import { createSender } from '../webhooks/deliver.js'
@@ -44,6 +45,8 @@ import { Polls } from './polls.js'
 import { RequestLog, requestLine } from './request-log.js'
 import { StderrLog } from './stderr-log.js'
 import { SecureKeys, secureKeyFile } from './secure-keys.js'
+import { sessionSealing } from './session-sealing.js'
+import { SharedSecureKeys } from './shared-secure-keys.js'
 import { TokenUses } from './token-uses.js'
 
 export const DEFAULT_PORT = 8420
@@ -57,7 +60,7 @@ const EXPIRED_PER_WRITE = 1_000
 
 /**
  * Starts a server and answers when it accepts connections.
- * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, SQLITE_MISSING, KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
+ * @throws an error with a `code`: EADDRINUSE, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE, SQLITE_MISSING, KEYS_UNUSABLE, OPERATOR_NOT_LOOPBACK
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
@@ -70,7 +73,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   if (options.memory) undo.push(() => rmSync(dataDir, { recursive: true, force: true }))
   try {
     makeDataDir(dataDir)
-    const store = openSqliteStore(options.memory ? ':memory:' : join(dataDir, 'voucherctl.db'))
+    const store = await openStore(options, dataDir)
     undo.push(() => store.close())
     const server = await assemble(options, host, dataDir, store)
     undo.push(() => server.app.close())
@@ -80,6 +83,13 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     for (const step of undo.reverse()) await step()
     throw error
   }
+}
+
+async function openStore({ memory, databaseUrl }: ServerOptions, dataDir: string): Promise<Store> {
+  if (databaseUrl === undefined) return openSqliteStore(memory ? ':memory:' : join(dataDir, 'voucherctl.db'))
+  // Its driver takes longer to load than the rest of a start: only where it is used.
+  const { openPostgresStore } = await import('../store/postgres.js')
+  return openPostgresStore({ url: databaseUrl, env: process.env })
 }
 
 type Assembled = Awaited<ReturnType<typeof assemble>>
@@ -118,7 +128,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     requestLog,
     tokenUses,
     botCalls: new BotCalls(store),
-    polls: new Polls(),
+    polls: new Polls({ across: options.databaseUrl !== undefined }),
     webhooks: {
       loopbackPorts: new Set(options.webhookLoopbackPorts),
       egressIps: options.egressIps ?? [],
@@ -129,8 +139,19 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
       required: options.requireSecure ?? false,
       brand: options.brand ?? 'platform',
       allowedOrigins: options.allowedOrigins ?? ['*'],
-      keys: new SecureKeys(secureKeyFile(join(dataDir, 'secure-keys.json'), !options.memory), random, clock.now()),
-      sessions: memorySessions(),
+      ...(options.databaseUrl === undefined
+        ? {
+            keys: new SecureKeys(
+              secureKeyFile(join(dataDir, 'secure-keys.json'), !options.memory),
+              random,
+              clock.now(),
+            ),
+            sessions: memorySessions(),
+          }
+        : {
+            keys: await SharedSecureKeys.open(store, keys.credentials, random, clock),
+            sessions: sharedSessions(store, sessionSealing(keys.credentials, random)),
+          }),
     },
     autoApprove: options.autoApprove ?? false,
     instanceId: Buffer.from(random(16)).toString('hex'),
@@ -185,7 +206,7 @@ async function accepting(
   ]
   const stopForgetting = deps.clock.onMove(forget)
   for (const timer of timers) timer.unref()
-  await deliveries.start({ alone: true })
+  await deliveries.start({ alone: options.databaseUrl === undefined })
   undo.push(() => deliveries.stop(0))
   log.info(running, 'listening')
 
@@ -223,7 +244,7 @@ async function accepting(
 
 async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): Promise<void> {
   await sessions.forget(now)
-  keys.forget(now)
+  await keys.forget(now)
 }
 
 async function forgetAllExpired(store: Store, now: number): Promise<void> {

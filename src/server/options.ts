@@ -18,6 +18,11 @@ export interface ServerOptions {
   readonly memory?: boolean
   /** Folder of the database and the keys; made with mode 0700 when absent. */
   readonly dataDir?: string
+  /**
+   * A PostgreSQL database that any number of servers share; the folder holds the keys alone then. What the URL leaves
+   * out comes from the PG* variables and ~/.pgpass.
+   */
+  readonly databaseUrl?: string
   /** Credential keys from this file instead of the data folder. */
   readonly keyFile?: string
   /** The operator plane under /_platform/v1. Default: on when bound to loopback. */
@@ -52,7 +57,7 @@ export interface RunningServer {
   readonly dataDir: string
   /** Null when the operator plane is off. */
   readonly operatorKeyFile: string | null
-  /** `sqlite` or `memory` */
+  /** `sqlite`, `memory` or `postgres` */
   readonly store: string
   /** Finishes what is in flight, checkpoints and closes; at most 10 s. */
   close(): Promise<void>

@@ -23,6 +23,12 @@ interface Held {
 export class Polls {
   readonly #open = new Map<string, Held>()
   #closed = false
+  /** True where other processes have polls of the same bots: the store tells of those (store/open-polls.ts). */
+  readonly across: boolean
+
+  constructor({ across = false }: { readonly across?: boolean } = {}) {
+    this.across = across
+  }
 
   open(botId: string): Poll {
     const older = this.#open.get(botId)
@@ -53,6 +59,11 @@ export class Polls {
     if (held === undefined) return
     held.changed = true
     held.wake?.('changed')
+  }
+
+  /** Something may have changed that nobody told of. */
+  allChanged(): void {
+    for (const botId of this.#open.keys()) this.changed(botId)
   }
 
   /** Ends every wait, those to come too. */

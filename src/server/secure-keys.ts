@@ -35,6 +35,18 @@ export interface KeyFacts {
   readonly graceUntil: number | null
 }
 
+/** What a server does with them. */
+export interface TransportKeys {
+  readonly current: ServerKey
+  /** The current key, or the one with this kid while sessions may still be opened with it. */
+  keyFor(kid: string | undefined, now: number): ServerKey | undefined
+  /** The next key becomes the current one, which goes on for the time of grace. */
+  rotate(now: number): void | Promise<void>
+  /** Destroys the keys whose grace is over. */
+  forget(now: number): void | Promise<void>
+  list(now: number): KeyFacts[]
+}
+
 /** Where the keys are kept. */
 export interface SecureKeyFile {
   /** For messages. */
@@ -73,7 +85,7 @@ type Held = KeptKey & { readonly key: ServerKey }
  * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next one exists before it is
  * used, so that its pin can be handed out in time.
  */
-export class SecureKeys {
+export class SecureKeys implements TransportKeys {
   #keys: Held[]
   readonly #file: SecureKeyFile
   readonly #random: RandomBytes

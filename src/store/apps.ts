@@ -6,7 +6,7 @@ import type { BotRow } from '../domain/bot-rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import { owned as ownedBot } from './bots.js'
-import { type Op, all, one, run } from './operation.js'
+import { type Op, all, lock, one, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
 import * as templates from './templates.js'
 
@@ -65,6 +65,7 @@ export function* create(
   settings: ApplicationSettings & { name: string },
   now: number,
 ): Op<Application | Refusal<'APPLICATION_LIMIT_REACHED'>> {
+  yield* lock(`applications of ${accountId}`)
   const counted = yield* one<{ n: number }>('select count(*) as n from applications where account_id = $1', [accountId])
   if (Number(counted?.n) >= APPLICATIONS_PER_ACCOUNT) {
     return refuse('APPLICATION_LIMIT_REACHED', { limit: APPLICATIONS_PER_ACCOUNT })

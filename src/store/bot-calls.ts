@@ -19,7 +19,11 @@ export interface BotCallBucket extends CallCount {
 }
 
 export function* add(buckets: Iterable<BotCallBucket>): Op<void> {
-  for (const { botId, minute, method, status, code, calls } of buckets) {
+  // In one order, so that two processes that count the same calls wait for each other and never crosswise.
+  const key = ({ botId, minute, method, status, code }: BotCallBucket) =>
+    [botId, minute, method, status, code].join(' ')
+  const sorted = [...buckets].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+  for (const { botId, minute, method, status, code, calls } of sorted) {
     yield* run(
       `insert into bot_calls (bot_id, minute, method, status, code, calls) values ($1, $2, $3, $4, $5, $6)
        on conflict (bot_id, minute, method, status, code) do update set calls = bot_calls.calls + excluded.calls`,

@@ -7,7 +7,7 @@ import type { BotRow, UpdateQueueRow, WebhookRow } from '../domain/bot-rows.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../domain/tokens.js'
 import { replaceToken } from './bot-tokens.js'
-import { type Op, all, notify, one, run } from './operation.js'
+import { type Op, all, lock, notify, one, run } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
 
 /** The bot when the account owns it. */
@@ -66,6 +66,7 @@ export function* apply(
   now: number,
   autoApprove: boolean,
 ): Op<Bot | Refusal<'BOT_LIMIT_REACHED' | 'USERNAME_TAKEN'>> {
+  yield* lock(`bots of ${accountId}`)
   const holder = yield* one<BotRow>('select * from bots where username = $1', [application.username], 'row')
   if (holder?.account_id === accountId && holder.review_status === 'rejected') {
     const again = { ...appliedBot(holder.id, accountId, application, now), created_at: holder.created_at }

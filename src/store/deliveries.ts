@@ -85,6 +85,7 @@ export function* forget(before: number, limit: number): Op<number> {
     `select id, bot_id, update_id from deliveries
      where created_at < $1 and lease_until is null order by created_at limit $2`,
     [before, limit],
+    'skip',
   )
   for (const { id, bot_id: botId, update_id: updateId } of old) {
     yield* run('delete from delivery_attempts where delivery_id = $1', [id])

@@ -66,8 +66,9 @@ export interface TurnResult {
  */
 export function* turn(it: Turn): Op<TurnResult> {
   const botIds = new Set(it.botIds)
-  for (const ended of it.ended) yield* settle(ended)
+  // Webhooks before their deliveries, and in one order: as whoever sets a webhook locks them.
   yield* noteEndpoints(it.ended)
+  for (const ended of it.ended) yield* settle(ended)
   for (const { attempt } of it.ended) botIds.add(attempt.botId)
   if (it.lostBefore !== null) for (const botId of yield* loseLeases(it.lostBefore, it.now)) botIds.add(botId)
   for (const botId of yield* flipDue(it.now)) botIds.add(botId)
@@ -165,7 +166,7 @@ function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
       [ended.outcome.error === null ? 'success' : 'failure']: ended,
     })
   }
-  for (const [botId, { last, success, failure }] of latest) {
+  for (const [botId, { last, success, failure }] of [...latest].sort(([a], [b]) => (a < b ? -1 : 1))) {
     yield* run(
       `update webhooks set failing = $3, ip_address = coalesce($4, ip_address),
          last_success_at = coalesce($5, last_success_at), last_error_at = coalesce($6, last_error_at),
@@ -233,7 +234,8 @@ function* claim(botId: string, room: number, now: number, trueNow: number): Op<A
   const webhook = yield* one<WebhookRow>(
     "select w.* from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
     [botId],
-    'row',
+    // Another process that claims for the bot right now takes what there is, and hears of what comes.
+    { skipOf: 'w' },
   )
   if (webhook === undefined) return []
   const busy = (yield* all<{ chat_key: string }>(

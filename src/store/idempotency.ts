@@ -1,7 +1,7 @@
 import type { Refusal } from '../contract/errors.js'
 import { recall } from '../domain/idempotency.js'
 import type { IdempotencyRow } from '../domain/rows.js'
-import { type Op, one, run } from './operation.js'
+import { type Op, Superseded, one, run } from './operation.js'
 
 /** The key of a call and what identifies the call itself. */
 export interface IdempotencyClaim {
@@ -24,7 +24,6 @@ export function* replayOf<Data>(
   const row = yield* one<IdempotencyRow>(
     'select * from idempotency_keys where application_id = $1 and idempotency_key = $2',
     [applicationId, claim.key],
-    'row',
   )
   const recalled = recall(row, claim.fingerprint, now)
   if (recalled === null || 'ok' in recalled) return recalled
@@ -35,7 +34,10 @@ export function* replayOf<Data>(
   }
 }
 
-/** An expired record that still lies under the key is replaced; a call without a key leaves none. */
+/**
+ * An expired record that still lies under the key is replaced; a call without a key leaves none.
+ * @throws Superseded when a call under the same key has succeeded since this one looked for it
+ */
 export function* remember(
   applicationId: string,
   claim: IdempotencyClaim | undefined,
@@ -44,12 +46,13 @@ export function* remember(
   expiresAt: number | null,
 ): Op<void> {
   if (claim === undefined) return
-  yield* run(
+  const kept = yield* run(
     `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status, subject_id, data, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (application_id, idempotency_key) do update set fingerprint = excluded.fingerprint,
        status = excluded.status, subject_id = excluded.subject_id, data = excluded.data,
-       created_at = excluded.created_at, expires_at = excluded.expires_at`,
+       created_at = excluded.created_at, expires_at = excluded.expires_at
+     where idempotency_keys.expires_at <= excluded.created_at`,
     [
       applicationId,
       claim.key,
@@ -61,6 +64,7 @@ export function* remember(
       expiresAt,
     ],
   )
+  if (kept === 0) throw new Superseded()
 }
 
 /** Deletes up to `limit` expired records; answers how many. */

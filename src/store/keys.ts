@@ -1,5 +1,5 @@
 import type { Keyring } from '../domain/keyring.js'
-import { type Op, all, run } from './operation.js'
+import { type Op, all, lock, run } from './operation.js'
 
 /** True before the first start with keys: a database that knows some cannot do with new ones. */
 export function* knowsNoKeys(): Op<boolean> {
@@ -12,6 +12,8 @@ export function* knowsNoKeys(): Op<boolean> {
  * @returns ids of keys that the database knows and the ring lacks or has with another value
  */
 export function* unknownKeys(ring: Keyring, checks: ReadonlyMap<string, string>, now: number): Op<string[]> {
+  // Of two processes that start with different keys, the second shall see those of the first.
+  yield* lock('credential keys')
   const known = yield* all<{ key_id: string; key_check: string }>('select key_id, key_check from credential_keys')
   const wrong = known.filter((row) => checks.get(row.key_id) !== row.key_check).map((row) => row.key_id)
   if (wrong.length > 0) return wrong

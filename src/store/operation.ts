@@ -3,15 +3,20 @@ export type Value = string | number | null
 
 export type Row = Readonly<Record<string, Value>>
 
+/** `row` waits for the rows, `skip` leaves out those that others hold; `of` names one table of several. */
+export type RowLock = 'row' | 'skip' | { readonly rowOf: string } | { readonly skipOf: string }
+
 /**
  * One SQL statement that every engine speaks, with `$1` parameters. `lock` asks an engine with concurrent
- * writers to lock what the statement reads: `row` waits, `skip` leaves out rows that others hold.
+ * writers to lock what the statement reads.
  */
 export interface Statement {
   readonly kind: 'one' | 'all' | 'run'
   readonly sql: string
   readonly params: readonly Value[]
-  readonly lock?: 'row' | 'skip'
+  readonly lock?: RowLock
+  /** True for a `one` that writes and answers what it wrote. */
+  readonly changes?: true
   /** For a row that nearly every call reads and hardly any writes: an engine that is the only writer may keep it. */
   readonly keep?: true
 }
@@ -24,13 +29,30 @@ export interface Notice {
 }
 
 /**
+ * Until the end of the transaction, no other operation passes its own lock of the same subject: for rules about rows
+ * that are not there yet, such as how many an account may have. The only writer of a database needs none.
+ */
+export interface SubjectLock {
+  readonly kind: 'lock'
+  readonly subject: string
+}
+
+/**
  * A store operation: a generator that yields statements and receives their results. It cannot await anything
  * else, so the same operation runs synchronously inside SQLite and awaited on a server database.
  */
-export type Op<T> = Generator<Statement | Notice, T, unknown>
+export type Op<T> = Generator<Statement | Notice | SubjectLock, T, unknown>
+
+/**
+ * Thrown by an operation that finds at its end that another one came first. Its transaction is rolled back and it
+ * runs anew, so that it sees what the other has left. Where there is one writer it cannot happen.
+ */
+export class Superseded extends Error {
+  override readonly name = 'Superseded'
+}
 
 /** The first row, or undefined. */
-export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: 'row' | 'skip'): Op<R | undefined> {
+export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R | undefined> {
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
 }
 
@@ -40,13 +62,22 @@ export function* oneKept<R = Row>(sql: string, params: readonly Value[]): Op<Rea
 }
 
 /** All rows. */
-export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?: 'row' | 'skip'): Op<R[]> {
+export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R[]> {
   return (yield lock === undefined ? { kind: 'all', sql, params } : { kind: 'all', sql, params, lock }) as R[]
 }
 
 /** How many rows changed. */
 export function* run(sql: string, params: readonly Value[] = []): Op<number> {
   return (yield { kind: 'run', sql, params }) as number
+}
+
+/** Writes one row with `returning`, and answers what was returned. */
+export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | undefined> {
+  return (yield { kind: 'one', sql, params, changes: true }) as R | undefined
+}
+
+export function* lock(subject: string): Op<void> {
+  yield { kind: 'lock', subject }
 }
 
 /** Wakes who waits for something of `subject`, once this operation's work is committed. */

@@ -1,7 +1,7 @@
 import type { UpdateType } from '../contract/updates.js'
 import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { type UpdatePayload, isWanted, updateBody } from '../domain/update.js'
-import { type Op, all, notify, one, run } from './operation.js'
+import { type Op, all, change, notify, one, run } from './operation.js'
 
 export interface NewUpdate {
   readonly botId: string
@@ -14,34 +14,30 @@ export interface NewUpdate {
   readonly newDeliveryId: () => string
 }
 
-interface Queue {
-  last_update_id: number
-  allowed_updates: string | null
-  has_webhook: number
-}
-
 /**
  * Writes an update in the transaction that causes it, under the bot's next id, and its delivery where a webhook is
  * set. Answers the update's id, or null when the bot does not want the type: nothing is written then.
  */
 export function* addUpdate(update: NewUpdate): Op<number | null> {
   const { botId, type, chatId, payload, now } = update
-  const queue = (yield* one<Queue>(
-    `select last_update_id, allowed_updates,
-       (select count(*) from webhooks where bot_id = $1) as has_webhook
-     from update_queues where bot_id = $1`,
+  const queue = (yield* one<Pick<UpdateQueueRow, 'allowed_updates'>>(
+    'select allowed_updates from update_queues where bot_id = $1',
     [botId],
     'row',
-  )) as Queue
+  )) as UpdateQueueRow
   if (!isWanted(type, queue.allowed_updates)) return null
-  const updateId = Number(queue.last_update_id) + 1
-  yield* run('update update_queues set last_update_id = $2 where bot_id = $1', [botId, updateId])
+  const { last_update_id: updateId } = (yield* change<Pick<UpdateQueueRow, 'last_update_id'>>(
+    'update update_queues set last_update_id = last_update_id + 1 where bot_id = $1 returning last_update_id',
+    [botId],
+  )) as UpdateQueueRow
+  // Asked under the lock of the queue, which whoever sets or removes the webhook takes first.
+  const webhook = yield* one('select 1 as found from webhooks where bot_id = $1', [botId])
   yield* run(
     `insert into updates (bot_id, update_id, type, chat_id, body, created_at, pending)
      values ($1, $2, $3, $4, $5, $6, 1)`,
     [botId, updateId, type, chatId, updateBody(updateId, type, payload, now), now],
   )
-  if (Number(queue.has_webhook) > 0) {
+  if (webhook !== undefined) {
     yield* addDelivery({ id: update.newDeliveryId(), botId, updateId, type, chatId, now })
   }
   yield* notify(botId)

@@ -67,7 +67,11 @@ export function openSqliteStore(path: string): Store {
           step = steps.next()
           continue
         }
-        if (step.value.kind === 'run') {
+        if (step.value.kind === 'lock') {
+          step = steps.next()
+          continue
+        }
+        if (step.value.kind === 'run' || step.value.changes) {
           if (guarded && !changed) savepoint.run()
           changed = true
           memo?.written(step.value.sql)
@@ -181,7 +185,7 @@ export function openSqliteStore(path: string): Store {
     let step = steps.next()
     while (!step.done) {
       const statement = step.value
-      if (statement.kind === 'notify') throw new Error('a read has nothing to tell')
+      if (statement.kind === 'notify' || statement.kind === 'lock') throw new Error('a read changes nothing')
       const kept = statement.keep && memo !== null
       step = steps.next(kept ? memo.row(statement, () => execute(statement)) : execute(statement))
     }

@@ -1,18 +1,34 @@
 import type { Op } from './operation.js'
 
+/**
+ * What an operation tells of itself so that a server database may commit it together with others: their statements
+ * are then sent side by side, each before the answers to the others are known. Only for operations whose meeting on
+ * one row ends in a broken constraint; they run alone then.
+ */
+export interface Shared {
+  /** Those of one name may share a commit. */
+  readonly commit: string
+  /** Those of one name never do, and others lock their rows in the order of it. */
+  readonly apart: string
+}
+
 export interface Store {
-  /** `sqlite` or `memory`: what the ready line and the metrics call it. */
+  /** `sqlite`, `memory` or `postgres`: what the ready line and the metrics call it. */
   readonly name: string
   /**
    * Runs an operation in a transaction of its own and answers after the commit that holds its work.
    * An operation that throws leaves nothing behind. `op` may be called again when a commit has to be built anew.
    * @throws StoreUnavailable when the commit failed: nothing was acknowledged, the call may be repeated.
    */
-  write<T>(op: () => Op<T>): Promise<T>
+  write<T>(op: () => Op<T>, shared?: Shared): Promise<T>
   /** Runs a read-only operation on committed state. */
   read<T>(op: () => Op<T>): Promise<T>
-  /** Calls `listener` with the subject of each notice, after its commit. Answers how to stop. */
-  listen(listener: (subject: string) => void): () => void
+  /**
+   * Calls `listener` with the subject of each notice, after its commit, whichever process of the store it came from.
+   * Answers how to stop.
+   * @param missed called when notices of other processes may have been lost: anything may have changed
+   */
+  listen(listener: (subject: string) => void, missed?: () => void): () => void
   /** Finishes what is queued, then closes. */
   close(): Promise<void>
 }
@@ -22,7 +38,7 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-export type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING'
+export type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING' | 'DATABASE_UNREACHABLE'
 
 /** The database cannot be used at all: the message says what to do. */
 export class StoreUnusable extends Error {

@@ -83,7 +83,8 @@ export function* revoke(
 
 /** Writes coalesced last uses: pairs of token id and time. */
 export function* touch(uses: ReadonlyMap<string, number>): Op<void> {
-  for (const [tokenId, usedAt] of uses) {
+  // In one order, so that two processes that write the same tokens wait for each other and never crosswise.
+  for (const [tokenId, usedAt] of [...uses].sort()) {
     yield* run('update tokens set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2)', [
       tokenId,
       usedAt,

@@ -21,8 +21,9 @@ import {
 } from '../domain/voucher.js'
 import { type Faces, faceOf } from './faces.js'
 import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
-import { type Op, one, run } from './operation.js'
+import { type Op, type RowLock, one, run } from './operation.js'
 import { tellLinkedBots } from './outbox.js'
+import type { Shared } from './store.js'
 
 /** A success with the status that it answers, and whether an earlier call had it first. */
 export interface Answered<Data> {
@@ -48,6 +49,23 @@ export interface Issue {
   readonly now: number
   readonly keys: Keyring
   readonly faces?: Faces
+}
+
+/**
+ * Issues of one template meet on its quota anyway: together they take its row once. Past the quota the check of the
+ * table ends the commit, and each runs alone.
+ */
+export function sharedIssue(applicationId: string, templateId: string, externalIssueId: string): Shared {
+  return { commit: `issue ${applicationId} ${templateId}`, apart: externalIssueId }
+}
+
+/**
+ * Redeems of one application, in two halves so that one can run while the other waits for the disk. A voucher that is
+ * named by its code and by its QR token at once ends the commit by the index of redemptions in force.
+ */
+export function sharedRedeem(applicationId: string, [hash]: readonly string[]): Shared | undefined {
+  if (hash === undefined) return undefined
+  return { commit: `redeem ${applicationId} ${hash.charCodeAt(0) % 2}`, apart: hash }
 }
 
 export type IssueRefusal = Refusal<
@@ -240,11 +258,7 @@ function* claimCredentials(
 }
 
 function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefined> {
-  return yield* one<VoucherRow>(
-    'select * from vouchers where application_id = $1 and id = $2',
-    [applicationId, id],
-    'row',
-  )
+  return yield* one<VoucherRow>('select * from vouchers where application_id = $1 and id = $2', [applicationId, id])
 }
 
 /** @param hashes of one credential, one for each index key */
@@ -256,7 +270,7 @@ function* redeemableByCredential(applicationId: string, hashes: readonly string[
        from credentials c join vouchers v on v.application_id = c.application_id and v.id = c.voucher_id
        where c.application_id = $1 and c.credential_hash = $2`,
       [applicationId, hash],
-      'row',
+      { rowOf: 'v' },
     )
     if (row !== undefined) return row
   }
@@ -305,13 +319,13 @@ export function* redeem(
   call: Redeem,
 ): Op<Answered<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
   const { applicationId, claim, now } = call
-  const replay = yield* replayOf<Readonly<Record<string, string>>>(applicationId, claim, now)
-  if (replay !== null) return 'ok' in replay ? replay : yield* redeemedBefore(applicationId, replay)
+  const before = yield* redeemedUnderKey(call)
+  if (before !== null) return before
 
   const voucher = yield* redeemableByCredential(applicationId, call.hashes)
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const refusal = refuseRedeem(voucher, now, call.recipientUserId)
-  if (refusal !== null) return refusal
+  if (refusal !== null) return (yield* redeemedUnderKey(call)) ?? refusal
 
   const row: RedemptionRow = {
     application_id: applicationId,
@@ -356,6 +370,17 @@ export function* redeem(
   return { ok: true, status: 200, replayed: false, data }
 }
 
+/** The answer of an earlier call under the same key; null when there is none. */
+function* redeemedUnderKey({
+  applicationId,
+  claim,
+  now,
+}: Redeem): Op<Answered<Redemption> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
+  const replay = yield* replayOf<Readonly<Record<string, string>>>(applicationId, claim, now)
+  if (replay === null || 'ok' in replay) return replay
+  return yield* redeemedBefore(applicationId, replay)
+}
+
 /** The answer of an earlier call under the same key, of which the metadata alone are kept. */
 function* redeemedBefore(
   applicationId: string,
@@ -371,11 +396,11 @@ function* redeemedBefore(
   }
 }
 
-function* redemptionById(applicationId: string, redemptionId: string): Op<RedemptionRow | undefined> {
+function* redemptionById(applicationId: string, redemptionId: string, lock?: RowLock): Op<RedemptionRow | undefined> {
   return yield* one<RedemptionRow>(
     'select * from redemptions where application_id = $1 and id = $2',
     [applicationId, redemptionId],
-    'row',
+    lock,
   )
 }
 
@@ -409,17 +434,13 @@ export function* reverse(
     >
 > {
   const { applicationId, claim, now } = call
-  const replay = yield* replayOf<Redemption>(applicationId, claim, now)
-  if (replay !== null) {
-    return 'ok' in replay
-      ? replay
-      : { ok: true, status: replay.status, replayed: true, data: replay.data as Redemption }
-  }
+  const before = yield* reversedUnderKey(call)
+  if (before !== null) return before
 
-  const found = yield* redemptionById(applicationId, call.redemptionId)
+  const found = yield* redemptionById(applicationId, call.redemptionId, 'row')
   if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')
   const refusal = refuseReverse(found, now)
-  if (refusal !== null) return refusal
+  if (refusal !== null) return (yield* reversedUnderKey(call)) ?? refusal
 
   const row: RedemptionRow = {
     ...found,
@@ -442,4 +463,14 @@ export function* reverse(
   yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
   yield* tellLinkedBots(applicationId, 'voucher_reversed', () => ({ redemption: data }), call)
   return { ok: true, status: 200, replayed: false, data }
+}
+
+function* reversedUnderKey({
+  applicationId,
+  claim,
+  now,
+}: Reverse): Op<Answered<Redemption> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
+  const replay = yield* replayOf<Redemption>(applicationId, claim, now)
+  if (replay === null || 'ok' in replay) return replay
+  return { ok: true, status: replay.status, replayed: true, data: replay.data as Redemption }
 }

@@ -11,7 +11,7 @@ import {
   deliveryModeRecord,
   webhookInfo,
 } from '../domain/webhook.js'
-import { type Op, all, notify, one, run } from './operation.js'
+import { type Op, type RowLock, all, notify, one, run } from './operation.js'
 import { addDelivery } from './outbox.js'
 
 /** What sealing needs. */
@@ -21,8 +21,13 @@ export interface Sealing {
 }
 
 /** The webhook of a bot. */
-export function* webhookOf(botId: string): Op<WebhookRow | null> {
-  return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], 'row')) ?? null
+export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null> {
+  return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], lock)) ?? null
+}
+
+/** Until the end of the transaction no update is made for the bot, and no poll of it comes. */
+export function* lockQueue(botId: string): Op<void> {
+  yield* one('select bot_id from update_queues where bot_id = $1', [botId], 'row')
 }
 
 export interface WebhookSet {
@@ -41,8 +46,9 @@ export interface WebhookSet {
  */
 export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, wish, now } = it
-  const was = yield* webhookOf(botId)
-  const allowedWas = yield* allowedUpdatesOf(botId)
+  // The queue is locked first, here as everywhere: no update is made meanwhile.
+  const allowedWas = yield* allowedUpdatesOf(botId, 'row')
+  const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : opened(was, sealing.keys)
   const change = decideWebhook(open, allowedWas, wish, it.newSecret, now)
   const droppedUpdates = it.dropPending ? yield* dropPending(botId) : 0
@@ -140,6 +146,7 @@ function* deliverPending({ botId, now, newDeliveryId }: WebhookSet): Op<void> {
 
 /** Ends the deliveries of a bot; what was not delivered can be polled again. Answers alike when there were none. */
 export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
+  const allowedUpdates = yield* allowedUpdatesOf(botId, 'row')
   const droppedUpdates = dropToo ? yield* dropPending(botId) : 0
   const removed = yield* run('delete from webhooks where bot_id = $1', [botId])
   if (removed > 0) {
@@ -157,7 +164,7 @@ export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
     )
   }
   if (removed > 0 || droppedUpdates > 0) yield* notify(botId)
-  const queue = { allowedUpdates: yield* allowedUpdatesOf(botId), pending: yield* pendingCount(botId) }
+  const queue = { allowedUpdates, pending: yield* pendingCount(botId) }
   return deliveryModeRecord(null, queue, droppedUpdates)
 }
 
@@ -189,11 +196,11 @@ export function* info(botId: string, keys: Keyring, egressIps: readonly string[]
   return webhookInfo(row, row === null ? null : opened(row, keys).url, queue, egressIps)
 }
 
-function* allowedUpdatesOf(botId: string): Op<string | null> {
+function* allowedUpdatesOf(botId: string, lock?: RowLock): Op<string | null> {
   const queue = yield* one<{ allowed_updates: string | null }>(
     'select allowed_updates from update_queues where bot_id = $1',
     [botId],
-    'row',
+    lock,
   )
   return queue?.allowed_updates ?? null
 }

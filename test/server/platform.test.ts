@@ -5,6 +5,7 @@ import type { RequestLogEntry } from '../../src/contract/platform.js'
 import { TokenUses } from '../../src/server/token-uses.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { type LiveServer, liveServer } from '../support/server.js'
+import { storeName } from '../support/engine-name.js'
 import { START_MS, type TestApp, testApp } from '../support/server-app.js'
 import { callerOf, wireOf } from '../support/server-client.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
@@ -280,10 +281,10 @@ describe('health', () => {
     expect(headers['content-type']).toContain('text/plain')
     const counted = text.split('\n').filter((line) => line.startsWith('voucherctl_http_requests_total{'))
     expect(counted).toContain(
-      'voucherctl_http_requests_total{endpoint="vouchers.redemption",method="GET",status="404",code="REDEMPTION_NOT_FOUND",store="memory"} 1',
+      `voucherctl_http_requests_total{endpoint="vouchers.redemption",method="GET",status="404",code="REDEMPTION_NOT_FOUND",store="${storeName}"} 1`,
     )
     expect(counted).toContain(
-      'voucherctl_http_requests_total{endpoint="none",method="GET",status="404",code="ROUTE_NOT_FOUND",store="memory"} 1',
+      `voucherctl_http_requests_total{endpoint="none",method="GET",status="404",code="ROUTE_NOT_FOUND",store="${storeName}"} 1`,
     )
     expect(text).toContain('voucherctl_http_request_duration_seconds_bucket{')
     expect(text).toContain('process_cpu_seconds_total')

@@ -14,7 +14,8 @@ import { newTenant } from '../support/server-tenant.js'
 
 const GRACE_MS = 120_000
 const statesOf = (keys: SecureKeys, now: number) => keys.list(now).map(({ kid, state }) => `${state} ${kid}`)
-const kidIn = (keys: SecureKeys, state: string) => keys.list(0).find((it) => it.state === state)?.kid as string
+const kidIn = (keys: Pick<SecureKeys, 'list'>, state: string) =>
+  keys.list(0).find((it) => it.state === state)?.kid as string
 
 describe('a key', () => {
   it('is next, then current, then in grace for 120 s, then destroyed', () => {

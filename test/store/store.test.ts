@@ -12,7 +12,7 @@ function* notes(): Op<string[]> {
   return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
 }
 
-describe.each(engines)('$name', ({ create }) => {
+describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh
@@ -23,25 +23,28 @@ describe.each(engines)('$name', ({ create }) => {
     expect(await store.read(notes)).toEqual(['a'])
   })
 
-  it('a write that was not answered yet is not seen by a read', async () => {
+  it.runIf(hasOneWriter)('a write that was not answered yet is not seen by a read', async () => {
     const writing = store.write(() => note('a'))
     expect(await store.read(notes)).toEqual([])
     await writing
     expect(await store.read(notes)).toEqual(['a'])
   })
 
-  it('operations run one after another in the order of their calls, each seeing what came before', async () => {
-    const seen = await Promise.all(
-      ['a', 'b', 'c'].map((id) =>
-        store.write(function* () {
-          const before = yield* notes()
-          yield* note(id)
-          return before
-        }),
-      ),
-    )
-    expect(seen).toEqual([[], ['a'], ['a', 'b']])
-  })
+  it.runIf(hasOneWriter)(
+    'operations run one after another in the order of their calls, each seeing what came before',
+    async () => {
+      const seen = await Promise.all(
+        ['a', 'b', 'c'].map((id) =>
+          store.write(function* () {
+            const before = yield* notes()
+            yield* note(id)
+            return before
+          }),
+        ),
+      )
+      expect(seen).toEqual([[], ['a'], ['a', 'b']])
+    },
+  )
 
   it('an operation that throws leaves nothing and harms nobody in its batch', async () => {
     const bug = new Error('a bug')
@@ -78,7 +81,7 @@ describe.each(engines)('$name', ({ create }) => {
     })
     await Promise.allSettled([told('a'), failing, told('c')])
     expect(await store.read(notes)).toEqual(['a', 'c'])
-    expect(heard).toEqual(['a', 'c'])
+    expect(hasOneWriter ? heard : heard.sort()).toEqual(['a', 'c'])
   })
 
   it('an operation that throws before it wrote harms nobody either', async () => {
@@ -118,7 +121,7 @@ describe.each(engines)('$name', ({ create }) => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `n${String(index).padStart(4, '0')}`)
     expect(await Promise.all(ids.map((id) => store.write(() => note(id))))).toEqual(ids)
     expect(await store.read(notes)).toEqual(ids)
-  })
+  }, 30_000)
 
   it('reads get a word in while many writes wait', async () => {
     const writing = Promise.all(Array.from({ length: 1_000 }, (_, index) => store.write(() => note(`n${index}`))))

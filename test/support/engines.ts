@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import type { Store } from '../../src/store/store.js'
+import { onPostgres } from './engine-name.js'
+import { openPostgresSoon, takeDatabase } from './postgres-database.js'
 import { temporaryFolder } from './server.js'
 
 /** An empty database of its own. */
@@ -11,11 +13,22 @@ export interface Database {
   remove(): void
 }
 
-/** The engines that the behaviour of the store is proved on, one suite for all. */
-export const engines: readonly { readonly name: string; create(): Database }[] = [
-  { name: 'SQLite in memory', create: () => ({ open: () => openSqliteStore(':memory:'), remove: () => {} }) },
+export interface Engine {
+  readonly name: string
+  /** True where operations run one after the other, in the order of their calls. */
+  readonly hasOneWriter: boolean
+  create(): Database
+}
+
+const sqlite: readonly Engine[] = [
+  {
+    name: 'SQLite in memory',
+    hasOneWriter: true,
+    create: () => ({ open: () => openSqliteStore(':memory:'), remove: () => {} }),
+  },
   {
     name: 'SQLite in a file',
+    hasOneWriter: true,
     create: () => {
       const folder = temporaryFolder()
       return {
@@ -25,6 +38,25 @@ export const engines: readonly { readonly name: string; create(): Database }[] =
     },
   },
 ]
+
+const postgres: Engine = {
+  name: 'PostgreSQL',
+  hasOneWriter: false,
+  create: () => {
+    const database = takeDatabase()
+    return { open: () => openPostgresSoon(database), remove: () => database.release() }
+  },
+}
+
+/** The engines that the behaviour of the store is proved on, one suite for all. */
+export const engines: readonly Engine[] = onPostgres ? [postgres] : sqlite
+
+/** An empty store of the engine of this run, for a server under test; its end is that of its database. */
+export function openTestStore(): Store {
+  if (!onPostgres) return openSqliteStore(':memory:')
+  const database = takeDatabase()
+  return openPostgresSoon(database, () => database.release())
+}
 
 /** Hands each test of a suite an empty store of its own, and takes it away afterwards. */
 export function beforeEachStore(create: () => Database, use: (store: Store) => void): void {

@@ -13,10 +13,13 @@ import { createMetrics } from '../../src/server/metrics.js'
 import { Polls } from '../../src/server/polls.js'
 import { RequestLog } from '../../src/server/request-log.js'
 import { SecureKeys, type SecureKeyFile } from '../../src/server/secure-keys.js'
+import { sessionSealing } from '../../src/server/session-sealing.js'
 import { TokenUses } from '../../src/server/token-uses.js'
 import type { ServerSession } from '../../src/secure/server-session.js'
 import { memorySessions } from '../../src/store/sessions.js'
-import { openSqliteStore } from '../../src/store/sqlite.js'
+import { sharedSessions } from '../../src/store/shared-sessions.js'
+import { onPostgres } from './engine-name.js'
+import { openTestStore } from './engines.js'
 import { type Send, injectInto } from './server-client.js'
 
 /** When every test begins: 2027-03-01T12:00:00.000Z. */
@@ -68,7 +71,7 @@ export function keyFileInMemory(): SecureKeyFile {
 export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
   const clock = new TestClock({ now: () => START_MS })
   const random = seededRandom('server')
-  const store = overrides.store ?? openSqliteStore(':memory:')
+  const store = overrides.store ?? openTestStore()
   const deps = {
     store,
     clock,
@@ -82,7 +85,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     requestLog: new RequestLog(),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),
-    polls: new Polls(),
+    polls: new Polls({ across: onPostgres }),
     webhooks: {
       loopbackPorts: new Set<number>(),
       egressIps: [],
@@ -94,7 +97,9 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
       brand: 'platform',
       allowedOrigins: ['*'],
       keys: new SecureKeys(keyFileInMemory(), seededRandom('secure keys'), START_MS),
-      sessions: memorySessions<ServerSession>(),
+      sessions: onPostgres
+        ? sharedSessions(store, sessionSealing({ current: testKey, all: [testKey] }, seededRandom('sealing')))
+        : memorySessions<ServerSession>(),
     },
     autoApprove: false,
     instanceId: 'instance',

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer } from '../../src/server/listen.js'
 import type { RunningServer, ServerOptions } from '../../src/server/options.js'
+import { onPostgres } from './engine-name.js'
+import { type TestDatabase, takeDatabase } from './postgres-database.js'
 import { type Send, sendTo } from './server-client.js'
 
 /** A folder of its own; the caller removes it. */
@@ -26,9 +28,10 @@ export interface LiveServer {
 /** The real server on a port of the system; in memory unless it gets a folder. */
 export async function liveServer(options: ServerOptions = {}): Promise<LiveServer> {
   const logs: string[] = []
+  const place = onPostgres && options.databaseUrl === undefined ? await placeOnPostgres(options.dataDir) : undefined
   const running = await startServer({
     port: 0,
-    ...(options.dataDir === undefined ? { memory: true } : {}),
+    ...(place?.options ?? (options.dataDir === undefined ? { memory: true } : {})),
     testClock: true,
     rateLimits: 'off',
     logTo: { write: (line) => logs.push(line) },
@@ -47,6 +50,24 @@ export async function liveServer(options: ServerOptions = {}): Promise<LiveServe
     close: async () => {
       agent.destroy()
       await running.close()
+      place?.release()
+    },
+  }
+}
+
+/** Databases by the folder of their keys: a server that starts on it again finds what it had. */
+const byFolder = new Map<string, TestDatabase>()
+
+async function placeOnPostgres(named: string | undefined) {
+  const dataDir = named ?? temporaryFolder()
+  const database = byFolder.get(dataDir) ?? takeDatabase()
+  if (named !== undefined) byFolder.set(named, database)
+  return {
+    options: { dataDir, databaseUrl: await database.url },
+    release() {
+      if (named !== undefined) return
+      database.release()
+      rmSync(dataDir, { recursive: true, force: true })
     },
   }
 }

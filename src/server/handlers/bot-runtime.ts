@@ -3,6 +3,7 @@ import { contract } from '../../contract/index.js'
 import { issueIntoChat } from '../../store/bot-issue.js'
 import * as chats from '../../store/chats.js'
 import type { Faces } from '../../store/faces.js'
+import { type OpenPoll, endPoll, holdsPoll, takePoll } from '../../store/open-polls.js'
 import * as updates from '../../store/updates.js'
 import { type Call, type MakeHandlers, type Reply, answer, invalid } from '../handler.js'
 import type { Poll } from '../polls.js'
@@ -54,7 +55,7 @@ export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'b
       if (call.isInner && (input.timeout ?? 0) > TIMEOUT_MAX_INNER_S) return invalid(TOO_LONG_INSIDE)
       const poll = polls.open(call.caller.botId)
       try {
-        return await answerPoll(deps, poll, input, call)
+        return await answerPoll(deps, polls.across ? newPlace(deps, input, call) : null, poll, input, call)
       } finally {
         poll.end()
       }
@@ -62,9 +63,18 @@ export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'b
   }
 }
 
+/** A poll that ends without its end being written counts so much longer at most. */
+const PLACE_GRACE_MS = 2_000
+
+function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }: Call<GetUpdates>): OpenPoll {
+  const holder = Buffer.from(random(16)).toString('base64url')
+  return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + PLACE_GRACE_MS }
+}
+
 /** No transaction is open while a call waits: it reads, waits to be woken, and reads again. */
 async function answerPoll(
   { store, clock }: Deps,
+  place: OpenPoll | null,
   poll: Poll,
   { offset, limit = LIMIT_DEFAULT, timeout = 0, allowed_updates: allowedUpdates }: GetUpdatesInput,
   { caller: { botId, tokenId: tokenHash }, gone }: Call<GetUpdates>,
@@ -73,18 +83,28 @@ async function answerPoll(
   const deadline = performance.now() + timeout * 1000
   const read = { botId, limit }
   const left = gone()
-  let found: updates.Found = await store.write(() =>
-    updates.poll({ ...read, offset, allowedUpdates, now: clock.now() }),
-  )
-  for (;;) {
-    if (poll.superseded) return refuse('POLL_TERMINATED')
-    if ('ok' in found) return found
-    const rest = deadline - performance.now()
-    if (found.length > 0 || rest <= 0) return written(found)
-    const end = await poll.wait(rest, left)
-    if (end === 'superseded') return refuse('POLL_TERMINATED')
-    if (end !== 'changed') return written(found)
-    found = await store.read(() => updates.look({ ...read, tokenHash, scope, now: clock.now() }))
+  let found: updates.Found | 'superseded' = await store.write(function* () {
+    const first = yield* updates.poll({ ...read, offset, allowedUpdates, now: clock.now() })
+    if (place !== null) yield* takePoll(place, Date.now())
+    return first
+  })
+  try {
+    for (;;) {
+      if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
+      if ('ok' in found) return found
+      const rest = deadline - performance.now()
+      if (found.length > 0 || rest <= 0) return written(found)
+      const end = await poll.wait(rest, left)
+      if (end === 'superseded') return refuse('POLL_TERMINATED')
+      if (end !== 'changed') return written(found)
+      found = await store.read(function* () {
+        if (place !== null && !(yield* holdsPoll(place))) return 'superseded' as const
+        return yield* updates.look({ ...read, tokenHash, scope, now: clock.now() })
+      })
+    }
+  } finally {
+    // It ends by its time as well.
+    if (place !== null) store.write(() => endPoll(place)).catch(() => {})
   }
 }
 

@@ -74,7 +74,7 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
 
     secureKeys: async () => ({ ok: true, data: { items: secureKeys() } }),
     rotateSecureKeys: async () => {
-      deps.secure.keys.rotate(clock.now())
+      await deps.secure.keys.rotate(clock.now())
       return { ok: true, data: { items: secureKeys() } }
     },
 

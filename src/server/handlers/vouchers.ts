@@ -47,20 +47,23 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
   return {
     issue: (input, { caller, claim }) => {
       const voucherId = newId('vch')
-      return store.write(() =>
-        vouchers.issue({
-          applicationId: caller.applicationId,
-          templateId: input.template_id,
-          externalIssueId: input.external_issue_id,
-          recipientUserId: input.recipient_user_id,
-          metadata: input.metadata ?? {},
-          claim,
-          voucherId,
-          newDeliveryId,
-          now: clock.now(),
-          keys,
-          faces,
-        }),
+      const { applicationId } = caller
+      return store.write(
+        () =>
+          vouchers.issue({
+            applicationId,
+            templateId: input.template_id,
+            externalIssueId: input.external_issue_id,
+            recipientUserId: input.recipient_user_id,
+            metadata: input.metadata ?? {},
+            claim,
+            voucherId,
+            newDeliveryId,
+            now: clock.now(),
+            keys,
+            faces,
+          }),
+        vouchers.sharedIssue(applicationId, input.template_id, input.external_issue_id),
       )
     },
 
@@ -75,19 +78,22 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
     redeem: async (input, { caller, claim }) => {
       const hashes = hashesOf(input.credential, keys)
       const redemptionId = newId('rdm')
-      const redeemed = await store.write(() =>
-        vouchers.redeem({
-          applicationId: caller.applicationId,
-          hashes,
-          credentialType: input.credential.type,
-          recipientUserId: input.recipient_user_id,
-          reference: input.reference,
-          metadata: input.metadata ?? {},
-          claim,
-          redemptionId,
-          newDeliveryId,
-          now: clock.now(),
-        }),
+      const { applicationId } = caller
+      const redeemed = await store.write(
+        () =>
+          vouchers.redeem({
+            applicationId,
+            hashes,
+            credentialType: input.credential.type,
+            recipientUserId: input.recipient_user_id,
+            reference: input.reference,
+            metadata: input.metadata ?? {},
+            claim,
+            redemptionId,
+            newDeliveryId,
+            now: clock.now(),
+          }),
+        vouchers.sharedRedeem(applicationId, hashes),
       )
       if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
         return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>

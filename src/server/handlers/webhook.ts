@@ -6,6 +6,7 @@ import type { BotRow } from '../../domain/bot-rows.js'
 import { callerByHash } from '../../store/bot-tokens.js'
 import * as bots from '../../store/bots.js'
 import * as deliveries from '../../store/deliveries.js'
+import { isPolled } from '../../store/open-polls.js'
 import type { Op } from '../../store/operation.js'
 import * as webhooks from '../../store/webhooks.js'
 import { type CheckedUrl, checkAllowedIp, checkUrl, resolve } from '../../webhooks/guard.js'
@@ -74,9 +75,12 @@ async function setWebhook<R extends Refusal>(
   const admit = function* (): Op<CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'WEBHOOK_URL_REFUSED'>> {
     const bot = yield* findBot()
     if (bot !== null && 'ok' in bot) return bot
+    // As the webhook is set, under the lock that a poll takes when it comes.
+    yield* webhooks.lockQueue(botId)
     const was = yield* webhooks.webhookOf(botId)
     // A poll that is open beside a webhook is on its way to its own 409.
-    if (was === null && polls.isOpen(botId)) return refuse('POLLING_ACTIVE')
+    const isPolling = polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
+    if (was === null && isPolling) return refuse('POLLING_ACTIVE')
     const kept = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])
     const checked = checkUrl(url, { loopbackPorts, allowedIps: allowedIps ?? kept })
     return checked.ok ? checked : refuse('WEBHOOK_URL_REFUSED', { reason: checked.reason })

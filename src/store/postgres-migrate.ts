@@ -1,0 +1,89 @@
+import { Client, type ClientConfig } from 'pg'
+import { migrations } from './migrations/postgres/index.js'
+import { DatabaseFailure } from './postgres-errors.js'
+import { StoreUnusable } from './store.js'
+
+/** "vchr" twice: those who bring the schema up to date do it one after the other. */
+const MIGRATION_LOCK = '0x7663687276636872'
+/** So long a start waits for another one that is at it. */
+const LOCK_MS_MAX = 120_000
+const CONNECT_MS_MAX = 5_000
+
+/** What is to be done, and what would be or was run for it. */
+export interface Migration {
+  /** How many migrations the database has had. */
+  readonly from: number
+  readonly to: number
+  readonly steps: readonly { readonly name: string; readonly sql: string }[]
+}
+
+/**
+ * Brings the schema up to date, in one transaction, under a lock: of processes that start at once the first does it.
+ * @param dryRun looks, and changes nothing
+ * @param name of the database in messages, without a password
+ * @throws StoreUnusable
+ */
+export async function migratePostgres(config: ClientConfig, name: string, dryRun = false): Promise<Migration> {
+  const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('begin')
+    if (!dryRun) await client.query(`select pg_advisory_xact_lock(${BigInt(MIGRATION_LOCK)})`)
+    const from = await versionOf(client, name)
+    const steps = migrations.slice(from)
+    if (!dryRun) for (const { sql } of steps) await client.query(sql)
+    if (!dryRun && steps.length > 0) {
+      await client.query('create table if not exists voucherctl_schema (version integer not null)')
+      await client.query('delete from voucherctl_schema')
+      await client.query('insert into voucherctl_schema (version) values ($1)', [migrations.length])
+    }
+    await client.query(dryRun ? 'rollback' : 'commit')
+    return { from, to: migrations.length, steps }
+  } catch (error) {
+    throw error instanceof StoreUnusable ? error : explain(new DatabaseFailure(error), name)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** How many migrations the database has had. */
+async function versionOf(client: Client, name: string): Promise<number> {
+  const found = await client.query<{ relname: string }>(
+    `select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
+     order by relname limit 1000`,
+  )
+  const tables = found.rows.map(({ relname }) => relname)
+  if (!tables.includes('voucherctl_schema')) {
+    if (tables.length === 0) return 0
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${name} has tables of another program, such as ${tables[0]}. Make a database for voucherctl alone, or choose an empty schema with PGOPTIONS='-c search_path=NAME'.`,
+    )
+  }
+  const version =
+    (await client.query<{ version: number }>('select version from voucherctl_schema')).rows[0]?.version ?? 0
+  if (version > migrations.length) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${name} was written by a newer voucherctl (schema ${version}, this one knows ${migrations.length}). Use that version, or another database.`,
+    )
+  }
+  return version
+}
+
+/** What the user can do about it, by the code of the error. */
+function explain({ state, message }: DatabaseFailure, name: string): StoreUnusable {
+  const how: Readonly<Record<string, string>> = {
+    ENOTFOUND: 'Its host is not known here: check the name.',
+    ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',
+    '28P01': 'The password is wrong: set PGPASSWORD, or a line of ~/.pgpass.',
+    '28000': 'The server does not let this user in: see pg_hba.conf.',
+    '3D000': 'There is no such database: createdb makes one.',
+    '42501': 'The user may not make tables there: grant create on the schema.',
+    '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
+  }
+  const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'
+  const hint = how[state ?? ''] ?? 'Check the address, the TLS settings and the password.'
+  return new StoreUnusable(code, `${name} cannot be used (${message}). ${hint}`)
+}

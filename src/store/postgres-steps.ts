@@ -1,0 +1,71 @@
+import type { Notice, Op, RowLock, Statement, SubjectLock, Value } from './operation.js'
+import type { Result, Sent } from './postgres-batch.js'
+
+type Wish = Statement | Notice | SubjectLock
+
+/** One operation on its way from statement to statement. */
+export class Steps {
+  readonly #op: Op<unknown>
+  readonly #writes: boolean
+  #step: IteratorResult<Wish, unknown>
+  /** Whom to tell after the commit. */
+  readonly subjects: string[] = []
+
+  constructor(op: () => Op<unknown>, writes: boolean) {
+    this.#writes = writes
+    this.#op = op()
+    this.#step = this.#op.next()
+    this.#collect()
+  }
+
+  get done(): boolean {
+    return this.#step.done === true
+  }
+
+  get value(): unknown {
+    return this.#step.value
+  }
+
+  /** What the operation waits for. */
+  next(): Sent {
+    const wish = this.#step.value as Statement | SubjectLock
+    if (wish.kind === 'lock') return { sql: LOCK_SUBJECT, params: [wish.subject] }
+    const { sql, lock } = wish
+    const params = wish.kind === 'run' || wish.changes ? wish.params : wish.params.map(withoutNul)
+    const missing = params.indexOf(undefined as never)
+    if (missing !== -1) throw new TypeError(`parameter $${missing + 1} is undefined in: ${sql}`)
+    return { sql: lock === undefined || !this.#writes ? sql : `${sql} ${clauseOf(lock)}`, params }
+  }
+
+  feed({ rows, count }: Result): void {
+    const { kind } = this.#step.value as Statement | SubjectLock
+    const answer = kind === 'one' ? rows[0] : kind === 'all' ? rows : kind === 'run' ? count : undefined
+    this.#step = this.#op.next(answer)
+    this.#collect()
+  }
+
+  #collect(): void {
+    for (;;) {
+      if (this.#step.done) return
+      const { value } = this.#step
+      if (!this.#writes && (value.kind === 'notify' || value.kind === 'lock')) throw new Error('a read changes nothing')
+      if (value.kind !== 'notify') return
+      this.subjects.push(value.subject)
+      this.#step = this.#op.next()
+    }
+  }
+}
+
+/** What PostgreSQL cannot hold no row has: it is looked for as a character that no text has. */
+function withoutNul(value: Value): Value {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uffff') : value
+}
+
+const LOCK_SUBJECT = 'select pg_advisory_xact_lock(hashtextextended($1, 0))'
+
+/** `no key`: rows that only refer to a locked one can be made meanwhile. */
+function clauseOf(lock: RowLock): string {
+  if (lock === 'row') return 'for no key update'
+  if (lock === 'skip') return 'for no key update skip locked'
+  return 'rowOf' in lock ? `for no key update of ${lock.rowOf}` : `for no key update of ${lock.skipOf} skip locked`
+}

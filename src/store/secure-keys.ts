@@ -1,0 +1,29 @@
+import { type Op, notify, one, run } from './operation.js'
+
+/** Of the notice that the keys have changed. */
+export const SUBJECT = 'secure keys'
+
+export interface KeptKeys {
+  readonly version: number
+  readonly sealed: string
+}
+
+/** The static keys of the encrypted transport, where several processes share a store. */
+export function* load(): Op<KeptKeys | undefined> {
+  return yield* one<KeptKeys>('select version, sealed from secure_keys where place = 1')
+}
+
+/** False when they are not those of `version` any more. @param version 0 when there were none */
+export function* replace(version: number, sealed: string): Op<boolean> {
+  const changed =
+    version === 0
+      ? yield* run('insert into secure_keys (place, version, sealed) values (1, 1, $1) on conflict do nothing', [
+          sealed,
+        ])
+      : yield* run('update secure_keys set version = version + 1, sealed = $2 where place = 1 and version = $1', [
+          version,
+          sealed,
+        ])
+  if (changed > 0) yield* notify(SUBJECT)
+  return changed > 0
+}

