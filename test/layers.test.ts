@@ -24,7 +24,12 @@ const layers: Readonly<Record<string, { readonly folders: readonly string[]; rea
 }
 
 /** The commands that run the bundled server load it when they run, so that no other command pays for it. */
-const serverCommands = ['cli/commands/server.ts', 'cli/commands/quickstart.ts', 'cli/scenario/stage.ts']
+const serverCommands = [
+  'cli/commands/server.ts',
+  'cli/commands/server-migrate.ts',
+  'cli/commands/quickstart.ts',
+  'cli/scenario/stage.ts',
+]
 
 /** Why an import breaks the layers, or undefined. */
 function breach({ from, to, kind }: Import): string | undefined {

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -32,6 +42,20 @@ export function writePrivate(path: string, text: string, flush: boolean): void {
   renameSync(draft, path)
 }
 
+/** As writePrivate, unless the file is there: of servers that start at once on a folder, all use what the first wrote. */
+function makePrivate(path: string, text: string, flush: boolean): void {
+  const draft = `${path}.${process.pid}.tmp`
+  writeFileSync(draft, text, { mode: 0o600, flush })
+  chmodSync(draft, 0o600)
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    // A file system without links takes the last one's; who else would start there at once is refused by its keys.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return renameSync(draft, path)
+  }
+  rmSync(draft, { force: true })
+}
+
 export interface ServerKeys {
   readonly credentials: Keyring
   /** HS256 key of account JWTs. */
@@ -61,7 +85,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
       throw new KeysUnusable(
         `${path} does not exist. Restore keys.json of the data folder whose vouchers this server shall serve: they can be verified with those keys only.`,
       )
-    writePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
+    makePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }
   const keys = readKeyFile(path)
   if (keys === null) {
@@ -111,7 +135,7 @@ function newKeyFile(random: RandomBytes): KeyFile {
  * @throws KeysUnusable
  */
 export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
-  if (!existsSync(path)) writePrivate(path, `${makeToken('opk_', random)}\n`, flush)
+  if (!existsSync(path)) makePrivate(path, `${makeToken('opk_', random)}\n`, flush)
   const key = readFileSync(path, 'utf8').trim()
   if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
   throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)

@@ -49,6 +49,8 @@ import { sessionSealing } from './session-sealing.js'
 import { SharedSecureKeys } from './shared-secure-keys.js'
 import { TokenUses } from './token-uses.js'
 
+export { migrateDatabase } from './migrate.js'
+
 export const DEFAULT_PORT = 8420
 
 /** What is in flight may take so long to finish when the server stops. */

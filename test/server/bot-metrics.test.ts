@@ -222,9 +222,9 @@ describe('updates and deliveries', () => {
     const { id: botId } = await tenant.bot()
     const attempts = (from: number, to: number, at: number, ms: number) =>
       run(
-        `with recursive made (n) as (select $1 union all select n + 1 from made where n < $2)
+        `with recursive made (n) as (select cast($1 as bigint) union all select n + 1 from made where n < $2)
          insert into delivery_attempts (delivery_id, number, bot_id, manual, started_at, duration_ms)
-         select 'dlv_1', n, $3, 0, $4, $5 from made`,
+         select 'dlv_1', n, $3, 0, cast($4 as bigint), cast($5 as bigint) from made`,
         [from, to, botId, at, ms],
       )
     const now = own.clock.now()

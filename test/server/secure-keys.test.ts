@@ -132,7 +132,7 @@ describe('through the server', () => {
     const first = keys.current.kid
     const old = await wireSession(server.send, { now })
     expect(old.kid).toBe(first)
-    keys.rotate(now())
+    await keys.rotate(now())
     const open = async (kid: string) => {
       const clientPublicKey = 'BFgtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXScS7_N8VyXJpwm8zz82EwHcYpdP8BGOYVmnzm50tHINDM'
       const body = JSON.stringify({ clientPublicKey, kid })
@@ -175,7 +175,7 @@ describe('through the server', () => {
       await Promise.all(calls)
       // The next calls come within grace, at its end, and after the end of every session.
       server.clock.advance([0, 119_999, 120_000, 600_000][round % 4] as number)
-      server.deps.secure.keys.forget(server.clock.now())
+      await server.deps.secure.keys.forget(server.clock.now())
     }
     expect([done, kids.size]).toEqual([1_200, 12])
     expect(sent).toBeGreaterThan(20)

@@ -419,6 +419,7 @@ export const otherLeaves = [
   'server status',
   'server stop',
   'server logs',
+  'server migrate',
   'server openapi',
   'secure bootstrap',
   'secure session',

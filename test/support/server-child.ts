@@ -11,9 +11,10 @@ const bundle = join(root, 'node_modules', '.cache', 'voucherctl-test', `server-$
 
 const ENTRY = `
 import { startServer } from './src/server/listen.js'
-const [dataDir, logLevel, loopbackPort] = process.argv.slice(2)
-const webhookLoopbackPorts = loopbackPort === undefined ? [] : [Number(loopbackPort)]
-const options = { port: 0, dataDir, logLevel, rateLimits: 'off', testClock: true, webhookLoopbackPorts }
+const [dataDir, logLevel, loopbackPort, databaseUrl] = process.argv.slice(2)
+const webhookLoopbackPorts = loopbackPort === '0' ? [] : [Number(loopbackPort)]
+const where = databaseUrl === undefined ? { testClock: true } : { databaseUrl }
+const options = { port: 0, dataDir, logLevel, rateLimits: 'off', webhookLoopbackPorts, ...where }
 const server = await startServer(options)
 process.once('SIGTERM', () => server.close())
 process.stdout.write(JSON.stringify(server) + '\\n')
@@ -52,15 +53,17 @@ export interface ServerChild {
 /**
  * The server as a process of its own, ready to answer. Told not to, nobody reads its stderr.
  * @param loopbackPort of a receiver on this machine that webhooks may name
+ * @param databaseUrl of PostgreSQL; the folder holds keys alone then
  */
 export async function startServerChild(
   dataDir: string,
   logLevel = 'silent',
   readsStderr = true,
-  loopbackPort?: number,
+  loopbackPort = 0,
+  databaseUrl?: string,
 ): Promise<ServerChild> {
-  const ports = loopbackPort === undefined ? [] : [String(loopbackPort)]
-  const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel, ...ports], {
+  const database = databaseUrl === undefined ? [] : [databaseUrl]
+  const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel, String(loopbackPort), ...database], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

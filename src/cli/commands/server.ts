@@ -11,7 +11,9 @@ import type { Flag, Read, ValuesOf } from '../flags.js'
 import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
 import { logs } from './server-logs.js'
+import { migrate } from './server-migrate.js'
 import { serverKeys } from './server-keys.js'
 import { openapi } from './server-openapi.js'
 import { dataDirOf, status, stop } from './server-control.js'
@@ -97,6 +99,7 @@ const startFlags = {
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
   memory: toggle('Keep nothing after the end'),
   data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl'),
+  ...databaseUrlFlag,
   detach: toggle('Run in the background; its log goes to server.log of the data folder'),
   'auto-approve': toggle('Approve what is submitted at once'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
@@ -136,6 +139,7 @@ const start = leaf({
   notes: [
     'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr.',
     'With --json it prints one line when it accepts connections.',
+    'With --database-url any number of servers share one PostgreSQL, and the data folder holds keys alone: give all of them the same --key-file. A password comes from PGPASSWORD, ~/.pgpass or VOUCHERCTL_DATABASE_URL, which may hold the whole URL.',
   ],
   flags: startFlags,
   examples: [
@@ -145,6 +149,14 @@ const start = leaf({
   changes: true,
   run: async (context, { flags }): Promise<Outcome<Ready>> => {
     if (flags.memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
+    const database = flags.memory
+      ? readDatabaseUrl({ env: {} }, flags['database-url'])
+      : readDatabaseUrl(context.host, flags['database-url'])
+    if (!database.ok) return database
+    if (database.value !== undefined && flags.memory)
+      return usage('--memory keeps nothing; it goes without --database-url.')
+    if (database.value !== undefined && flags['test-clock'])
+      return usage('--test-clock moves the time of one process; with --database-url others would have another.')
     if (flags['no-secure'] && flags['require-secure'])
       return usage('--no-secure and --require-secure exclude each other.')
     if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
@@ -153,7 +165,10 @@ const start = leaf({
       if (!isLoopback(flags.host)) return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
     }
     const dir = dataDirOf(context.host, flags.data)
-    if (context.dryRun) return context.plan(`start a server ${flags.memory ? 'in memory' : `on ${dir}`}`)
+    if (context.dryRun) {
+      const where = database.value === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`
+      return context.plan(`start a server ${flags.memory ? 'in memory' : where}`)
+    }
     const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
     if (openKeys !== undefined) return openKeys
     const folder = flags.memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, flags.data !== undefined)
@@ -199,7 +214,10 @@ async function runHere(
   const { output, host } = context
   let server: Awaited<ReturnType<typeof startServer>>
   try {
-    server = await startServer({ ...optionsOf(flags), ...(flags.memory ? { memory: true } : { dataDir: dir }) })
+    const database = flags.memory ? undefined : readDatabaseUrl(host, flags['database-url'])
+    const databaseUrl = database?.ok ? database.value : undefined
+    const place = flags.memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
+    server = await startServer({ ...optionsOf(flags), ...place })
   } catch (error) {
     return startFailure(error, flags)
   }
@@ -267,5 +285,5 @@ export const server: Group = {
   name: 'server',
   alias: 'servers',
   summary: 'The bundled reference server',
-  commands: [start, status, stop, logs, serverKeys, openapi],
+  commands: [start, status, stop, logs, serverKeys, openapi, migrate],
 }
