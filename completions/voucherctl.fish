@@ -103,7 +103,8 @@ function __voucherctl_commands
                 stop 'Stop the local server; it finishes what is in flight' \
                 logs 'Show the requests of the local server, or the log of its last detached run' \
                 keys 'Keys of the encrypted transport' \
-                openapi 'Print the OpenAPI 3.1 document of what the server answers'
+                openapi 'Print the OpenAPI 3.1 document of what the server answers' \
+                migrate 'Bring the schema of a PostgreSQL database up to date'
         case 'server keys' 'server key' 'servers keys' 'servers key'
             printf '%s\t%s\n' \
                 list 'List the keys of the encrypted transport' \

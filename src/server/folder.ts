@@ -83,7 +83,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
   if (!existsSync(path)) {
     if (!mayCreate)
       throw new KeysUnusable(
-        `${path} does not exist. Restore keys.json of the data folder whose vouchers this server shall serve: they can be verified with those keys only.`,
+        `${path} does not exist. Restore keys.json of the data folder whose vouchers this server shall serve, or name them with --key-file: they can be verified with those keys only.`,
       )
     makePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }

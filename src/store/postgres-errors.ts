@@ -4,7 +4,7 @@ export type PostgresProblem =
   | 'conflict'
   /** A constraint holds against it: run again it may see why, else it is a bug. */
   | 'constraint'
-  /** The statement waited too long for others. */
+  /** The statement waited too long for others, or its answer did not come. */
   | 'busy'
   /** The database is away, full, starting or read-only. */
   | 'away'
@@ -45,12 +45,17 @@ export class DatabaseFailure extends Error {
   /** SQLSTATE, or what the system says of the connection; null for neither. */
   readonly state: string | null
 
-  constructor(error: unknown) {
+  /** @param silent the connection was given up because nothing came */
+  constructor(error: unknown, silent = false) {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
     super(state === null ? `no connection to the database (${code ?? message})` : `${state}: ${message}`)
     this.state = typeof code === 'string' ? code : null
     // No word of the server: the connection has ended, or was never made.
-    this.problem = state === null ? 'away' : (BY_STATE[state] ?? BY_STATE[state.slice(0, 2)] ?? 'statement')
+    this.problem = silent
+      ? 'busy'
+      : state === null
+        ? 'away'
+        : (BY_STATE[state] ?? BY_STATE[state.slice(0, 2)] ?? 'statement')
   }
 }

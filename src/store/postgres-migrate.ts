@@ -17,6 +17,14 @@ export interface Migration {
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
 }
 
+/** Part of what a dry run prints, so that a database that psql has brought up to date is known as such. */
+const NOTE = {
+  name: 'version',
+  sql: `create table if not exists voucherctl_schema (version integer not null);
+delete from voucherctl_schema;
+insert into voucherctl_schema (version) values (${migrations.length});`,
+}
+
 /**
  * Brings the schema up to date, in one transaction, under a lock: of processes that start at once the first does it.
  * @param dryRun looks, and changes nothing
@@ -31,13 +39,8 @@ export async function migratePostgres(config: ClientConfig, name: string, dryRun
     await client.query('begin')
     if (!dryRun) await client.query(`select pg_advisory_xact_lock(${BigInt(MIGRATION_LOCK)})`)
     const from = await versionOf(client, name)
-    const steps = migrations.slice(from)
+    const steps = from === migrations.length ? [] : [...migrations.slice(from), NOTE]
     if (!dryRun) for (const { sql } of steps) await client.query(sql)
-    if (!dryRun && steps.length > 0) {
-      await client.query('create table if not exists voucherctl_schema (version integer not null)')
-      await client.query('delete from voucherctl_schema')
-      await client.query('insert into voucherctl_schema (version) values ($1)', [migrations.length])
-    }
     await client.query(dryRun ? 'rollback' : 'commit')
     return { from, to: migrations.length, steps }
   } catch (error) {

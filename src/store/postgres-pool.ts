@@ -9,11 +9,11 @@ const CONNECTIONS_MAX = 10
 const CONNECT_MS_MAX = 3_000
 /** A row that another transaction holds is waited for so long, as an Idempotency-Key in flight (decisions.md 5). */
 const LOCK_MS_MAX = 5_000
-const STATEMENT_MS_MAX = 6_000
+const STATEMENT_MS_MAX = 5_500
 /** A process that stops in the middle of a transaction holds its rows no longer than this. */
 const IDLE_MS_MAX = 10_000
 /** The server keeps the times above; where its answer does not come at all, the connection is given up. */
-const ANSWER_MS_MAX = 8_000
+const ANSWER_MS_MAX = 7_000
 
 /** What every connection is made with; of operations, not of migrations. */
 export const timeouts = {
@@ -29,25 +29,29 @@ export const timeouts = {
 export class Lent {
   readonly #client: PoolClient
   readonly #statements: Statements
+  readonly #onSilence: () => void
   #sound = true
 
-  constructor(client: PoolClient, statements: Statements) {
+  constructor(client: PoolClient, statements: Statements, onSilence: () => void) {
     this.#client = client
     this.#statements = statements
+    this.#onSilence = onSilence
   }
 
   /** Statements side by side. @throws DatabaseFailure for the first that fails; what follows it was not done */
   send(sent: readonly Sent[]): Promise<readonly Result[]> {
     return new Promise((resolve, reject) => {
+      let silent = false
       const overdue = setTimeout(() => {
-        this.#sound = false
+        silent = true
+        this.#onSilence()
         this.#client.connection.stream.destroy()
       }, ANSWER_MS_MAX)
       const settle = (error: Error | null, results: readonly Result[]) => {
         clearTimeout(overdue)
         if (error === null) return resolve(results)
-        const failure = new DatabaseFailure(error)
-        if (failure.problem === 'away') this.#sound = false
+        const failure = new DatabaseFailure(error, silent)
+        if (failure.problem === 'away' || silent) this.#sound = false
         reject(failure)
       }
       this.#client.query(new Batch(sent, this.#statements, settle))
@@ -67,6 +71,8 @@ export class Lent {
 export class Connections {
   readonly #pool: Pool
   readonly #statements = new WeakMap<PoolClient, Statements>()
+  /** Connections from before one fell silent are as dead, and would each be waited for. */
+  #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {
     this.#pool = new Pool({ ...config, ...timeouts, max: CONNECTIONS_MAX, idleTimeoutMillis: 0 })
@@ -76,16 +82,24 @@ export class Connections {
 
   /** @throws DatabaseFailure when no connection can be had */
   async lend(): Promise<Lent> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw new DatabaseFailure(error)
-    })
-    let statements = this.#statements.get(client)
-    if (statements === undefined) {
-      statements = new Statements()
-      this.#statements.set(client, statements)
-      client.on('error', () => {})
+    for (;;) {
+      const client = await this.#pool.connect().catch((error: unknown) => {
+        throw new DatabaseFailure(error)
+      })
+      let statements = this.#statements.get(client)
+      if (statements === undefined) {
+        statements = new Statements()
+        this.#statements.set(client, statements)
+        this.#trusted.add(client)
+        client.on('error', () => {})
+      }
+      if (this.#trusted.has(client)) {
+        return new Lent(client, statements, () => {
+          this.#trusted = new WeakSet()
+        })
+      }
+      client.release(true)
     }
-    return new Lent(client, statements)
   }
 
   close(): Promise<void> {

@@ -77,9 +77,10 @@ export class Reads {
         connection.giveBack()
       }
     } catch (error) {
-      const isAway = error instanceof DatabaseFailure && (error.problem === 'away' || error.problem === 'busy')
+      const problem = error instanceof DatabaseFailure ? error.problem : null
+      const isAway = problem === 'away' || problem === 'busy'
       // The connection may have ended before this: reads can be repeated.
-      if (isAway && !isRetry) return this.#answer(left, true)
+      if (problem === 'away' && !isRetry) return this.#answer(left, true)
       if (isAway || left.length === 1) {
         for (const { reject } of left) reject(isAway ? unavailable(error) : error)
       } else for (const pending of left) await this.#answer([pending])

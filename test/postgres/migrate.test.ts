@@ -1,0 +1,100 @@
+import { Client } from 'pg'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { migratePostgres } from '../../src/store/postgres-migrate.js'
+import { connectionOf } from '../../src/store/postgres-settings.js'
+import { migrations } from '../../src/store/migrations/postgres/index.js'
+import { migrations as sqliteMigrations } from '../../src/store/migrations/sqlite/index.js'
+
+let made = 0
+
+async function sql(url: string, text: string) {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows as Record<string, unknown>[]
+  } finally {
+    await client.end()
+  }
+}
+
+/** A database with nothing in it, of one test. */
+async function emptyDatabase(): Promise<string> {
+  const server = inject('postgresUrl')
+  const name = `migrate_${process.pid}_${++made}`
+  await sql(server, `create database ${name}`)
+  onTestFinished(async () => {
+    await sql(server, `drop database ${name} with (force)`)
+  })
+  return server.replace(/\/postgres$/, `/${name}`)
+}
+
+const migrate = async (url: string, dryRun = false) => {
+  const { config, name } = await connectionOf({ url, env: {} })
+  return migratePostgres(config, name, dryRun)
+}
+const tablesOf = (url: string) =>
+  sql(url, "select tablename from pg_tables where schemaname = 'public' order by tablename")
+
+describe('migrations', () => {
+  it('have the numbers of those of SQLite', () => {
+    expect(migrations.length).toBe(sqliteMigrations.length)
+  })
+
+  it('of eight processes that start at once are run by one', async () => {
+    const url = await emptyDatabase()
+    const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url)))
+    expect(done.filter((it) => it.steps.length > 0).length).toBe(1)
+    expect(await sql(url, 'select version from voucherctl_schema')).toEqual([{ version: migrations.length }])
+  })
+
+  it('are printed by a dry run, which changes nothing; as SQL they do the same', async () => {
+    const url = await emptyDatabase()
+    const { steps } = await migrate(url, true)
+    expect(await tablesOf(url)).toEqual([])
+    await sql(url, steps.map((it) => it.sql).join('\n'))
+    const tables = await tablesOf(url)
+    expect(tables.map((it) => it.tablename)).toContain('vouchers')
+    expect((await migrate(url)).steps).toEqual([])
+    const other = await emptyDatabase()
+    await migrate(other)
+    expect(await tablesOf(other)).toEqual(tables)
+  })
+
+  it('that fail leave nothing', async () => {
+    const url = await emptyDatabase()
+    // A name that a later migration needs is taken by what is no table.
+    await sql(url, 'create type bots as enum ()')
+    await expect(migrate(url)).rejects.toMatchObject({ name: 'StoreUnusable' })
+    expect(await tablesOf(url)).toEqual([])
+  })
+
+  it('refuse the database of another program, and that of a newer version, and say what to do', async () => {
+    const foreign = await emptyDatabase()
+    await sql(foreign, 'create table invoices (id integer)')
+    await expect(migrate(foreign)).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/another program.*invoices.*search_path/),
+    })
+    const newer = await emptyDatabase()
+    await migrate(newer)
+    await sql(newer, 'update voucherctl_schema set version = 99')
+    await expect(migrate(newer)).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/schema 99, this one knows/),
+    })
+  })
+
+  it('say why a database cannot be used, and never its password', async () => {
+    const server = inject('postgresUrl')
+    const messageOf = (url: string) => migrate(url).then(String, (error: Error) => error.message)
+    const wrong = await messageOf(server.replace('a%20password', 'some-secret'))
+    expect(wrong).toMatch(/28P01.*PGPASSWORD/s)
+    const absent = await messageOf(server.replace(/\/postgres$/, '/nowhere'))
+    expect(absent).toMatch(/3D000.*createdb/s)
+    const port = new URL(server).port
+    const closed = await messageOf(server.replace(`:${port}/`, ':1/'))
+    expect(closed).toMatch(/ECONNREFUSED.*PostgreSQL runs/s)
+    for (const text of [wrong, absent, closed])
+      expect(text).not.toMatch(/password@|some-secret|a%20password|a password/)
+  })
+})
