@@ -45,7 +45,8 @@ export const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_ORIGIN: 'origin that encrypted sessions are bound to, as --origin',
   VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
   VOUCHERCTL_COMPLETION_TIMEOUT: 'how long completion waits for ids, default 150ms; 0 asks no server',
-  VOUCHERCTL_DATABASE_URL: 'PostgreSQL of `server start` and `server migrate`, as --database-url; it may hold a password',
+  VOUCHERCTL_DATABASE_URL:
+    'PostgreSQL of `server start` and `server migrate`, as --database-url; it may hold a password',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
