@@ -1,5 +1,5 @@
 // Load generator, a process of its own: raw sockets and prebuilt requests, so that it costs little beside the
-// server. A job: { port, connections, requests, count, capture? }. Each connection sends a request, waits for
+// server. A job: { port or ports, connections, requests, count, capture? }. Each connection sends a request, waits for
 // its answer, sends the next. The requests are taken in turn, again from the front when there are fewer than
 // `count`. `capture` is a regular expression whose first group is collected from every body.
 import { once } from 'node:events'
@@ -9,9 +9,9 @@ import process from 'node:process'
 process.on('message', async (job) => process.send(await run(job)))
 process.on('disconnect', () => process.exit())
 
-async function run({ port, connections, requests, count, capture }) {
+async function run({ port, ports = [port], connections, requests, count, capture }) {
   const buffers = requests.map((request) => Buffer.from(request, 'latin1'))
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
+  const sockets = await Promise.all(Array.from({ length: connections }, (_, n) => open(ports[n % ports.length])))
   const bodies = []
   const refused = new Map()
   let sent = 0

@@ -10,6 +10,7 @@ import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
 import { measureListener } from './listener.js'
+import { measurePostgres } from './postgres.js'
 import { measureStartup } from './startup.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
@@ -71,6 +72,9 @@ if (wanted('P10')) {
       say,
     })),
   )
+}
+if (wanted('P12')) {
+  rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
 if (wanted('P14')) {
   rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))

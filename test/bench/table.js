@@ -1,7 +1,8 @@
 import process from 'node:process'
 
 export function printTable(rows) {
-  const lines = rows.map(({ id, what, value, reference, against, ratio, target, held, unit }) => [
+  const measured = rows.filter(({ skipped }) => skipped === undefined)
+  const lines = measured.map(({ id, what, value, reference, against, ratio, target, held, unit }) => [
     id,
     what,
     `${format(value)} ${unit}`,
@@ -20,12 +21,13 @@ export function printTable(rows) {
         .trimEnd()}\n`,
     )
   }
-  for (const { id, memory } of rows) {
+  for (const { id, skipped } of rows) if (skipped !== undefined) process.stdout.write(`${id} skipped: ${skipped}\n`)
+  for (const { id, memory } of measured) {
     if (memory === undefined) continue
     const { peak_mb: peak, quarter_mb: quarter, target_mb: target } = memory
     process.stdout.write(`${id} memory: ${format(peak)} MB at most, ${format(quarter)} after a quarter (< ${target})\n`)
   }
-  for (const { id, beside } of rows) {
+  for (const { id, beside } of measured) {
     if (beside === undefined) continue
     process.stdout.write(`${id} beside ${beside.what} (${format(beside.reference)}/s): ${beside.ratio.toFixed(2)}x\n`)
   }

@@ -11,7 +11,7 @@ export const CONNECTIONS = 32
 
 export const issuePath = '/api/v1/open-platform/vouchers/issue'
 const verifyPath = '/api/v1/open-platform/vouchers/verify'
-const redeemPath = '/api/v1/open-platform/vouchers/redeem'
+export const redeemPath = '/api/v1/open-platform/vouchers/redeem'
 
 /**
  * P5 to P7: requests per second of the reference, verify, issue and redeem, one after the other in every round.
