@@ -173,6 +173,14 @@ function processStart(): string | null {
   }
 }
 
-export function removeServerFile(dataDir: string): void {
-  rmSync(join(dataDir, 'server.json'), { force: true })
+/** Leaves that of another server that has been started on the folder since: on PostgreSQL several share one. */
+export function removeServerFile(dataDir: string, instanceId: string): void {
+  const path = join(dataDir, 'server.json')
+  try {
+    const { instance_id: other } = JSON.parse(readFileSync(path, 'utf8')) as Partial<ServerFile>
+    if (other !== instanceId) return
+  } catch {
+    // Gone already, or of no use to anybody.
+  }
+  rmSync(path, { force: true })
 }

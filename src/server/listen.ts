@@ -193,7 +193,7 @@ async function accepting(
     store: deps.store.name,
   }
   writeServerFile(dataDir, { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) })
-  undo.push(() => removeServerFile(dataDir))
+  undo.push(() => removeServerFile(dataDir, deps.instanceId))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const forget = () => {
@@ -226,7 +226,7 @@ async function accepting(
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()
-    removeServerFile(dataDir)
+    removeServerFile(dataDir, deps.instanceId)
     if (options.memory) rmSync(dataDir, { recursive: true, force: true })
     log.info('stopped')
     if (target instanceof StderrLog) await target.end()

@@ -1,0 +1,263 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Op, Superseded, all, change, lock, notify, one, run } from '../../src/store/operation.js'
+import { openPostgresStore } from '../../src/store/postgres.js'
+import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { type TestDatabase, takeDatabase } from '../support/postgres-database.js'
+import { until } from '../support/server-deliveries.js'
+
+let database: TestDatabase
+let store: Store
+let other: Store
+beforeEach(async () => {
+  database = takeDatabase()
+  const settings = { url: await database.url, env: {} }
+  ;[store, other] = await Promise.all([openPostgresStore(settings), openPostgresStore(settings)])
+})
+afterEach(async () => {
+  await Promise.all([store.close(), other.close()])
+  database.release()
+})
+
+/** Rows of a small table of the schema, used as counters. */
+const counter = (id: string): Op<number> =>
+  run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, 0)', [id, 'x'])
+function* count(id: string): Op<number> {
+  const row = yield* one<{ created_at: number }>(
+    'select created_at from credential_keys where key_id = $1',
+    [id],
+    'row',
+  )
+  yield* run('update credential_keys set created_at = $2 where key_id = $1', [id, (row?.created_at ?? 0) + 1])
+  return row?.created_at ?? -1
+}
+const valueOf = async (id: string) =>
+  (
+    await store.read(() =>
+      one<{ created_at: number }>('select created_at from credential_keys where key_id = $1', [id]),
+    )
+  )?.created_at
+
+/** Holds a lock that operations wait for, in a transaction of its own. */
+async function holding(sql: string, use: () => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query('begin')
+  await client.query(sql)
+  try {
+    await use()
+  } finally {
+    await client.query('commit')
+    await client.end()
+  }
+}
+
+describe('operations of two processes', () => {
+  it('that read before they decide lose no update of each other', async () => {
+    await store.write(() => counter('a'))
+    await Promise.all(Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? store : other).write(() => count('a'))))
+    expect(await valueOf('a')).toBe(100)
+  })
+
+  it('that lock rows crosswise are both done: a deadlock is run again', async () => {
+    await store.write(() => counter('a'))
+    await store.write(() => counter('b'))
+    const both = (first: string, second: string) =>
+      function* (): Op<void> {
+        yield* count(first)
+        yield* one('select pg_sleep(0.05)')
+        yield* count(second)
+      }
+    await Promise.all([store.write(both('a', 'b')), other.write(both('b', 'a'))])
+    expect([await valueOf('a'), await valueOf('b')]).toEqual([2, 2])
+  })
+
+  it('that insert one row run again, so that the second sees the first', async () => {
+    const insertOrFind = function* (): Op<string> {
+      const found = yield* one('select key_id from credential_keys where key_id = $1', ['a'])
+      if (found !== undefined) return 'found'
+      yield* one('select pg_sleep(0.05)')
+      yield* counter('a')
+      return 'made'
+    }
+    const done = await Promise.all([store.write(insertOrFind), other.write(insertOrFind)])
+    expect(done.sort()).toEqual(['found', 'made'])
+  })
+
+  it('that lock one subject pass one after the other', async () => {
+    const limited = function* (): Op<boolean> {
+      yield* lock('a limit')
+      const { n } = (yield* one<{ n: number }>('select count(*) as n from credential_keys')) as { n: number }
+      if (n >= 3) return false
+      yield* counter(`key ${n}`)
+      return true
+    }
+    const done = await Promise.all(Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? store : other).write(limited)))
+    expect(done.filter(Boolean).length).toBe(3)
+  })
+
+  it('divide rows among them where they skip what others hold', async () => {
+    for (const id of ['a', 'b']) await store.write(() => counter(id))
+    await holding("select * from credential_keys where key_id = 'a' for update", async () => {
+      const free = await store.write(() => all('select key_id from credential_keys order by key_id', [], 'skip'))
+      expect(free).toEqual([{ key_id: 'b' }])
+    })
+  })
+
+  it('hear of each other after the commit, and never of what was rolled back', async () => {
+    const heard: string[] = []
+    other.listen((subject) => heard.push(subject))
+    await store.write(() => notify('one'))
+    const failing = store.write(function* (): Op<void> {
+      yield* notify('never')
+      yield* counter('a')
+      throw new Error('a bug')
+    })
+    await expect(failing).rejects.toThrow('a bug')
+    await store.write(() => notify('two'))
+    await until(() => heard.length >= 2)
+    expect(heard).toEqual(['one', 'two'])
+  })
+})
+
+describe('an operation', () => {
+  it('that is superseded runs again until it is not; one that always is, is given up as unavailable', async () => {
+    let runs = 0
+    const late = function* (): Op<number> {
+      runs += 1
+      yield* run('delete from credential_keys')
+      if (runs < 4) throw new Superseded()
+      return runs
+    }
+    expect(await store.write(late)).toBe(4)
+    const never = function* (): Op<void> {
+      yield* run('delete from credential_keys')
+      throw new Superseded()
+    }
+    await expect(store.write(never)).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  it('is not seen by reads before its commit', async () => {
+    await store.write(() => counter('a'))
+    await holding("update credential_keys set created_at = 7 where key_id = 'a'", async () => {
+      expect(await valueOf('a')).toBe(0)
+    })
+    expect(await valueOf('a')).toBe(7)
+  })
+
+  it('that waits for a row longer than 5 s is unavailable, and has done nothing', async () => {
+    for (const id of ['a', 'b']) await store.write(() => counter(id))
+    await holding("select * from credential_keys where key_id = 'a' for update", async () => {
+      const waiting = store.write(function* () {
+        yield* count('b')
+        yield* count('a')
+      })
+      await expect(waiting).rejects.toBeInstanceOf(StoreUnavailable)
+    })
+    expect([await valueOf('a'), await valueOf('b')]).toEqual([0, 0])
+  })
+
+  it('reads one state, however many statements it has', async () => {
+    await store.write(() => counter('a'))
+    const reading = store.read(function* () {
+      const before = yield* one('select created_at from credential_keys')
+      yield* one('select pg_sleep(0.3)')
+      return [before, yield* one('select created_at from credential_keys')]
+    })
+    const writing = (async () => {
+      for (let n = 0; n < 20; n++) await other.write(() => count('a'))
+    })()
+    const [before, after] = await reading
+    expect(after).toEqual(before)
+    await writing
+  })
+
+  it('finds nothing by a text that the database cannot hold', async () => {
+    expect(await store.read(() => one('select key_id from credential_keys where key_id = $1', ['a\0b']))).toBe(
+      undefined,
+    )
+  })
+})
+
+describe('operations that share a commit', () => {
+  const shared = (apart: string) => ({ commit: 'counters', apart })
+  const add = function* (id: string): Op<string> {
+    yield* counter(id)
+    const row = yield* change<{ created_at: number }>(
+      "update credential_keys set created_at = created_at + 1 where key_id = 'sum' returning created_at",
+      [],
+    )
+    return `${id} ${row?.created_at}`
+  }
+  beforeEach(() => store.write(() => counter('sum')))
+  const transactions = async () => {
+    const row = await store.read(() =>
+      one<{ n: string }>('select pg_current_xact_id_if_assigned()::text as n, txid_current_snapshot()::text as s'),
+    )
+    return Number(String((row as { s?: string } | undefined)?.s).split(':')[1])
+  }
+
+  it('are all done, in far fewer transactions', async () => {
+    const before = await transactions()
+    const done = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => store.write(() => add(`k${n}`), shared(`${n}`))),
+    )
+    expect(new Set(done.map((it) => it.split(' ')[1])).size).toBe(60)
+    expect(await valueOf('sum')).toBe(60)
+    expect((await transactions()) - before).toBeLessThan(10)
+  })
+
+  it('run alone when one of them breaks a constraint or throws: the others are done', async () => {
+    await store.write(() => counter('k1'))
+    const done = await Promise.allSettled([
+      store.write(() => add('k0'), shared('0')),
+      store.write(() => add('k1'), shared('1')),
+      store.write(() => add('k2'), shared('2')),
+      store.write(function* (): Op<void> {
+        yield* add('k3')
+        throw new Error('a bug')
+      }, shared('3')),
+    ])
+    expect(done.map((it) => it.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(await valueOf('sum')).toBe(2)
+  })
+
+  it('of one row are done one after the other', async () => {
+    const done = await Promise.all(Array.from({ length: 20 }, () => store.write(() => count('sum'), shared('same'))))
+    expect(done.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n))
+  })
+})
+
+describe('connections that the database ends', () => {
+  const endAll = async () => {
+    const client = new Client({ connectionString: await database.url })
+    await client.connect()
+    await client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    await client.end()
+  }
+
+  it('are replaced: the next write and the next read are done', async () => {
+    await store.write(() => counter('a'))
+    await endAll()
+    await store.write(() => count('a'))
+    await endAll()
+    expect(await valueOf('a')).toBe(1)
+  })
+
+  it('take nothing with them for good: who listens is told that something may be missed, and hears again', async () => {
+    const heard: string[] = []
+    let missed = 0
+    other.listen(
+      (subject) => heard.push(subject),
+      () => {
+        missed += 1
+      },
+    )
+    await endAll()
+    await until(() => missed > 0)
+    await store.write(() => notify('again'))
+    await until(() => heard.includes('again'))
+  })
+})
