@@ -37,11 +37,20 @@ export interface SubjectLock {
   readonly subject: string
 }
 
+/** Statements none of which needs the answer to another: done in this order, in one round trip where there are any. */
+export interface Several {
+  readonly kind: 'several'
+  readonly statements: readonly Statement[]
+}
+
+/** What an operation asks for: each is answered, a notice and a lock with nothing, several with as many answers. */
+export type Wish = Statement | Several | Notice | SubjectLock
+
 /**
  * A store operation: a generator that yields statements and receives their results. It cannot await anything
  * else, so the same operation runs synchronously inside SQLite and awaited on a server database.
  */
-export type Op<T> = Generator<Statement | Notice | SubjectLock, T, unknown>
+export type Op<T> = Generator<Wish, T, unknown>
 
 /**
  * Thrown by an operation that finds at its end that another one came first. Its transaction is rolled back and it
@@ -78,6 +87,32 @@ export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | 
 
 export function* lock(subject: string): Op<void> {
   yield { kind: 'lock', subject }
+}
+
+type Results<Ops> = { [Index in keyof Ops]: Ops[Index] extends Op<infer T> ? T : never }
+
+/** Runs operations side by side, each as far as its next statement, which go out together. */
+export function* together<const Ops extends readonly Op<unknown>[]>(...ops: Ops): Op<Results<Ops>> {
+  const steps = ops.map((op) => op.next())
+  for (;;) {
+    const asking: number[] = []
+    const statements: Statement[] = []
+    for (let index = 0; index < ops.length; index++) {
+      let step = steps[index] as IteratorResult<Wish, unknown>
+      // Whatever is no single statement goes by itself.
+      while (!step.done && !('sql' in step.value)) step = (ops[index] as Op<unknown>).next(yield step.value)
+      steps[index] = step
+      if (step.done) continue
+      asking.push(index)
+      statements.push(step.value as Statement)
+    }
+    if (asking.length === 0) return steps.map((step) => step.value) as Results<Ops>
+    const answers = (yield { kind: 'several', statements }) as unknown[]
+    for (let n = 0; n < asking.length; n++) {
+      const index = asking[n] as number
+      steps[index] = (ops[index] as Op<unknown>).next(answers[n])
+    }
+  }
 }
 
 /** Wakes who waits for something of `subject`, once this operation's work is committed. */

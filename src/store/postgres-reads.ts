@@ -3,7 +3,7 @@ import type { Sent } from './postgres-batch.js'
 import { DatabaseFailure } from './postgres-errors.js'
 import type { Connections, Lent } from './postgres-pool.js'
 import { Steps } from './postgres-steps.js'
-import { inStep, unavailable } from './postgres-writes.js'
+import { feedAll, inStep, unavailable } from './postgres-writes.js'
 
 /** Connections that read at a time. */
 const LANES_MAX = 3
@@ -88,12 +88,11 @@ export class Reads {
   }
 }
 
-/** One statement of each; answers those that have more. */
+/** One round trip of each; answers those that have more. */
 async function together(connection: Lent, batch: readonly Pending[]): Promise<readonly Pending[]> {
   const all = batch.map(({ op }) => new Steps(op, false))
   const asking = all.filter((it) => !it.done)
-  const answers = asking.length === 0 ? [] : await connection.send(asking.map((it) => it.next()))
-  for (const [index, it] of asking.entries()) it.feed(answers[index] as (typeof answers)[number])
+  if (asking.length > 0) await feedAll(connection, [], asking)
   return settle(batch, all)
 }
 

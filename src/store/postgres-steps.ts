@@ -1,7 +1,5 @@
-import type { Notice, Op, RowLock, Statement, SubjectLock, Value } from './operation.js'
+import type { Op, RowLock, Several, Statement, SubjectLock, Value, Wish } from './operation.js'
 import type { Result, Sent } from './postgres-batch.js'
-
-type Wish = Statement | Notice | SubjectLock
 
 /** One operation on its way from statement to statement. */
 export class Steps {
@@ -26,22 +24,32 @@ export class Steps {
     return this.#step.value
   }
 
-  /** What the operation waits for. */
-  next(): Sent {
-    const wish = this.#step.value as Statement | SubjectLock
-    if (wish.kind === 'lock') return { sql: LOCK_SUBJECT, params: [wish.subject] }
-    const { sql, lock } = wish
-    const params = wish.kind === 'run' || wish.changes ? wish.params : wish.params.map(withoutNul)
+  /** What the operation waits for, and how many answers it takes. */
+  next(): readonly Sent[] {
+    const wish = this.#step.value as Statement | Several | SubjectLock
+    if (wish.kind === 'lock') return [{ sql: LOCK_SUBJECT, params: [wish.subject] }]
+    return wish.kind === 'several' ? wish.statements.map((it) => this.#sent(it)) : [this.#sent(wish)]
+  }
+
+  /** @param results as many as were sent */
+  feed(results: readonly Result[]): void {
+    const wish = this.#step.value as Statement | Several | SubjectLock
+    const answer =
+      wish.kind === 'lock'
+        ? undefined
+        : wish.kind === 'several'
+          ? wish.statements.map((it, index) => answerOf(it, results[index] as Result))
+          : answerOf(wish, results[0] as Result)
+    this.#step = this.#op.next(answer)
+    this.#collect()
+  }
+
+  #sent(statement: Statement): Sent {
+    const { sql, lock } = statement
+    const params = statement.kind === 'run' || statement.changes ? statement.params : statement.params.map(withoutNul)
     const missing = params.indexOf(undefined as never)
     if (missing !== -1) throw new TypeError(`parameter $${missing + 1} is undefined in: ${sql}`)
     return { sql: lock === undefined || !this.#writes ? sql : `${sql} ${clauseOf(lock)}`, params }
-  }
-
-  feed({ rows, count }: Result): void {
-    const { kind } = this.#step.value as Statement | SubjectLock
-    const answer = kind === 'one' ? rows[0] : kind === 'all' ? rows : kind === 'run' ? count : undefined
-    this.#step = this.#op.next(answer)
-    this.#collect()
   }
 
   #collect(): void {
@@ -54,6 +62,10 @@ export class Steps {
       this.#step = this.#op.next()
     }
   }
+}
+
+function answerOf({ kind }: Statement, { rows, count }: Result): unknown {
+  return kind === 'one' ? rows[0] : kind === 'all' ? rows : count
 }
 
 /** What PostgreSQL cannot hold no row has: it is looked for as a character that no text has. */

@@ -1,5 +1,5 @@
 import { type Op, Superseded } from './operation.js'
-import type { Result, Sent } from './postgres-batch.js'
+import type { Sent } from './postgres-batch.js'
 import { DatabaseFailure } from './postgres-errors.js'
 import type { Connections, Lent } from './postgres-pool.js'
 import { Steps } from './postgres-steps.js'
@@ -209,14 +209,25 @@ export class Writes {
   }
 }
 
-/** Every operation's next statement, side by side, until none has one. */
+/** Every operation's next statements, side by side, until none has any. @param begin before the first */
 export async function inStep(connection: Lent, begin: Sent | null, all: readonly Steps[]): Promise<void> {
-  const opening = begin === null ? [] : [begin]
-  for (let round = 0, waiting = all.filter((it) => !it.done); waiting.length > 0 || round === 0; round++) {
-    const first = round === 0 ? opening : []
-    const answers = await connection.send([...first, ...waiting.map((it) => it.next())])
-    for (const [index, it] of waiting.entries()) it.feed(answers[index + first.length] as Result)
-    waiting = all.filter((it) => !it.done)
+  let opening = begin === null ? [] : [begin]
+  for (let waiting = all.filter((it) => !it.done); opening.length + waiting.length > 0; ) {
+    await feedAll(connection, opening, waiting)
+    opening = []
+    waiting = waiting.filter((it) => !it.done)
+  }
+}
+
+/** One round trip for all of them. @param before statements whose answers nobody needs */
+export async function feedAll(connection: Lent, before: readonly Sent[], asking: readonly Steps[]): Promise<void> {
+  const asked = asking.map((it) => it.next())
+  const answers = await connection.send([...before, ...asked.flat()])
+  let taken = before.length
+  for (const [index, it] of asking.entries()) {
+    const { length } = asked[index] as readonly Sent[]
+    it.feed(answers.slice(taken, taken + length))
+    taken += length
   }
 }
 

@@ -58,6 +58,14 @@ export function openSqliteStore(path: string): Store {
   function attempt(op: () => Op<unknown>, guarded: boolean): Outcome | null {
     let changed = false
     const notices: Notice[] = []
+    const perform = (statement: Statement): unknown => {
+      if (statement.kind === 'run' || statement.changes) {
+        if (guarded && !changed) savepoint.run()
+        changed = true
+        memo?.written(statement.sql)
+      }
+      return execute(statement)
+    }
     try {
       const steps = op()
       let step = steps.next()
@@ -67,16 +75,9 @@ export function openSqliteStore(path: string): Store {
           step = steps.next()
           continue
         }
-        if (step.value.kind === 'lock') {
-          step = steps.next()
-          continue
-        }
-        if (step.value.kind === 'run' || step.value.changes) {
-          if (guarded && !changed) savepoint.run()
-          changed = true
-          memo?.written(step.value.sql)
-        }
-        step = steps.next(execute(step.value))
+        if (step.value.kind === 'lock') step = steps.next()
+        else if (step.value.kind === 'several') step = steps.next(step.value.statements.map(perform))
+        else step = steps.next(perform(step.value))
       }
       if (guarded && changed) release.run()
       return { value: step.value, notices }
@@ -181,13 +182,14 @@ export function openSqliteStore(path: string): Store {
   }
 
   function evaluate(op: () => Op<unknown>): unknown {
+    const perform = (statement: Statement): unknown =>
+      statement.keep && memo !== null ? memo.row(statement, () => execute(statement)) : execute(statement)
     const steps = op()
     let step = steps.next()
     while (!step.done) {
-      const statement = step.value
-      if (statement.kind === 'notify' || statement.kind === 'lock') throw new Error('a read changes nothing')
-      const kept = statement.keep && memo !== null
-      step = steps.next(kept ? memo.row(statement, () => execute(statement)) : execute(statement))
+      const { value } = step
+      if (value.kind === 'notify' || value.kind === 'lock') throw new Error('a read changes nothing')
+      step = steps.next(value.kind === 'several' ? value.statements.map(perform) : perform(value))
     }
     return step.value
   }

@@ -21,7 +21,7 @@ import {
 } from '../domain/voucher.js'
 import { type Faces, faceOf } from './faces.js'
 import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
-import { type Op, type RowLock, one, run } from './operation.js'
+import { type Op, type RowLock, one, run, together } from './operation.js'
 import { tellLinkedBots } from './outbox.js'
 import type { Shared } from './store.js'
 
@@ -78,7 +78,8 @@ export type IssueRefusal = Refusal<
 >
 
 export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
-  return (yield* issuedUnderKey(call)) ?? (yield* issueNow(call))
+  const [before, template] = yield* together(issuedUnderKey(call), issuingTemplate(call.applicationId, call.templateId))
+  return before ?? (yield* issueFrom(template, call))
 }
 
 /** The answer of an earlier call under the same key; null when there is none. */
@@ -97,21 +98,22 @@ export function* issuedUnderKey({
 
 /** As `issue`, once it is known that nothing is kept under the call's key. */
 export function* issueNow(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
+  return yield* issueFrom(yield* issuingTemplate(call.applicationId, call.templateId), call)
+}
+
+function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
   const { applicationId, claim, keys, now, faces = new Map() } = call
-  const template = yield* issuingTemplate(applicationId, call.templateId)
   const decision = decideIssue(template, undefined, call, now)
   const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
   if (made !== null) {
-    yield* remember(
-      applicationId,
-      claim,
-      { status: 201, subjectId: made.row.id, data: null },
-      now,
-      now + IDEMPOTENCY_LIFETIME_MS,
-    )
     const face = yield* faceOf(faces, applicationId, call.templateId)
     const voucher = voucherRecord(made.row, face, now)
-    yield* tellLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call)
+    const success = { status: 201 as const, subjectId: made.row.id, data: null }
+    yield* together(
+      countIssued(call),
+      remember(applicationId, claim, success, now, now + IDEMPOTENCY_LIFETIME_MS),
+      tellLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call),
+    )
     return { ok: true, status: 201, replayed: false, data: { ...voucher, credentials: made.credentials } }
   }
 
@@ -223,11 +225,14 @@ function* insertVoucher(
       row.code_hint,
     ])
   }
-  yield* run('update templates set issued_count = issued_count + 1 where application_id = $1 and id = $2', [
-    applicationId,
-    call.templateId,
-  ])
   return { row, credentials }
+}
+
+function countIssued({ applicationId, templateId }: Issue): Op<number> {
+  return run('update templates set issued_count = issued_count + 1 where application_id = $1 and id = $2', [
+    applicationId,
+    templateId,
+  ])
 }
 
 function hintOf([redeemCode]: Credentials): string {
@@ -319,10 +324,8 @@ export function* redeem(
   call: Redeem,
 ): Op<Answered<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
   const { applicationId, claim, now } = call
-  const before = yield* redeemedUnderKey(call)
+  const [before, voucher] = yield* together(redeemedUnderKey(call), redeemableByCredential(applicationId, call.hashes))
   if (before !== null) return before
-
-  const voucher = yield* redeemableByCredential(applicationId, call.hashes)
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const refusal = refuseRedeem(voucher, now, call.recipientUserId)
   if (refusal !== null) return (yield* redeemedUnderKey(call)) ?? refusal
@@ -341,32 +344,34 @@ export function* redeem(
     reversed_at: null,
     reversal_reason: null,
   }
-  yield* run(
-    `insert into redemptions (application_id, id, voucher_id, template_id, external_issue_id, recipient_user_id,
-       credential_type, reference, metadata, redeemed_at, reversed_at, reversal_reason)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, null, null)`,
-    [
-      row.application_id,
-      row.id,
-      row.voucher_id,
-      row.template_id,
-      row.external_issue_id,
-      row.recipient_user_id,
-      row.credential_type,
-      row.reference,
-      row.metadata,
-      row.redeemed_at,
-    ],
-  )
-  yield* run(
-    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
-     where application_id = $1 and id = $2`,
-    [applicationId, voucher.id, now, row.id],
-  )
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
   const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
-  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data: metadata }, now, null)
-  yield* tellLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call)
+  yield* together(
+    run(
+      `insert into redemptions (application_id, id, voucher_id, template_id, external_issue_id, recipient_user_id,
+         credential_type, reference, metadata, redeemed_at, reversed_at, reversal_reason)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, null, null)`,
+      [
+        row.application_id,
+        row.id,
+        row.voucher_id,
+        row.template_id,
+        row.external_issue_id,
+        row.recipient_user_id,
+        row.credential_type,
+        row.reference,
+        row.metadata,
+        row.redeemed_at,
+      ],
+    ),
+    run(
+      `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
+       where application_id = $1 and id = $2`,
+      [applicationId, voucher.id, now, row.id],
+    ),
+    remember(applicationId, claim, { status: 200, subjectId: row.id, data: metadata }, now, null),
+    tellLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call),
+  )
   return { ok: true, status: 200, replayed: false, data }
 }
 
