@@ -1,0 +1,36 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { onPostgres } from '../support/engine-name.js'
+import { testApp } from '../support/server-app.js'
+import { audit, commands, setUp } from '../support/voucher-steps.js'
+
+/** `VOUCHERCTL_MODEL=5000x50` is the long form; `VOUCHERCTL_SEED` repeats one. */
+/** Each command is several round trips on PostgreSQL. */
+const usual = onPostgres ? 8 : 100
+const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x').filter(Boolean).map(Number)
+const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
+
+it(
+  `${runs} sequences of up to ${most} commands: the server answers as the model (seed ${seed})`,
+  async () => {
+    let taken = 0
+    await fc.assert(
+      fc.asyncProperty(commands(most), async (sequence) => {
+        const server = testApp()
+        try {
+          const { model, real } = await setUp(server)
+          await fc.asyncModelRun(() => ({ model, real }), sequence)
+          await audit(model, real)
+          expect(server.errors).toEqual([])
+          taken += model.vouchers.length + model.redemptions.length
+        } finally {
+          await server.close()
+        }
+      }),
+      { numRuns: runs, seed },
+    )
+    // Sequences that only met refusals would prove little.
+    expect(taken).toBeGreaterThan(runs)
+  },
+  Math.max(60_000, runs * most * 20),
+)
