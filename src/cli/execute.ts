@@ -42,7 +42,7 @@ export async function execute(
   if (globals.jq !== undefined && globals.output !== undefined && !globals.output.startsWith('json')) {
     return report(usage(`--jq prints JSON; it goes without --output ${globals.output}.`), failed)
   }
-  if (globals.fields !== undefined && leaf.answers !== undefined && leaf.changes) {
+  if (globals.fields !== undefined && leaf.answers !== undefined && (leaf.changes || leaf.streams)) {
     const { refuseUnknownInContract } = await import('./fields.js')
     const unknown = refuseUnknownInContract(globals.fields, leaf.answers)
     if (unknown !== undefined) return report(unknown, failed)

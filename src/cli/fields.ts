@@ -72,6 +72,10 @@ function namesOf({ properties, anyOf }: Schema): string[] {
 
 export function valueAt(record: unknown, path: string): unknown {
   let value = record
+  // What --fields has picked by a path is a member of that name.
+  if (typeof record === 'object' && record !== null && Object.hasOwn(record, path)) {
+    return (record as Record<string, unknown>)[path]
+  }
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
     value = (value as Record<string, unknown>)[name]

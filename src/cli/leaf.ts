@@ -95,6 +95,8 @@ export interface Leaf<
   readonly changes?: true
   /** What it prints, as the contract has it: a mistyped `--fields` is then refused before anything is changed. */
   readonly answers?: Shape
+  /** True when it prints lines of that shape as they come: a mistyped `--fields` is refused before the first. */
+  readonly streams?: true
   /** True when its call carries an Idempotency-Key. */
   readonly idempotent?: true
   /** True when its result is JSON unless another format was chosen; failures stay words for a person. */

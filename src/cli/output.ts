@@ -206,7 +206,11 @@ export class Output {
 
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const paint = await this.paint()
-    if (selected !== undefined) return this.#members(selected, undefined, paint)
+    if (selected !== undefined) {
+      return isList(selected)
+        ? showList(selected, undefined, paint, this.width)
+        : showRecord(selected, undefined, paint, this.width, true)
+    }
     const headline = sentence(view.headline, data)
     const body = sentence(view.body, data)
     const mark = this.options.changes ? `${paint.done('✓')} ` : ''

@@ -1,6 +1,8 @@
-import { fail } from './failure.js'
+import type { Failure } from './failure.js'
+import { exitOf, fail } from './failure.js'
 import { knownFormat } from './globals.js'
 import type { Host } from './host.js'
+import type { JqFilter } from './jq.js'
 import { flagIn, operandsOf } from './operands.js'
 import { Output } from './output.js'
 import { findEntry } from './program.js'
@@ -29,11 +31,17 @@ async function dispatch(
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const operands = operandsOf(argv)
   const asksHelp = own.includes('--help') || own.includes('-h') || operands[0] === 'help'
-  if (!asksHelp && own.includes('--version')) return showVersion(shown, host.version())
   const names = operands[0] === 'help' ? operands.slice(1) : operands
-  if (asksHelp || own.length === 0) {
-    const { showHelp } = await import('./show-help.js')
-    if (await showHelp(names, shown)) return 0
+  const asksVersion = !asksHelp && own.includes('--version')
+  if (asksVersion || asksHelp || own.length === 0) {
+    const filter = await filterIn(own, host)
+    const invalid = await filter?.check()
+    if (invalid !== undefined) return report(invalid, shown)
+    const output = filter === undefined ? shown : new Output(host, { ...shown.options, filter })
+    if (asksVersion) await showVersion(output, host.version())
+    const wasShown = asksVersion || (await (await import('./show-help.js')).showHelp(names, output))
+    if (output.trouble !== undefined) return report(output.trouble, shown)
+    if (wasShown) return 0
   }
   const { execute } = await import('./execute.js')
   const entry = findEntry(names[0])
@@ -42,10 +50,22 @@ async function dispatch(
   return execute(asksHelp ? unknown : argv, entry, host, asked)
 }
 
-async function showVersion(output: Output, version: string): Promise<number> {
+async function showVersion(output: Output, version: string): Promise<void> {
   if (output.options.format === 'table') output.say(version)
   else await output.print({ version })
-  return 0
+}
+
+/** Help and version are documents as well, where JSON is asked for. */
+async function filterIn(argv: readonly string[], host: Host): Promise<JqFilter | undefined> {
+  const expression = flagIn(argv, 'jq')
+  if (expression === undefined || !knownFormat(formatIn(argv, host)).startsWith('json')) return undefined
+  const { JqFilter } = await import('./jq.js')
+  return new JqFilter(expression, host.signal)
+}
+
+async function report(failure: Failure, output: Output): Promise<number> {
+  await output.fail(failure)
+  return exitOf(failure)
 }
 
 /** What flags or the environment name, before the flags were read. */

@@ -12,23 +12,30 @@ export function isList(data: unknown): data is List {
   return typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
 }
 
-/** A record as lines of name and value. */
+/** A record as lines of name and value. @param named its members were asked for by name: what is empty is shown too */
 export function showRecord(
   record: unknown,
   members: readonly string[] | undefined,
   paint: Paint,
   width?: number,
+  named = false,
 ): string {
   if (typeof record !== 'object' || record === null) return `${textOf(record)}\n`
   const names = members ?? Object.keys(record)
   const rows = names
     .map((name) => [labelOf(name), valueAt(record, name), name] as const)
-    .filter(([, value]) => !isEmpty(value))
+    .filter(([, value]) => named || !isEmpty(value))
   const labels = Math.max(0, ...rows.map(([label]) => label.length))
   const line = ([label, value, name]: (typeof rows)[number]) => {
-    const lines = wrap(memberText(name, value), width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
-    const shown = lines.map((text) => paintCell(name, text, paint)).join(`\n${' '.repeat(labels + GAP)}`)
-    return `${paint.quiet(label.padEnd(labels))}  ${shown}\n`
+    const text = memberText(name, value)
+    const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
+    const fits = width === undefined || Math.max(...beside.map(widthOf)) <= width - labels - GAP
+    // Below its name an id may still be whole.
+    const lines = fits ? beside : wrap(text, width - GAP)
+    const shown = lines.map((it) => paintCell(name, it, paint)).join(`\n${' '.repeat(fits ? labels + GAP : GAP)}`)
+    return fits
+      ? `${paint.quiet(label.padEnd(labels))}  ${shown}\n`
+      : `${paint.quiet(label)}\n${' '.repeat(GAP)}${shown}\n`
   }
   return rows.map(line).join('')
 }
@@ -59,9 +66,14 @@ export async function showList(
 export interface Layout {
   readonly columns: readonly string[]
   readonly widths: readonly number[]
+  /** One record below the other: the terminal is too narrow for a table. */
+  readonly asRecords?: true
 }
 
-/** Rows of a table, below their heads or below others; texts give way when the terminal is narrow, ids never do. */
+/**
+ * Rows of a table, below their heads or below others. Where the terminal is narrow times are shortened, then texts; ids
+ * never are: when they leave no room, each row is a record.
+ */
 export async function showRows(
   items: readonly unknown[],
   members: readonly string[] | undefined,
@@ -69,11 +81,22 @@ export async function showRows(
   width: number | undefined,
   above?: Layout,
 ): Promise<{ readonly text: string; readonly layout: Layout }> {
-  const { default: Table } = await import('cli-table3')
   const columns = above?.columns ?? members ?? Object.keys(items[0] ?? {})
-  const texts = items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), true)))
   const heads = columns.map((name) => labelOf(name).toUpperCase())
-  const widths = fitWidths(columns, [heads, ...texts], width, above?.widths)
+  const textsOf = (short: boolean) =>
+    items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), short)))
+  const full = textsOf(false)
+  const isTight = width !== undefined && totalOf(widthsOf([heads, ...full], above?.widths)) > width
+  const texts = isTight ? textsOf(true) : full
+  const widths = fitWidths(columns, widthsOf([heads, ...texts], above?.widths), width)
+  if (above?.asRecords || (width !== undefined && totalOf(widths) > width)) {
+    const records = items.map((item) => showRecord(item, columns, paint, width))
+    return {
+      text: `${above === undefined ? '' : '\n'}${records.join('\n')}`,
+      layout: { columns, widths, asRecords: true },
+    }
+  }
+  const { default: Table } = await import('cli-table3')
   const table = new Table({
     chars: Object.fromEntries(borders.map((name) => [name, ''])),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
@@ -106,16 +129,16 @@ const borders = [
   'middle',
 ]
 
-function fitWidths(
-  columns: readonly string[],
-  rows: readonly (readonly string[])[],
-  width: number | undefined,
-  above: readonly number[] = [],
-): number[] {
-  const widths = columns.map((_name, i) => Math.max(above[i] ?? 0, ...rows.map((row) => widthOf(row[i] ?? ''))))
-  const shrinkable = columns.map((name) => !/^id$|Id$|_id$/.test(name))
-  const total = () => widths.reduce((sum, it) => sum + it + GAP, -GAP)
-  while (width !== undefined && total() > width) {
+const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[] = []): number[] =>
+  (rows[0] ?? []).map((_head, i) => Math.max(above[i] ?? 0, ...rows.map((row) => widthOf(row[i] ?? ''))))
+
+const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
+
+/** The widest text column gives way first, down to a width at which nothing more can be told. */
+function fitWidths(columns: readonly string[], natural: readonly number[], width: number | undefined): number[] {
+  const widths = [...natural]
+  const shrinkable = columns.map((name) => !/^id$|Id$|_id$|^time$/.test(name))
+  while (width !== undefined && totalOf(widths) > width) {
     const widest = Math.max(...widths.filter((it, i) => shrinkable[i] && it > NARROWEST))
     if (!Number.isFinite(widest)) break
     const index = widths.findIndex((it, i) => shrinkable[i] && it === widest)
@@ -163,7 +186,11 @@ export function textOf(value: unknown, short = false): string {
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
+/** When something happened, as a log has it: in a narrow table the year is left out rather than the seconds. */
+const withoutYear = (instant: string) => `${instant.slice(5, 10)} ${instant.slice(11, 19)}Z`
+
 function memberText(name: string, value: unknown, short = false): string {
+  if (short && name === 'time' && typeof value === 'string' && INSTANT.test(value)) return withoutYear(value)
   const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
   return textOf(isDate ? new Date(value * 1000).toISOString() : value, short)
 }

@@ -30,7 +30,7 @@ const others: Readonly<Record<string, string>> = {
 }
 
 /** What a dry run needs more than these; tested where they are. */
-const elsewhere = ['webhook replay']
+const elsewhere = ['webhook replay', 'server migrate']
 
 const changing = (
   await Promise.all(

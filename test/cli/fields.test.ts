@@ -1,8 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { leavesOf } from '../../src/cli/help.js'
 import { refuseUnknownInContract } from '../../src/cli/fields.js'
 import { page } from '../../src/cli/program.js'
-import { cli, secrets, stub, success } from '../support/cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, leafCalls, pageOf, template, update, verification } from '../support/cli-samples.js'
 
 async function against(args: string, data: unknown) {
@@ -62,4 +64,24 @@ test('of an update every type is a field, whatever has come', async () => {
 test('an empty list refuses what the contract does not know, and nothing else', async () => {
   expect(await against('templates list -o csv --fields nam', pageOf())).toMatchObject({ exit: 2, stdout: '' })
   expect(await against('templates list -o csv --fields name', pageOf())).toMatchObject({ exit: 0, stdout: 'name\n' })
+})
+
+test.each(['webhook listen --secret-file s.txt', 'server logs --data data', 'bots updates --follow'])(
+  'a stream refuses a mistyped --fields before its first line: %s',
+  async (command) => {
+    const cwd = temporaryDir()
+    writeFileSync(join(cwd, 's.txt'), 'whsec')
+    mkdirSync(join(cwd, 'data'))
+    writeFileSync(join(cwd, 'data', 'server.log'), '{"time":"T","msg":"stopped","pid":1}\n')
+    const ran = await cli(`${command} --fields time,nonsense`, { cwd, env: secrets })
+    expect(ran).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('"nonsense"') })
+  },
+)
+
+test('of a log --fields names what its lines and those of a request have', async () => {
+  const cwd = temporaryDir()
+  mkdirSync(join(cwd, 'data'))
+  writeFileSync(join(cwd, 'data', 'server.log'), '{"time":"T","msg":"stopped","pid":1}\n')
+  const ran = await cli('server logs --data data --fields pid,status', { cwd })
+  expect(ran).toMatchObject({ exit: 0, stdout: '{"pid":1,"status":null}\n' })
 })

@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { plain } from '../../src/cli/plain.js'
 import { widthOf } from '../../src/cli/show.js'
-import { cli, secrets, stub, success } from '../support/cli.js'
+import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, pageOf, template } from '../support/cli-samples.js'
 
 const second = { ...template, id: 'tpl_02', name: 'Tea, "black"', status: 'active' }
@@ -46,6 +48,13 @@ test('--fields selects members in their order', async () => {
   expect((await list('--fields name')).stdout).toBe('NAME\nFree coffee\nTea, "black"\n')
 })
 
+test('--fields shows a person every member that was named: inside a record, and one that is null', async () => {
+  expect((await list('--fields id,validity.durationDays')).stdout).toMatch(/^tpl_01 +30$/m)
+  const { baseUrl } = await stub(() => success({ ...app, description: null, owner: { name: 'Ada' } }))
+  const ran = await cli(`apps get app_01 --fields owner.name,description --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.stdout).toBe('owner name   Ada\ndescription  -\n')
+})
+
 test('a table fits the terminal by shortening names, never ids', async () => {
   const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const long = { ...template, id, name: 'A name that is long enough to be too long for any table' }
@@ -54,6 +63,32 @@ test('a table fits the terminal by shortening names, never ids', async () => {
   for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(80)
   expect(rows[1]).toContain(id)
   expect(rows[1]).toContain('…')
+})
+
+test('where ids leave no room for a table each row is a record; an id that fits a line is whole', async () => {
+  const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const data = pageOf({ ...template, id }, { ...second, id: `${id}2` })
+  const given = { terminal: true, columns: 40, env: { NO_COLOR: '1' } }
+  const { stdout } = await list('', given, data)
+  expect(stdout).toMatch(new RegExp(`^id\n  ${id}\nname +Free coffee\n`))
+  expect(stdout).toMatch(new RegExp(`\n\nid\n  ${id}2\nname +Tea, "black"\n`))
+  expect(stdout).not.toContain('ISSUE LIMIT')
+  expect((await list('--all', given, data)).stdout).toBe(stdout)
+})
+
+test('a table names the seconds where there is room, and the year of a log only there', async () => {
+  const home = temporaryDir()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
+  const request = { method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
+  await writer.deliver({ at: Date.parse('2026-11-21T13:56:55Z'), ...refused, ...request })
+  await writer.close()
+  const inbox = (columns: number) =>
+    cli('webhook inbox list --inbox inbox', { home, terminal: true, columns, env: { NO_COLOR: '1' } })
+  expect((await inbox(80)).stdout).toContain('2026-11-21 13:56:55Z')
+  const narrow = (await inbox(64)).stdout
+  expect(narrow).toContain('  11-21 13:56:55Z  ')
+  expect(Math.max(...narrow.split('\n').map(widthOf))).toBeLessThanOrEqual(64)
 })
 
 test('the format is the same with and without a terminal; without one nothing is shortened', async () => {

@@ -467,6 +467,20 @@ describe('secure check', () => {
     expect(walked.filter((it: { ok: boolean }) => !it.ok)).toMatchObject([{ step, code: failure }])
   })
 
+  test.each([
+    [paths.bootstrap, { status: 503, body: '{"success":false,"code":"SERVICE_UNAVAILABLE"}' }, 9],
+    [paths.session, { status: 503, body: '' }, 9],
+    [paths.dispatch, { status: 500, body: '' }, 9],
+    [paths.session, { status: 429, body: '' }, 7],
+  ] as const)('no verdict on the protocol: %s answered %j is exit %i', async (at, how, exit) => {
+    const proxy = await recordingProxy(server.baseUrl)
+    proxy.meddle = (path) => (path === at ? how : 'pass')
+    const ran = await cli(`secure check --json --base-url ${proxy.baseUrl}`, {
+      env: { VOUCHERCTL_TOKEN: tenant.token },
+    })
+    expect([ran.exit, JSON.parse(ran.stdout).ok]).toEqual([exit, false])
+  })
+
   test('a key that is not pinned is a step that fails; a server that is away is exit 9', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { pins: [`sha256:${'A'.repeat(43)}`] } })
     const ran = await cli('secure check --json', { home })

@@ -28,8 +28,8 @@ test.each([
   ['zzzzzz', 'See `voucherctl --help`.'],
   ['version', 'Did you mean --version?'],
   ['-v', 'Did you mean --version?'],
-  ['--json', 'It takes one of quickstart, login, logout'],
-  ['-q', 'It takes one of quickstart, login, logout'],
+  ['--json', 'It takes one of quickstart, doctor, login, logout'],
+  ['-q', 'It takes one of quickstart, doctor, login, logout'],
 ])('%s: the hint names the help of the command as far as it is known', async (args, hint) => {
   const { exit, stderr } = await cli(args)
   expect(exit).toBe(2)
@@ -162,6 +162,17 @@ test('help with --json is a document: of the page, a group, a command, a topic',
   const [redeem] = JSON.parse((await cli('help vouchers redeem --json')).stdout)
   expect(redeem).toMatchObject({ command: 'voucherctl vouchers redeem', changes: true })
   expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))
+})
+
+test('--jq filters help and version as any other document', async () => {
+  expect(await cli(['--version', '--jq', '.version'])).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
+  expect((await cli(['help', 'vouchers', 'issue', '--json', '--jq', '.[].command'])).stdout).toBe(
+    'voucherctl vouchers issue\n',
+  )
+  expect((await cli(['help', 'exit-codes', '--jq', 'length > 5'])).stdout).toBe('true\n')
+  expect(await cli(['vouchers', '--help', '--jq', '.a('])).toMatchObject({ exit: 2, stdout: '' })
+  expect(await cli(['--version', '--jq', '.version.a'])).toMatchObject({ exit: 1, stdout: '' })
+  expect((await cli(['help', 'vouchers', 'nothing', '--jq', '.'])).exit).toBe(2)
 })
 
 test.each(['vouchers issue', 'vouchers redeem', 'vouchers reverse'])(

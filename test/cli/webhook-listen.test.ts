@@ -368,6 +368,19 @@ test('replay --last and --since take verified ones, --id any; --to sends elsewhe
   expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
 })
 
+test('replay --failed leaves out what no application ever got, and says so; without any other it is exit 3', async () => {
+  const { home, app } = await recorded()
+  const { url, stop } = await start('--respond 500', { home })
+  await post(url, 9)
+  await stop()
+  const ran = await replay(home, '--failed')
+  expect([ran.exit, linesOf(ran).map((it) => it.id)]).toEqual([0, ['1-2']])
+  expect(ran.stderr).toMatch(/^warning: 1 left out that no application ever got; .*--to URL.*\n$/)
+  expect(await replay(home, '--failed')).toMatchObject({ exit: 3, stdout: '' })
+  const all = await replay(home, `--failed --to ${app.url}/hook`)
+  expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', ['9']])
+})
+
 test('replay --resign signs the same bytes with the time of now, in the places of the old headers', async () => {
   const { home, app } = await recorded()
   const ran = await replay(home, '--last --resign', { env: { VOUCHERCTL_WEBHOOK_SECRET: 'fresh' } })

@@ -57,6 +57,12 @@ const ELSEWHERE = 'https://elsewhere.invalid'
 /** Steps until one fails that the others need. */
 class Walk {
   readonly steps: Step[] = []
+  readonly #exits: number[] = []
+
+  /** What a script acts on: first whether the server could be asked at all. */
+  get exit(): number | undefined {
+    return [9, 7, 10].find((it) => this.#exits.includes(it))
+  }
 
   async take<Value>(step: string, work: () => Promise<Verdict<Value>> | Verdict<Value>): Promise<Value | undefined> {
     const startedAt = performance.now()
@@ -64,6 +70,7 @@ class Walk {
     const ms = Math.round((performance.now() - startedAt) * 10) / 10
     const { ok, answer } = verdict
     const request = ok ? verdict.request : undefined
+    if (!ok) this.#exits.push(exitOf(verdict))
     this.steps.push({
       step,
       ok,
@@ -75,6 +82,12 @@ class Walk {
     })
     return ok ? verdict.value : undefined
   }
+}
+
+/** A server in trouble, or one that is asked too often, has given no verdict: as for a plain call. */
+function exitOf({ code, answer }: Failed): number {
+  if (unanswered.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
+  return answer?.status === 429 ? 7 : 10
 }
 
 const bytesOf = (body = '') => Buffer.byteLength(body)
@@ -89,11 +102,9 @@ export async function walk(
   if ('code' in inside) return inside
   const walked = new Walk()
   await takeSteps(context, server, inside, walked)
-  const { steps } = walked
-  const failed = steps.filter((it) => !it.ok)
-  const exit = failed.some(({ code }) => unanswered.includes(code ?? '')) ? 9 : 10
-  const data = { base_url: server.baseUrl, ok: failed.length === 0, steps }
-  return { ok: true, data, ...(failed.length === 0 ? {} : { exit }) }
+  const { steps, exit } = walked
+  const data = { base_url: server.baseUrl, ok: exit === undefined, steps }
+  return { ok: true, data, ...(exit === undefined ? {} : { exit }) }
 }
 
 async function takeSteps(context: Context, server: SecureServer, inside: InnerCall, walked: Walk): Promise<void> {

@@ -1,10 +1,11 @@
 import { isTrustedChannel } from '../../client/base-url.js'
 import { TransportError } from '../../client/transport.js'
-import { requests } from '../../contract/platform.js'
+import { requestLogEntry, requests } from '../../contract/platform.js'
 import { parseObject } from '../config.js'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, fromCall } from '../failure.js'
+import { refuseUnknownInContract } from '../fields.js'
 import { toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
@@ -28,7 +29,7 @@ export const logs = leaf({
     const target = await findTarget(context, flags.data)
     if ('ok' in target) return target
     return target.credential === undefined
-      ? readLogFile(target.dir, flags.follow)
+      ? readLogFile(context, target.dir, flags.follow)
       : readRequests(context, target.baseUrl, target.credential, flags.follow)
   },
 })
@@ -58,11 +59,13 @@ async function findTarget(context: Context, data: string | undefined): Promise<T
 }
 
 async function readRequests(
-  { host, settings }: Context,
+  { host, settings, globals }: Context,
   baseUrl: string,
   token: string,
   follow: boolean,
 ): Promise<Outcome<Entry>> {
+  const unknown = globals.fields && refuseUnknownInContract(globals.fields, requestLogEntry)
+  if (unknown !== undefined) return unknown
   const refusal = (await import('../calling.js')).refusePlain({
     mode: settings.secure.mode.value,
     trustedChannel: isTrustedChannel(baseUrl),
@@ -90,18 +93,28 @@ async function* untilBroken(
   }
 }
 
-async function readLogFile(dir: string, follow: boolean): Promise<Outcome<Entry>> {
+async function readLogFile({ globals }: Context, dir: string, follow: boolean): Promise<Outcome<Entry>> {
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
   if (content === undefined) return notRunning(dir)
   const lines = content.split('\n').filter((line) => line !== '')
-  return { ok: true, lines: entriesOf(lines) }
+  const unknown = globals.fields && refuseUnknownInLog(lines, globals.fields)
+  return unknown ?? { ok: true, lines: entriesOf(lines) }
 }
 
+const entryOf = (line: string): Entry => parseObject(line) ?? { msg: line }
+
 async function* entriesOf(lines: readonly string[]): AsyncGenerator<Entry, undefined> {
-  for (const line of lines) yield parseObject(line) ?? { msg: line }
+  for (const line of lines) yield entryOf(line)
   return undefined
+}
+
+/** Lines of a log have the members that they have: those of a request, and whatever else stands in this one. */
+function refuseUnknownInLog(lines: readonly string[], fields: readonly string[]): Failure | undefined {
+  const members = new Set(lines.flatMap((line) => Object.keys(entryOf(line))))
+  const properties = Object.fromEntries([...members].map((name) => [name, {}]))
+  return refuseUnknownInContract(fields, { properties: { ...properties, ...requestLogEntry.properties, msg: {} } })
 }
 
 /** A request, or any other line of the server's log, for a person. */

@@ -55,6 +55,23 @@ export class LineQueue {
   }
 }
 
+/** What a line may hold. */
+export const lineShape = {
+  properties: {
+    time: { type: 'string' },
+    verdict: { type: 'string' },
+    reason: { type: 'string' },
+    update_id: { type: 'integer' },
+    type: { type: 'string' },
+    status: { type: 'integer' },
+    duration_ms: { type: 'integer' },
+    body: {},
+    failure: { type: 'string' },
+    unverified: { properties: { update_id: {}, type: {}, body: {} } },
+    inbox_id: { type: 'string' },
+  },
+}
+
 interface Unverified {
   readonly update_id: unknown
   readonly type: unknown

@@ -14,7 +14,7 @@ import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { readReceiverUrl, receiverUrl } from './receiver-url.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
-import { LineQueue } from './webhook-listen-lines.js'
+import { LineQueue, lineShape } from './webhook-listen-lines.js'
 import { namedSecrets, sharedStdin, signingSecrets } from './webhook-secrets.js'
 
 const DEFAULT_PORT = 8787
@@ -80,6 +80,8 @@ export const listen = leaf({
     '--expect counts each update_id once, whatever the application answered, and waits 30 s where --timeout says nothing else. --max-events counts deliveries with the verdict ok.',
   ],
   flags: listenFlags,
+  answers: lineShape,
+  streams: true,
   examples: [
     { command: 'voucherctl webhook listen --secret-file secret.txt --forward-to http://localhost:3000/hook' },
     {

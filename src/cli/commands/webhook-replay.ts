@@ -45,7 +45,7 @@ export const replay = leaf({
   summary: 'Send recorded deliveries to the application again',
   notes: [
     'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
-    '--failed, --last and --since take verified deliveries and no repeats; --id takes any. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
+    '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
     'One line a delivery. Exits with 0 when every answer was 2xx, with 9 when one was 5xx or missing, else with 8.',
   ],
   flags: replayFlags,
@@ -74,7 +74,13 @@ export const replay = leaf({
     try {
       const picked = pick(context, flags, dir)
       if (!picked.ok) return picked
-      return await replayAll(context, flags, dir, picked.deliveries, secret.value)
+      const { deliveries, neverPassedOn } = picked
+      if (neverPassedOn > 0) {
+        context.output.notice(
+          `warning: ${neverPassedOn} left out that no application ever got; with --to URL all that is picked goes there.`,
+        )
+      }
+      return await replayAll(context, flags, dir, deliveries, secret.value)
     } catch (error) {
       return inboxFailure(error, dir)
     }
@@ -93,12 +99,16 @@ async function secretOf(
   return secrets.ok ? { ok: true, value: secrets.value[0] as string } : secrets
 }
 
-/** What is sent, oldest first. Nothing is sent when one of them cannot be. */
-function pick(
-  context: Context,
-  flags: ReplayFlags,
-  dir: string,
-): { readonly ok: true; readonly deliveries: readonly { readonly stored: Stored; readonly to: URL }[] } | Failure {
+interface Picked {
+  readonly ok: true
+  /** What is sent, oldest first. */
+  readonly deliveries: readonly { readonly stored: Stored; readonly to: URL }[]
+  /** No application ever got them, so that there is none that failed them. */
+  readonly neverPassedOn: number
+}
+
+/** Nothing is sent when one that was named, or all that was found, cannot be. */
+function pick(context: Context, flags: ReplayFlags, dir: string): Picked | Failure {
   const inbox = Inbox.open(dir)
   const ids =
     flags.id.length > 0
@@ -111,6 +121,7 @@ function pick(
           .map(({ id }) => id)
   if (flags.last && ids.length === 0) return fail('DELIVERY_NOT_RECORDED', `No verified delivery is in ${dir}.`)
   const deliveries: { stored: Stored; to: URL }[] = []
+  const nowhere: string[] = []
   for (const id of ids) {
     const listed = inbox.byId(id)
     if (listed === undefined) return notRecorded(id, dir)
@@ -118,15 +129,17 @@ function pick(
     if (stored === undefined) return damaged(id, dir)
     const known = stored.answers.find((it) => it.to !== null && !it.replay)?.to
     const to = flags.to ?? (known == null ? undefined : new URL(known))
-    if (to === undefined) {
-      const hint = 'With --to URL all that is picked goes there; --id picks single ones.'
-      return fail('INPUT_REQUIRED', `${id} was never passed on, so that --to must say where.`, hint, {
-        missing: ['--to'],
-      })
-    }
-    deliveries.push({ stored, to })
+    if (to === undefined) nowhere.push(id)
+    else deliveries.push({ stored, to })
   }
-  return { ok: true, deliveries }
+  const isNamed = flags.id.length > 0
+  if (nowhere.length > 0 && (isNamed || deliveries.length === 0)) {
+    const hint = 'With --to URL all that is picked goes there; --id picks single ones.'
+    return fail('INPUT_REQUIRED', `${nowhere[0]} was never passed on, so that --to must say where.`, hint, {
+      missing: ['--to'],
+    })
+  }
+  return { ok: true, deliveries, neverPassedOn: nowhere.length }
 }
 
 async function replayAll(
