@@ -11,20 +11,25 @@ export interface OpenPoll {
 }
 
 /** After the lock of the bot's queue: a newer poll takes over, and the older one is told. */
-export function* takePoll({ botId, holder, until }: OpenPoll, trueNow: number): Op<void> {
-  const older = yield* one('select holder from open_polls where bot_id = $1 and until > $2', [botId, trueNow])
-  if (older !== undefined) yield* notify(botId)
-  yield* run(
-    `insert into open_polls (bot_id, holder, until) values ($1, $2, $3)
-     on conflict (bot_id) do update set holder = excluded.holder, until = excluded.until`,
-    [botId, holder, until],
-  )
+export function* takePoll(poll: OpenPoll): Op<void> {
+  yield* endOlder(poll.botId)
+  yield* run('insert into open_polls (bot_id, holder, until) values ($1, $2, $3)', [
+    poll.botId,
+    poll.holder,
+    poll.until,
+  ])
+}
+
+/** As takePoll, for one that is answered at once: it ends the older one, and holds nothing. */
+export function* endOlder(botId: string): Op<void> {
+  const ended = yield* run('delete from open_polls where bot_id = $1', [botId])
+  if (ended > 0) yield* notify(botId)
 }
 
 /** False when a newer poll has taken over. */
 export function* holdsPoll({ botId, holder }: OpenPoll): Op<boolean> {
   const found = yield* one<{ holder: string }>('select holder from open_polls where bot_id = $1', [botId])
-  return found === undefined || found.holder === holder
+  return found?.holder === holder
 }
 
 export function* endPoll({ botId, holder }: OpenPoll): Op<void> {

@@ -8,6 +8,8 @@ export type PostgresProblem =
   | 'busy'
   /** The database is away, full, starting or read-only. */
   | 'away'
+  /** What the connection has prepared fits the schema no more: a newer version has migrated. */
+  | 'stale'
   /** The statement itself is wrong. */
   | 'statement'
 
@@ -19,7 +21,10 @@ const BY_STATE: Readonly<Record<string, PostgresProblem>> = {
   '23514': 'constraint',
   '55P03': 'busy',
   '57014': 'busy',
+  '0A000': 'stale',
   '25006': 'away',
+  '25P03': 'away',
+  '25P04': 'away',
   '08': 'away',
   '28': 'away',
   '3D': 'away',
@@ -42,6 +47,8 @@ function sqlStateOf(error: unknown): string | null {
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
   readonly problem: PostgresProblem
+  /** True where others who wait for the database wait in vain as well. */
+  readonly isOutage: boolean
   /** SQLSTATE, or what the system says of the connection; null for neither. */
   readonly state: string | null
 
@@ -57,5 +64,6 @@ export class DatabaseFailure extends Error {
       : state === null
         ? 'away'
         : (BY_STATE[state] ?? BY_STATE[state.slice(0, 2)] ?? 'statement')
+    this.isOutage = silent || this.problem === 'away'
   }
 }

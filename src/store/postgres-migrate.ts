@@ -44,7 +44,7 @@ export async function migratePostgres(config: ClientConfig, name: string, dryRun
     await client.query(dryRun ? 'rollback' : 'commit')
     return { from, to: migrations.length, steps }
   } catch (error) {
-    throw error instanceof StoreUnusable ? error : explain(new DatabaseFailure(error), name)
+    throw error instanceof StoreUnusable ? error : unusable(error, name)
   } finally {
     await client.end().catch(() => {})
   }
@@ -76,7 +76,8 @@ async function versionOf(client: Client, name: string): Promise<number> {
 }
 
 /** What the user can do about it, by the code of the error. */
-function explain({ state, message }: DatabaseFailure, name: string): StoreUnusable {
+export function unusable(error: unknown, name: string): StoreUnusable {
+  const { state, message } = new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {
     ENOTFOUND: 'Its host is not known here: check the name.',
     ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',

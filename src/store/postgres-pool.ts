@@ -29,13 +29,14 @@ export const timeouts = {
 export class Lent {
   readonly #client: PoolClient
   readonly #statements: Statements
-  readonly #onSilence: () => void
+  readonly #distrust: () => void
   #sound = true
 
-  constructor(client: PoolClient, statements: Statements, onSilence: () => void) {
+  /** @param distrust called when other connections from before are no better */
+  constructor(client: PoolClient, statements: Statements, distrust: () => void) {
     this.#client = client
     this.#statements = statements
-    this.#onSilence = onSilence
+    this.#distrust = distrust
   }
 
   /** Statements side by side. @throws DatabaseFailure for the first that fails; what follows it was not done */
@@ -44,14 +45,15 @@ export class Lent {
       let silent = false
       const overdue = setTimeout(() => {
         silent = true
-        this.#onSilence()
+        this.#distrust()
         this.#client.connection.stream.destroy()
       }, ANSWER_MS_MAX)
       const settle = (error: Error | null, results: readonly Result[]) => {
         clearTimeout(overdue)
         if (error === null) return resolve(results)
         const failure = new DatabaseFailure(error, silent)
-        if (failure.problem === 'away' || silent) this.#sound = false
+        if (failure.problem === 'stale') this.#distrust()
+        if (failure.problem === 'stale' || failure.isOutage) this.#sound = false
         reject(failure)
       }
       this.#client.query(new Batch(sent, this.#statements, settle))
@@ -71,7 +73,7 @@ export class Lent {
 export class Connections {
   readonly #pool: Pool
   readonly #statements = new WeakMap<PoolClient, Statements>()
-  /** Connections from before one fell silent are as dead, and would each be waited for. */
+  /** Connections from before one fell silent, or found another schema, are no better, and would each be tried. */
   #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {

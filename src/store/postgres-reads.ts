@@ -79,10 +79,11 @@ export class Reads {
     } catch (error) {
       const problem = error instanceof DatabaseFailure ? error.problem : null
       const isAway = problem === 'away' || problem === 'busy'
-      // The connection may have ended before this: reads can be repeated.
-      if (problem === 'away' && !isRetry) return this.#answer(left, true)
+      // It may be the connection's: reads can be repeated.
+      if ((problem === 'away' || problem === 'stale') && !isRetry) return this.#answer(left, true)
       if (isAway || left.length === 1) {
-        for (const { reject } of left) reject(isAway ? unavailable(error) : error)
+        const all = isAway ? [...left, ...this.#waiting.splice(0)] : left
+        for (const { reject } of all) reject(isAway ? unavailable(error) : error)
       } else for (const pending of left) await this.#answer([pending])
     }
   }

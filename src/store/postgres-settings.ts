@@ -42,8 +42,8 @@ export async function connectionOf({ url, env }: PostgresSettings): Promise<{ co
       port,
       database,
       ssl,
-      // Never undefined: pg would look for one itself.
-      password: password ?? '',
+      // Never absent: pg would look for one itself.
+      password: password ?? (() => ''),
       application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
       ...(options === undefined ? {} : { options }),
     },

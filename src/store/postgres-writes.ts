@@ -1,6 +1,6 @@
 import { type Op, Superseded } from './operation.js'
 import type { Sent } from './postgres-batch.js'
-import { DatabaseFailure } from './postgres-errors.js'
+import { DatabaseFailure, type PostgresProblem } from './postgres-errors.js'
 import type { Connections, Lent } from './postgres-pool.js'
 import { Steps } from './postgres-steps.js'
 import { type Shared, StoreUnavailable } from './store.js'
@@ -108,7 +108,7 @@ export class Writes {
   #ended(unit: Unit): void {
     this.#running -= 1
     if (typeof unit === 'string') {
-      if (this.#gathering.get(unit)?.length === 0) this.#gathering.delete(unit)
+      if (!this.#gathering.get(unit)?.length) this.#gathering.delete(unit)
       else this.#ready.push(unit)
     }
     if (this.#ready.length > 0) this.#schedule()
@@ -121,6 +121,7 @@ export class Writes {
       await this.#commit(batch)
     } catch (cause) {
       for (const { reject } of batch) reject(unavailable(cause))
+      if (cause instanceof DatabaseFailure && cause.isOutage) this.#refuseWaiting(cause)
     }
   }
 
@@ -142,11 +143,27 @@ export class Writes {
   async #commit(batch: readonly Pending[]): Promise<void> {
     let refused: unknown = batch.length === 1 ? null : await this.#together(batch)
     if (refused === DONE) return
+    // A connection that had ended before this: the first of them tries another.
+    if (problemOf(refused) === 'away') refused = null
     for (const pending of batch) {
       // Who waits for the same rows or the same database would wait as long in vain.
       refused = isOfEveryone(refused) ? refused : await this.#alone(pending)
       if (isOfEveryone(refused)) pending.reject(unavailable(refused))
     }
+    if (refused instanceof DatabaseFailure && refused.isOutage) this.#refuseWaiting(refused)
+  }
+
+  /** So that nobody waits for longer than one look at a database that is away. */
+  #refuseWaiting(cause: unknown): void {
+    for (const unit of this.#ready.splice(0)) {
+      for (const { reject } of typeof unit === 'string' ? this.#takeAll(unit) : [unit]) reject(unavailable(cause))
+    }
+  }
+
+  #takeAll(name: string): readonly Pending[] {
+    const all = this.#gathering.get(name) ?? []
+    this.#gathering.delete(name)
+    return all
   }
 
   /** Why they have to run one by one, or cannot run at all. @throws when it is not known what was done */
@@ -165,12 +182,11 @@ export class Writes {
     for (let run = 1; ; run++) {
       const cause = await this.#together([pending])
       if (cause === DONE) return null
-      const problem =
-        cause instanceof Superseded ? 'conflict' : cause instanceof DatabaseFailure ? cause.problem : 'bug'
+      const problem = problemOf(cause)
       if (problem === 'conflict' && run < RUNS_MAX) continue
       if (problem === 'constraint' && run < RUNS_AGAINST_CONSTRAINT) continue
-      // A connection that had ended before anything was committed on it: another one may do.
-      if (problem === 'away' && run === 1) continue
+      // Of the connection, before anything was committed on it: another one may do.
+      if ((problem === 'away' || problem === 'stale') && run === 1) continue
       if (isOfEveryone(cause)) return cause
       pending.reject(problem === 'conflict' ? unavailable(cause) : cause)
       return null
@@ -229,6 +245,11 @@ export async function feedAll(connection: Lent, before: readonly Sent[], asking:
     it.feed(answers.slice(taken, taken + length))
     taken += length
   }
+}
+
+function problemOf(cause: unknown): PostgresProblem | 'bug' {
+  if (cause instanceof Superseded) return 'conflict'
+  return cause instanceof DatabaseFailure ? cause.problem : 'bug'
 }
 
 function isOfEveryone(refused: unknown): boolean {

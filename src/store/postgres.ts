@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Listener } from './postgres-listen.js'
-import { migratePostgres } from './postgres-migrate.js'
+import { migratePostgres, unusable } from './postgres-migrate.js'
 import { Connections } from './postgres-pool.js'
 import { Reads } from './postgres-reads.js'
 import { type PostgresSettings, connectionOf } from './postgres-settings.js'
@@ -33,7 +33,9 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       for (const { missed } of listeners) missed?.()
     },
   })
-  await listener.open()
+  await listener.open().catch((error: unknown) => {
+    throw unusable(error, name)
+  })
 
   const connections = new Connections(config)
   const reads = new Reads(connections)

@@ -228,6 +228,25 @@ describe('operations that share a commit', () => {
   })
 })
 
+it('a schema that a newer version has extended is served on by connections that knew the one before', async () => {
+  const select = () => store.write(() => one('select * from credential_keys where key_id = $1', ['a'], 'row'))
+  const read = () => store.read(() => one('select * from credential_keys where key_id = $1', ['a']))
+  await store.write(() => counter('a'))
+  // More than one connection of the pool has prepared it.
+  await Promise.all(Array.from({ length: 10 }, select))
+  await Promise.all(Array.from({ length: 10 }, read))
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query('alter table credential_keys add column added text')
+  try {
+    expect(await Promise.all(Array.from({ length: 10 }, select))).toHaveLength(10)
+    expect(await read()).toMatchObject({ key_id: 'a', added: null })
+  } finally {
+    await client.query('alter table credential_keys drop column added')
+    await client.end()
+  }
+})
+
 describe('connections that the database ends', () => {
   const endAll = async () => {
     const client = new Client({ connectionString: await database.url })

@@ -61,7 +61,10 @@ describe('a password file', () => {
     writeFileSync(file, text)
     chmodSync(file, mode)
   }
-  const passwordOf = async (url: string) => (await configOf(url, { PGPASSFILE: file })).password
+  const passwordOf = async (url: string) => {
+    const { password } = await configOf(url, { PGPASSFILE: file })
+    return typeof password === 'function' ? password() : password
+  }
 
   it('gives the password of the first line that fits', async () => {
     write('# a comment\nother:*:*:*:no\n*:6000:shop:ann:by port\n*:*:*:*:any\n')

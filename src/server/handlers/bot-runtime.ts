@@ -3,7 +3,7 @@ import { contract } from '../../contract/index.js'
 import { issueIntoChat } from '../../store/bot-issue.js'
 import * as chats from '../../store/chats.js'
 import type { Faces } from '../../store/faces.js'
-import { type OpenPoll, endPoll, holdsPoll, takePoll } from '../../store/open-polls.js'
+import { type OpenPoll, endOlder, endPoll, holdsPoll, takePoll } from '../../store/open-polls.js'
 import * as updates from '../../store/updates.js'
 import { type Call, type MakeHandlers, type Reply, answer, invalid } from '../handler.js'
 import type { Poll } from '../polls.js'
@@ -71,6 +71,9 @@ function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }
   return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + PLACE_GRACE_MS }
 }
 
+/** True for a call that is held: it found nothing, was not refused, and has time. */
+const waits = (found: updates.Found, timeout: number): boolean => !('ok' in found) && found.length === 0 && timeout > 0
+
 /** No transaction is open while a call waits: it reads, waits to be woken, and reads again. */
 async function answerPoll(
   { store, clock }: Deps,
@@ -85,9 +88,10 @@ async function answerPoll(
   const left = gone()
   let found: updates.Found | 'superseded' = await store.write(function* () {
     const first = yield* updates.poll({ ...read, offset, allowedUpdates, now: clock.now() })
-    if (place !== null) yield* takePoll(place, Date.now())
+    if (place !== null) yield* waits(first, timeout) ? takePoll(place) : endOlder(botId)
     return first
   })
+  const holds = place !== null && waits(found, timeout)
   try {
     for (;;) {
       if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
@@ -103,8 +107,8 @@ async function answerPoll(
       })
     }
   } finally {
-    // It ends by its time as well.
-    if (place !== null) store.write(() => endPoll(place)).catch(() => {})
+    // Before the answer, after which its bot may set a webhook. It ends by its time as well.
+    if (holds) await store.write(() => endPoll(place as OpenPoll)).catch(() => {})
   }
 }
 
