@@ -35,7 +35,53 @@ const options = {
 
 // A call needs the names of an endpoint's members; compiling and making its schemas takes 3 ms of every start.
 const withoutSchemas = { typebox: './src/cli/no-schemas.js' }
-const NEEDS_SCHEMAS = /^contract-openapi|^contract-index/
+const NEEDS_SCHEMAS = /^contract-openapi/
+
+/** Of undici only the two that are used: what its first file brings along (fetch, caches, mocks) is half of it. */
+export const undiciInPart = {
+  name: 'undici-in-part',
+  setup: (it) => {
+    it.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'in-part' }))
+    it.onLoad({ filter: /.*/, namespace: 'in-part' }, () => ({
+      contents: ['Client', 'Pool']
+        .map((name) => `export { default as ${name} } from 'undici/lib/dispatcher/${name.toLowerCase()}.js'`)
+        .join('\n'),
+      resolveDir: process.cwd(),
+    }))
+  },
+}
+
+/**
+ * Large modules that many commands share, and none that must be quick: each has a chunk of its own. Every other module
+ * that several chunks share is in each of them.
+ */
+const SHARED = [
+  'src/cli/bulk/read-rows.ts',
+  'src/cli/store-credential.ts',
+  'src/cli/commands/paging.ts',
+  'src/cli/bulk/csv-records.ts',
+  'src/contract/apps.ts',
+  'src/contract/bots.ts',
+  'src/contract/platform.ts',
+  'src/contract/templates.ts',
+  'src/contract/tokens.ts',
+  'src/contract/webhook.ts',
+  'src/secure/client-key.ts',
+  'src/secure/client-session.ts',
+  'src/secure/inner-request.ts',
+  'src/secure/negotiation.ts',
+  'src/secure/failure.ts',
+  'src/webhooks/inbox-frames.ts',
+  'src/webhooks/inbox.ts',
+  'src/webhooks/inbox-index.ts',
+  'src/webhooks/inbox-segments.ts',
+  'src/webhooks/listener.ts',
+  'src/webhooks/mismatch-causes.ts',
+  'src/webhooks/signature.ts',
+]
+
+/** What every call needs beside the first file: in it, each is there once. */
+const EVERYWHERE = ['src/cli/context.ts', 'src/cli/settings.ts', 'src/contract/fields.ts']
 
 const serverApart = {
   name: 'server-apart',
@@ -55,39 +101,65 @@ const withoutChildProcess = {
     }),
 }
 
+// ora shows one spinner; the others are half of its bundle.
+const oneSpinner = {
+  name: 'one-spinner',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /cli-spinners\/spinners\.json$/ }, ({ path }) => {
+      const { dots, line } = JSON.parse(readFileSync(path, 'utf8'))
+      return { contents: JSON.stringify({ dots, line }), loader: 'json' }
+    }),
+}
+
 /**
  * @param outdir receives cli/, chunks/ and server/
  * @returns the metafiles, in which the bundled packages are named
  */
 export async function buildCommandLine(outdir) {
   const plan = { ...options, format: 'esm', supported: {}, outdir, entryPoints: [MAIN], write: false }
-  const { metafile } = await build({ ...plan, splitting: true, plugins: [serverApart] })
+  const { metafile } = await build({ ...plan, splitting: true, plugins: [serverApart, undiciInPart] })
   const { inputs } = metafile
-  const first = closure(inputs, [MAIN])
+  const first = [...closure(inputs, [MAIN, ...EVERYWHERE])].filter((path) => path.startsWith('src/'))
   const chunks = chunksOf(inputs, first)
+  for (const path of SHARED) chunks.set(path, `${nameOf(path)}.cjs`)
 
-  const pointing = (fromMain) => ({
+  const names = new Map(first.map((path, i) => [path, `m${i}`]))
+  const pointing = (fromMain, needsSchemas = false) => ({
     name: 'chunks',
-    setup: (it) =>
-      it.onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+    setup: (it) => {
+      it.onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData, namespace }) => {
         if (kind === 'entry-point' || pluginData === 'resolving') return undefined
+        if (namespace === 'main') return { path, external: true }
         const resolved = await it.resolve(path, { kind, importer, resolveDir, pluginData: 'resolving' })
         if (resolved.errors.length > 0 || resolved.external) return resolved
         const input = relative(process.cwd(), resolved.path)
-        const chunk = kind === 'dynamic-import' ? chunks.get(input) : undefined
+        const isShared = SHARED.includes(input) && !(needsSchemas && input.startsWith('src/contract/'))
+        const chunk = kind === 'dynamic-import' || isShared ? chunks.get(input) : undefined
         if (chunk !== undefined) return { path: fromMain ? `../chunks/${chunk}` : `./${chunk}`, external: true }
-        return !fromMain && first.has(input) ? { path: '../cli/main.cjs', external: true } : resolved
-      }),
+        const isInMain = !fromMain && names.has(input) && !(needsSchemas && input === 'src/contract/fields.ts')
+        return isInMain ? { path: names.get(input), namespace: 'main' } : resolved
+      })
+      it.onLoad({ filter: /.*/, namespace: 'main' }, ({ path }) => ({
+        contents: `module.exports = require('../cli/main.cjs').${path}`,
+      }))
+    },
   })
-  const everything = [...first].map((path) => `export * from './${path}'`).join('\n')
+  // Each file under a name of its own, since two of them may export the same name.
+  const exported = [...names].map(([path, name]) => `export * as ${name} from './${path}'`)
+  const everything = [`export * from './${MAIN}'`, ...exported].join('\n')
   const files = await Promise.all([
-    build({ ...options, entryPoints: ['src/server/listen.ts'], outfile: join(outdir, 'server/listen.cjs') }),
+    build({
+      ...options,
+      entryPoints: ['src/server/listen.ts'],
+      outfile: join(outdir, 'server/listen.cjs'),
+      plugins: [undiciInPart],
+    }),
     build({
       ...options,
       alias: withoutSchemas,
       stdin: { contents: everything, resolveDir: process.cwd(), sourcefile: 'main-with-exports.js' },
       outfile: join(outdir, 'cli/main.cjs'),
-      plugins: [serverApart, withoutChildProcess, pointing(true)],
+      plugins: [serverApart, undiciInPart, withoutChildProcess, pointing(true)],
     }),
     ...[...chunks].map(([path, name]) =>
       build({
@@ -95,7 +167,13 @@ export async function buildCommandLine(outdir) {
         alias: NEEDS_SCHEMAS.test(name) ? {} : withoutSchemas,
         entryPoints: [path],
         outfile: join(outdir, 'chunks', name),
-        plugins: [serverApart, withoutChildProcess, pointing(false)],
+        plugins: [
+          serverApart,
+          undiciInPart,
+          withoutChildProcess,
+          oneSpinner,
+          pointing(false, NEEDS_SCHEMAS.test(name)),
+        ],
       }),
     ),
   ])

@@ -6,7 +6,7 @@ import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { buildCommandLine, commonOptions } from './build-cli.js'
+import { buildCommandLine, commonOptions, undiciInPart } from './build-cli.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 // Written last, so that it says of a whole build when it was made.
@@ -35,6 +35,7 @@ const options = {
 const built = await Promise.all([
   build({
     ...options,
+    plugins: [undiciInPart],
     entryPoints: { 'client/index': 'src/client/index.ts', 'secure/index': 'src/secure/index.ts' },
   }),
   // Others put it into their own servers: one file that loads node:crypto and nothing else.

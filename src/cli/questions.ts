@@ -2,7 +2,7 @@ import type { Questions } from './prompt.js'
 
 /** Prompts on the terminal, shown on stderr. The library is loaded here: it costs more than a whole call. */
 export async function terminalQuestions(signal: AbortSignal): Promise<Questions> {
-  const { checkbox, input, password, select } = await import('@inquirer/prompts')
+  const { checkbox, input, password, select } = await import('./prompts.js')
   const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {

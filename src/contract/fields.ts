@@ -83,3 +83,6 @@ export function input<P extends Record<string, TSchema>>(properties: P) {
 export function oneOf<const V extends readonly string[]>(values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
 }
+
+/** Of a template, and of its vouchers. */
+export const fulfillmentCategories = ['physical_goods', 'offline_service', 'ecommerce_discount'] as const

@@ -2,6 +2,7 @@ import * as Type from 'typebox'
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.js'
 import {
+  fulfillmentCategories,
   input,
   instant,
   instantInput,
@@ -15,7 +16,6 @@ import {
 } from './fields.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
-export const fulfillmentCategories = ['physical_goods', 'offline_service', 'ecommerce_discount'] as const
 
 /** Values that help suggests; any other of the form is accepted (decisions.md 3). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const

@@ -1,8 +1,17 @@
 import * as Type from 'typebox'
 import type { Static } from 'typebox'
 import { endpoint } from './endpoint.js'
-import { input, instant, machineId, metadata, metadataInput, nullable, oneOf, text } from './fields.js'
-import { fulfillmentCategories } from './templates.js'
+import {
+  fulfillmentCategories,
+  input,
+  instant,
+  machineId,
+  metadata,
+  metadataInput,
+  nullable,
+  oneOf,
+  text,
+} from './fields.js'
 
 export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]

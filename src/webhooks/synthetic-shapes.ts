@@ -1,5 +1,5 @@
 import { chatTypes } from '../contract/chats.js'
-import { fulfillmentCategories } from '../contract/templates.js'
+import { fulfillmentCategories } from '../contract/fields.js'
 import type { UpdateType } from '../contract/updates.js'
 import { credentialTypes } from '../contract/vouchers.js'
 

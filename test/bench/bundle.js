@@ -1,7 +1,9 @@
-import { build } from 'esbuild'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -28,4 +30,12 @@ export async function bundle(name) {
     logLevel: 'error',
   })
   return outfile
+}
+
+/** dist/, when its sources changed. */
+export function buildPackage() {
+  const { status } = spawnSync(process.execPath, [join(root, 'src', 'build.js'), '--if-changed'], {
+    stdio: ['ignore', 2, 2],
+  })
+  if (status !== 0) throw new Error('the package does not build')
 }

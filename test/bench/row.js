@@ -1,5 +1,7 @@
-/** A row of the table: a time must stay below its target, a rate above. */
+/** A row of the table: a time or a size must stay below its target, a rate above. */
 export function rowOf({ value, reference, target, unit, ...rest }) {
   const ratio = value / reference
-  return { ...rest, value, reference, ratio, target, unit, held: unit === 'ms' ? ratio <= target : ratio >= target }
+  return { ...rest, value, reference, ratio, target, unit, held: isAtMost(unit) ? ratio <= target : ratio >= target }
 }
+
+export const isAtMost = (unit) => unit === 'ms' || unit === 'MB'

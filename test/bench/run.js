@@ -11,6 +11,7 @@ import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
 import { measureListener } from './listener.js'
 import { measurePostgres } from './postgres.js'
+import { measureSize } from './size.js'
 import { measureStartup } from './startup.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
@@ -76,6 +77,7 @@ if (wanted('P10')) {
 if (wanted('P12')) {
   rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }
+if (wanted('P13')) rows.push(...measureSize())
 if (wanted('P14')) {
   rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }

@@ -5,7 +5,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
-import { cache, root } from './bundle.js'
+import { buildPackage, cache, root } from './bundle.js'
 import { environment } from './child.js'
 import { median } from './median.js'
 import { issueVoucher, prepareApplication } from './prepare.js'
@@ -18,7 +18,7 @@ const bin = join(root, 'bin', 'voucherctl.js')
  * they become. Every round runs each of them once, bare node first; the first round is not counted.
  */
 export async function measureStartup({ rounds, say }) {
-  build()
+  buildPackage()
   const home = mkdtempSync(join(cache, 'home-'))
   const env = { ...environment, HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_CACHE_HOME: home }
   const server = await startServer(env)
@@ -70,12 +70,6 @@ export async function measureStartup({ rounds, say }) {
 }
 
 /** What is measured is the published bundle. */
-function build() {
-  const { status } = spawnSync(process.execPath, [join(root, 'src', 'build.js'), '--if-changed'], {
-    stdio: ['ignore', 2, 2],
-  })
-  if (status !== 0) throw new Error('the package does not build')
-}
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 

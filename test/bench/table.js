@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { isAtMost } from './row.js'
 
 export function printTable(rows) {
   const measured = rows.filter(({ skipped }) => skipped === undefined)
@@ -8,7 +9,7 @@ export function printTable(rows) {
     `${format(value)} ${unit}`,
     `${against} ${format(reference)}`,
     `${ratio.toFixed(2)}x`,
-    `${unit === 'ms' ? '<=' : '>='} ${target.toFixed(2)}x`,
+    `${isAtMost(unit) ? '<=' : '>='} ${target.toFixed(2)}x`,
     held ? 'held' : 'MISSED',
   ])
   const table = [['', 'what', 'value', 'reference', 'ratio', 'target', ''], ...lines]

@@ -86,6 +86,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   const { parseScenario } = await import('../scenario/parse.js')
   const { knownRoutes } = await import('./api-endpoint.js')
   const routes = await knownRoutes()
+  const yaml = await import('yaml')
   const { brokenExpressions } = await import('../scenario/evaluate.js')
   const { JqThread } = await import('../jq-thread.js')
   const jq = new JqThread()
@@ -94,7 +95,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   for (const file of files) {
     const read = await readTextFile(host, file)
     if (!read.ok) return read
-    const parsed = parseScenario(read.text, file, routes)
+    const parsed = parseScenario(read.text, file, routes, yaml)
     if (!parsed.ok) {
       errors.push(...parsed.problems.map((it) => ({ pointer: `${file}:${it.line}:${it.column}`, message: it.message })))
       continue

@@ -1,5 +1,6 @@
 import type { Template } from '../../contract/templates.js'
 import * as botDoor from '../../contract/bots.js'
+import { fulfillmentCategories } from '../../contract/fields.js'
 import * as contract from '../../contract/templates.js'
 import { parseObject } from '../config.js'
 import type { Context } from '../context.js'
@@ -23,7 +24,7 @@ const flags = {
   type: text('TYPE', `Such as ${contract.suggestedTypes.join(', ')}`),
   'issuer-name': text('NAME', 'Who issues it'),
   'fulfiller-name': text('NAME', 'Who fulfils it'),
-  'fulfillment-category': choice(contract.fulfillmentCategories, 'How it is fulfilled'),
+  'fulfillment-category': choice(fulfillmentCategories, 'How it is fulfilled'),
   'acquisition-source': text('SOURCE', `Such as ${contract.suggestedSources.join(', ')}`),
   'valid-days': integer('N', 'Valid for so many days from its issue', 1, 1_000_000),
   'delay-days': integer('N', 'With --valid-days: usable so many days later', 0, 1_000_000),
@@ -56,7 +57,7 @@ const needed = [
 const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
   type: contract.suggestedTypes,
   'acquisition-source': contract.suggestedSources,
-  'fulfillment-category': contract.fulfillmentCategories,
+  'fulfillment-category': fulfillmentCategories,
 }
 
 export const create = leaf({

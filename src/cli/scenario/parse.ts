@@ -6,7 +6,7 @@ import { methods, type Route, routeAmong } from '../commands/api-endpoint.js'
 import { readPath, withoutQuery } from '../commands/api-path.js'
 import { durationMs } from '../flags.js'
 import type { CallStep, Expected, RawTarget, Scenario, Step } from './document.js'
-import { type Members, type Path, type Problem, Source } from './source.js'
+import { type Members, type Path, type Problem, Source, type Yaml } from './source.js'
 import { filledWith, referencesIn } from './variables.js'
 
 export type Parsed =
@@ -31,8 +31,8 @@ export const builtIn = ['run', 'webhook.url', 'webhook.secret'] as const
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 /** Reads a scenario and says everything that is wrong with it. `routes` are those that METHOD /path may mean. */
-export function parseScenario(text: string, file: string, routes: readonly Route[]): Parsed {
-  const source = new Source(text)
+export function parseScenario(text: string, file: string, routes: readonly Route[], yaml: Yaml): Parsed {
+  const source = new Source(text, yaml)
   const scenario = source.problems.length === 0 ? readScenario(source, file, routes) : undefined
   return scenario !== undefined && source.problems.length === 0
     ? { ok: true, scenario }

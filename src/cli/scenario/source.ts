@@ -1,4 +1,3 @@
-import { isNode, LineCounter, parseDocument } from 'yaml'
 import { closest } from '../../contract/closest.js'
 
 export interface Problem {
@@ -13,14 +12,20 @@ export type Members = Readonly<Record<string, unknown>>
 /** Larger files are no scenarios; references between parts of a file may not multiply it beyond reason. */
 const ALIASES_MAX = 100
 
+/** The library, handed in: it is loaded on demand, as for the output in YAML. */
+export type Yaml = typeof import('yaml')
+
 /** A YAML file as values, which knows the line of each and gathers what is wrong with them. */
 export class Source {
   readonly value: unknown
   readonly problems: Problem[] = []
-  readonly #lines = new LineCounter()
-  readonly #document: ReturnType<typeof parseDocument>
+  readonly #lines: InstanceType<Yaml['LineCounter']>
+  readonly #document: ReturnType<Yaml['parseDocument']>
+  readonly #isNode: Yaml['isNode']
 
-  constructor(text: string) {
+  constructor(text: string, { isNode, LineCounter, parseDocument }: Yaml) {
+    this.#isNode = isNode
+    this.#lines = new LineCounter()
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' })
     for (const { pos, message } of this.#document.errors) this.#add(pos[0], firstSentence(message))
     if (this.problems.length > 0) return
@@ -76,15 +81,15 @@ export class Source {
     for (let length = path.length; length > 0; length -= 1) {
       const parent = this.#document.getIn(path.slice(0, length - 1), true)
       const name = path[length - 1]
-      if (isNode(parent) && 'items' in parent) {
+      if (this.#isNode(parent) && 'items' in parent) {
         for (const item of parent.items) {
-          if (isNode(item)) continue
+          if (this.#isNode(item)) continue
           const { key } = item as { key: unknown }
-          if (isNode(key) && 'value' in key && key.value === name) return key.range?.[0] ?? 0
+          if (this.#isNode(key) && 'value' in key && key.value === name) return key.range?.[0] ?? 0
         }
       }
       const node = this.#document.getIn(path.slice(0, length), true)
-      if (isNode(node)) return node.range?.[0] ?? 0
+      if (this.#isNode(node)) return node.range?.[0] ?? 0
     }
     return 0
   }

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import * as yaml from 'yaml'
 import { knownRoutes } from '../../../src/cli/commands/api-endpoint.js'
 import { parseScenario } from '../../../src/cli/scenario/parse.js'
 
 const routes = await knownRoutes()
 
 const problemsOf = (text: string) => {
-  const parsed = parseScenario(text, 'a.yaml', routes)
+  const parsed = parseScenario(text, 'a.yaml', routes, yaml)
   return parsed.ok ? [] : parsed.problems.map((it) => `${it.line}:${it.column} ${it.message}`)
 }
 
 const scenarioOf = (text: string) => {
-  const parsed = parseScenario(text, 'a.yaml', routes)
+  const parsed = parseScenario(text, 'a.yaml', routes, yaml)
   if (!parsed.ok) throw new Error(parsed.problems.map((it) => it.message).join('\n'))
   return parsed.scenario
 }
