@@ -37,9 +37,14 @@ export function makeTemporaryDir(): string {
  */
 export function writePrivate(path: string, text: string, flush: boolean): void {
   const draft = `${path}.${process.pid}.tmp`
-  writeFileSync(draft, text, { mode: 0o600, flush })
-  chmodSync(draft, 0o600)
-  renameSync(draft, path)
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flush })
+    chmodSync(draft, 0o600)
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
 }
 
 /** As writePrivate, unless the file is there: of servers that start at once on a folder, all use what the first wrote. */

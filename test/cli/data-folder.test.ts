@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -132,4 +132,20 @@ test('server status and stop show the whole path of a folder', async () => {
   const cwd = temporaryDir()
   expect(JSON.parse((await cli('server status --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
   expect(JSON.parse((await cli('server stop --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
+})
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is said to be full, and no half-written file stays', async () => {
+  const dir = join(temporaryDir(), 'data')
+  await start(`--data ${dir}`)
+  const before = readdirSync(dir)
+  // What is written to it finds no space.
+  symlinkSync('/dev/full', join(dir, `server.json.${process.pid}.tmp`))
+  const ran = await start(`--data ${dir} --json`)
+  expect(ran.exit).toBe(1)
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'SERVER_START_FAILED',
+    message: 'The disk of the data folder is full.',
+    hint: 'Free some space, or choose another folder with --data.',
+  })
+  expect(readdirSync(dir)).toEqual(before)
 })

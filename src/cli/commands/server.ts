@@ -274,6 +274,7 @@ function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: Start
       'Choose a port from 1024 on, and a data folder of your own with --data.',
     ],
     EADDRNOTAVAIL: [`${host} is not an address of this machine.`, 'Choose another with --host.'],
+    ENOSPC: ['The disk of the data folder is full.', 'Free some space, or choose another folder with --data.'],
     ENOTFOUND: [`${host} is not known here.`, 'Choose an address of this machine with --host.'],
   }
   const [text, hint] = known[code] ?? [message, null]

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import process from 'node:process'
+import { contract } from '../../../src/contract/index.js'
+import type { IssuedVoucher, Redemption } from '../../../src/contract/vouchers.js'
+import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { type Action, Book, type Entry } from '../book.js'
+import type { Campaign, Run } from '../campaign.js'
+import { send } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { type Server, startServer, tenantAt } from '../server.js'
+import { readStored } from '../stored.js'
+
+/** The next call of an endpoint is carried out, and its connection closed instead of answered. */
+const drop = (tenant: Tenant, action: Action) =>
+  tenant.operator(contract.platform.addFault, { endpoint: `vouchers.${action}`, kind: 'drop_response', times: 1 })
+
+export const droppedAnswers: Campaign = {
+  row: 'R3',
+  name: 'answer dropped after the commit, killed between effect and answer, then the retry',
+
+  async run({ quick, folder, root }: Run) {
+    const dataDir = join(folder, 'data')
+    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const broken: string[] = []
+    let server = await startServer(root, dataDir)
+    const first = await newTenant(server)
+    const { id: template_id } = await first.template({ issue_limit: 1_000_000 })
+    let kills = 0
+
+    /** Carried out, not answered, perhaps killed; then the same call again. */
+    const unheard = async (entry: Entry, killed: boolean) => {
+      await drop(tenantAt(server, first), entry.action)
+      if ((await send(tenantAt(server, first), book, entry)) !== null) broken.push(`${entry.key} was answered`)
+      if (killed) {
+        await server.kill()
+        kills += 1
+        server = await startServer(root, dataDir)
+      }
+      const answers = [
+        await send(tenantAt(server, first), book, entry),
+        await send(tenantAt(server, first), book, entry),
+      ]
+      for (const answer of answers) {
+        const replayed = answer?.headers['idempotent-replayed']
+        if (answer === null || answer.status >= 300 || replayed !== 'true') {
+          broken.push(`${entry.key} again: ${answer?.status} ${answer?.text}, replayed: ${replayed}`)
+        }
+      }
+      return answers[0]
+    }
+
+    const rounds = quick ? 6 : 120
+    for (let round = 0; round < rounds && broken.length === 0; round++) {
+      // Each round kills at one of its calls, or at none.
+      const killedAt = ['none', 'issue', 'redeem', 'reverse'][round % 4]
+      const issue = { template_id, external_issue_id: `d-${round}`, recipient_user_id: 'user' }
+      const issued = await unheard(book.open(`issue-${round}`, 'issue', issue), killedAt === 'issue')
+      if (issued?.status !== 201) continue
+      const credential = codeOf(issued.data as IssuedVoucher)
+      const redeemed = await unheard(book.open(`redeem-${round}`, 'redeem', { credential }), killedAt === 'redeem')
+      if (redeemed?.status !== 200) continue
+      const { id: redemptionId } = redeemed.data as Redemption
+      await unheard(book.open(`reverse-${round}`, 'reverse', { redemptionId }), killedAt === 'reverse')
+    }
+    if (book.doneUnanswered !== book.acknowledged().length) broken.push('a call was not carried out the first time')
+
+    broken.push(...(await theToolRetries(root, server, tenantAt(server, first), template_id, book)))
+    await server.stop()
+    const stored = readStored(dataDir, folder)
+    broken.push(...breachesIn(stored), ...differences(book, stored))
+    return { facts: { calls: book.acknowledged().length, kills }, broken }
+  },
+}
+
+/** `vouchers redeem` meets a dropped answer and sends the same call again by itself. */
+async function theToolRetries(root: string, server: Server, tenant: Tenant, template_id: string, book: Book) {
+  const input = { template_id, external_issue_id: 'tool', recipient_user_id: 'user' }
+  const issued = await send(tenant, book, book.open('issue-tool', 'issue', input))
+  const credential = codeOf(issued?.data as IssuedVoucher)
+  await drop(tenant, 'redeem')
+  const args = ['vouchers', 'redeem', '--code', credential.value, '--idempotency-key', 'redeem-tool', '--json']
+  const env = { PATH: process.env.PATH, HOME: join(root, 'dist'), VOUCHERCTL_TOKEN: tenant.token }
+  const { code, output } = await new Promise<{ code: number | null; output: string }>((resolve) => {
+    const command = [join(root, 'bin', 'voucherctl.js'), ...args, '--base-url', server.baseUrl]
+    const child = execFile(process.execPath, command, { env }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, output: stdout + stderr }),
+    )
+    child.stdin?.end()
+  })
+  if (code !== 0) return [`voucherctl vouchers redeem ended with ${code}: ${output}`]
+  // The same key once more: the answer that the command printed is the one that is kept.
+  const again = await send(tenant, book, book.open('redeem-tool', 'redeem', { credential }))
+  const { id } = JSON.parse(output) as Redemption
+  return (again?.data as Redemption).id === id
+    ? []
+    : ['the command printed another redemption than the one that is kept']
+}

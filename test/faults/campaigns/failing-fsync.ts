@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Answer } from '../../support/server-client.js'
+import { newTenant } from '../../support/server-tenant.js'
+import { Book } from '../book.js'
+import type { Campaign, Run } from '../campaign.js'
+import { clerks, retryUnanswered } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { startServer, tenantAt } from '../server.js'
+import { readStored } from '../stored.js'
+import { readsGoOn } from './full-disk.js'
+
+/** From now on every fsync of the process fails, until `stop`; a reason where strace may not do that. */
+async function failFsync(pid: number): Promise<{ stop(): Promise<void> } | { skipped: string }> {
+  const calls = 'fsync,fdatasync'
+  const args = ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, '-o', '/dev/null']
+  const strace: ChildProcess = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  strace.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk
+  })
+  const gone = new Promise<void>((resolve) => strace.once('close', () => resolve()))
+  while (strace.exitCode === null && !/attached/.test(said)) await wait(20)
+  if (strace.exitCode !== null) return { skipped: `strace cannot attach to a process: ${said.trim()}` }
+  return {
+    async stop() {
+      strace.kill('SIGINT')
+      await gone
+    },
+  }
+}
+
+const hashOf = (path: string) =>
+  existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'absent'
+
+export const failingFsync: Campaign = {
+  row: 'R5',
+  name: 'fsync fails (strace)',
+
+  async run({ quick, random, folder, root }: Run) {
+    if (spawnSync('strace', ['-V']).status !== 0) return { skipped: 'strace is not installed' }
+    const dataDir = join(folder, 'data')
+    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const broken: string[] = []
+    let refusals = 0
+    let server = await startServer(root, dataDir)
+    const first = await newTenant(server)
+    const { id } = await first.template({ issue_limit: 1_000_000 })
+
+    const rounds = quick ? 1 : 20
+    for (let round = 0; round < rounds && broken.length === 0; round++) {
+      const tenant = tenantAt(server, first)
+      const injectAfter = random.between(10, 100)
+      let answers = 0
+      let seen = 0
+      let injected: Awaited<ReturnType<typeof failFsync>> | undefined
+      let injecting: Promise<void> | undefined
+      const inject = async () => {
+        injected = await failFsync(server.pid)
+      }
+      const deadline = performance.now() + 30_000
+      await clerks(8, {
+        tenant,
+        book,
+        random: random.of(`round ${round}`),
+        name: `s${round}`,
+        templateIds: [id],
+        goesOn: () => seen < 30 && performance.now() < deadline && !(injected !== undefined && 'skipped' in injected),
+        onAnswer(answer: Answer) {
+          answers += 1
+          if (answers === injectAfter) injecting = inject()
+          if (answer.status < 500) return
+          seen += 1
+          if (answer.status !== 503) broken.push(`a failed fsync was answered ${answer.status} ${answer.text}`)
+        },
+      })
+      await injecting
+      if (injected === undefined) throw new Error('the load ended before fsync failed')
+      if ('skipped' in injected) {
+        await server.stop()
+        return injected
+      }
+      if (seen === 0) broken.push('no write was refused while fsync failed')
+      await injected.stop()
+
+      // The disk is well again, and still nothing is written: what it holds is unknown.
+      const files = ['voucherctl.db', 'voucherctl.db-wal'].map((name) => join(dataDir, name))
+      const before = files.map(hashOf)
+      let late = 0
+      await clerks(8, {
+        tenant,
+        book,
+        random: random.of(`after ${round}`),
+        name: `t${round}`,
+        templateIds: [id],
+        goesOn: () => late < 30,
+        onAnswer({ status }: Answer) {
+          late += 1
+          if (status !== 503) broken.push(`after a failed fsync a write was answered ${status}`)
+        },
+      })
+      refusals += seen + late
+      if (files.map(hashOf).join() !== before.join()) broken.push('the files changed after a failed fsync')
+      broken.push(...(await readsGoOn(tenant, book)))
+      const ready = await server.send({ method: 'GET', path: '/readyz' })
+      if (ready.status !== 503) broken.push(`/readyz says ${ready.status} after a failed fsync`)
+
+      await server.stop()
+      server = await startServer(root, dataDir)
+      const wedged = await retryUnanswered(tenantAt(server, first), book)
+      broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
+    }
+    await server.stop()
+    const stored = readStored(dataDir, folder)
+    broken.push(...breachesIn(stored), ...differences(book, stored))
+    return {
+      facts: { rounds, 'writes refused': refusals, acknowledged: book.acknowledged().length },
+      broken,
+    }
+  },
+}

@@ -1,0 +1,149 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { contract } from '../../../src/contract/index.js'
+import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
+import type { Answer } from '../../support/server-client.js'
+import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { Book } from '../book.js'
+import { type Campaign, type Run, spread } from '../campaign.js'
+import { clerks, retryUnanswered } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { Refused, killServers, startServer, tenantAt } from '../server.js'
+import { readStored } from '../stored.js'
+
+const DISK_MIB = 24
+const RECOVERY_MS_MAX = 5_000
+const REFUSALS_SEEN = 40
+
+/** A small file system in memory; undefined with the reason where this user may not mount one. */
+function mountSmall(at: string): { unmount(): void } | { skipped: string } {
+  if (process.platform !== 'linux') return { skipped: 'a small tmpfs needs Linux' }
+  mkdirSync(at)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m`, 'none', at], { stdio: 'pipe' })
+  } catch (error) {
+    return {
+      skipped: `no tmpfs can be mounted here (it takes root): ${String((error as Error).message)
+        .split('\n')
+        .at(-2)}`,
+    }
+  }
+  return { unmount: () => execFileSync('umount', [at]) }
+}
+
+/** Takes all space of a file system but some KiB. */
+function fill(disk: string, leftKib: number): string {
+  const path = join(disk, 'ballast')
+  const file = openSync(path, 'w')
+  const { bavail, bsize } = statfsSync(disk)
+  const zeros = Buffer.alloc(64 * 1024)
+  for (let left = bavail * bsize - leftKib * 1024; left > 0; left -= zeros.length) {
+    writeSync(file, zeros, 0, Math.min(left, zeros.length))
+  }
+  closeSync(file)
+  return path
+}
+
+export const fullDisk: Campaign = {
+  row: 'R5',
+  name: `disk full (tmpfs of ${DISK_MIB} MiB)`,
+
+  async run({ quick, random, folder, root, say }: Run) {
+    const disk = join(folder, 'disk')
+    const mounted = mountSmall(disk)
+    if ('skipped' in mounted) return mounted
+    try {
+      const dataDir = join(disk, 'data')
+      const book = new Book(join(folder, 'acknowledged.ndjson'))
+      const broken: string[] = []
+      const recoveries: number[] = []
+      let refusals = 0
+      let restartedFull = 0
+      let server = await startServer(root, dataDir)
+      const first = await newTenant(server)
+      const { id } = await first.template({ issue_limit: 1_000_000 })
+
+      const rounds = quick ? 2 : 20
+      for (let round = 0; round < rounds && broken.length === 0; round++) {
+        const tenant = tenantAt(server, first)
+        const ballast = fill(disk, random.between(0, 300))
+        let seen = 0
+        const onAnswer = (answer: Answer) => {
+          if (answer.status < 500) return
+          seen += 1
+          if (answer.status !== 503 || answer.code !== 'SERVICE_UNAVAILABLE' || !answer.headers['retry-after']) {
+            broken.push(`a full disk was answered ${answer.status} ${answer.text}`)
+          }
+        }
+        const name = `f${round}`
+        const deadline = performance.now() + 60_000
+        const goesOn = () => seen < REFUSALS_SEEN && performance.now() < deadline
+        await clerks(8, { tenant, book, random: random.of(name), name, templateIds: [id], goesOn, onAnswer })
+        if (seen < REFUSALS_SEEN) broken.push(`only ${seen} writes were refused on the full disk`)
+        refusals += seen
+        broken.push(...(await readsGoOn(tenant, book)))
+
+        // Every other round, the server dies on the full disk and is started on it.
+        if (round % 2 === 1) {
+          await server.kill()
+          const left = readStored(dataDir, folder)
+          broken.push(...breachesIn(left), ...differences(book, left))
+          try {
+            server = await startServer(root, dataDir)
+            restartedFull += 1
+            broken.push(...(await readsGoOn(tenantAt(server, first), book)))
+            rmSync(ballast)
+          } catch (error) {
+            if (!(error instanceof Refused)) throw error
+            if (!/full|space|ENOSPC/i.test(error.stderr)) broken.push(`refused on a full disk: ${error.stderr}`)
+            rmSync(ballast)
+            server = await startServer(root, dataDir)
+          }
+        } else rmSync(ballast)
+
+        const freedAt = performance.now()
+        const again = tenantAt(server, first)
+        const wedged = await retryUnanswered(again, book, RECOVERY_MS_MAX)
+        recoveries.push(performance.now() - freedAt)
+        broken.push(
+          ...wedged.map(({ key }) => `${key} is not answered ${RECOVERY_MS_MAX / 1000} s after there is space`),
+        )
+        say(`full ${round + 1} of ${rounds}`)
+      }
+      await server.stop()
+      const stored = readStored(dataDir, folder)
+      broken.push(...breachesIn(stored), ...differences(book, stored))
+      return {
+        facts: {
+          'times full': rounds,
+          'writes refused': refusals,
+          acknowledged: book.acknowledged().length,
+          'started on the full disk': restartedFull,
+          recovery: spread(recoveries),
+        },
+        broken,
+      }
+    } finally {
+      await killServers()
+      mounted.unmount()
+    }
+  },
+}
+
+/** Vouchers that were issued are shown as they are, and lists are answered. */
+export async function readsGoOn(tenant: Tenant, book: Book): Promise<string[]> {
+  const broken: string[] = []
+  const issued = book.acknowledged().filter(({ action }) => action === 'issue')
+  for (const { key, acknowledged } of issued.slice(-20)) {
+    const issued = acknowledged.data as IssuedVoucher
+    const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(issued) })
+    if (answer.status !== 200 || answer.data.voucher.id !== issued.id) {
+      broken.push(`verify of ${key} was answered ${answer.status} ${answer.text}`)
+    }
+  }
+  const list = await tenant.runtime(contract.templates.list, {})
+  if (list.status !== 200) broken.push(`the list of templates was answered ${list.status}`)
+  return broken
+}

@@ -1,0 +1,10 @@
+import type { Campaign } from '../campaign.js'
+import { droppedAnswers } from './dropped-answers.js'
+import { failingFsync } from './failing-fsync.js'
+import { fullDisk } from './full-disk.js'
+import { kill } from './kill.js'
+import { races } from './races.js'
+import { sigterm } from './sigterm.js'
+
+/** In the order in which they run. */
+export const campaigns: readonly Campaign[] = [kill, races, droppedAnswers, fullDisk, failingFsync, sigterm]

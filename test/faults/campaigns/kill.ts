@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { contract } from '../../../src/contract/index.js'
+import { newTenant } from '../../support/server-tenant.js'
+import { Book } from '../book.js'
+import { type Campaign, type Run, spread } from '../campaign.js'
+import { clerks, retryUnanswered, send } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { startServer, tenantAt } from '../server.js'
+import { readStored } from '../stored.js'
+
+const CLIENTS = 16
+const SMALL_QUOTA = 25
+
+/** After the answer that decides it: the kill comes at any point of the server's turn. */
+const LATER_MS_MAX = 20
+
+export const kill: Campaign = {
+  row: 'R1',
+  name: 'kill -9 under write load of 16 clients, restart',
+
+  async run({ quick, random, folder, root, say }: Run) {
+    const dataDir = join(folder, 'data')
+    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const kills = quick ? 10 : 200
+    const broken: string[] = []
+    const readies: number[] = []
+    let server = await startServer(root, dataDir)
+    const first = await newTenant(server)
+    const wide = await first.template({ issue_limit: 1_000_000 })
+
+    for (let round = 0; round < kills && broken.length === 0; round++) {
+      const tenant = tenantAt(server, first)
+      const narrow = await tenant.template({ issue_limit: SMALL_QUOTA })
+      const killedAfter = random.between(1, quick ? 200 : 600)
+      const laterMs = random.below(LATER_MS_MAX)
+      let answers = 0
+      let killing: Promise<void> | undefined
+      const killSoon = async () => {
+        await wait(laterMs)
+        await server.kill()
+      }
+      await clerks(CLIENTS, {
+        tenant,
+        book,
+        random: random.of(`round ${round}`),
+        name: `k${round}`,
+        templateIds: [wide.id, narrow.id],
+        goesOn: () => true,
+        onAnswer: () => {
+          answers += 1
+          if (answers === killedAfter) killing = killSoon()
+        },
+      })
+      await killing
+      const left = readStored(dataDir, folder)
+      broken.push(...breachesIn(left), ...differences(book, left))
+
+      server = await startServer(root, dataDir)
+      readies.push(server.readyMs)
+      const again = tenantAt(server, first)
+      const wedged = await retryUnanswered(again, book)
+      broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
+      // What was answered before the kill is answered the same after it.
+      const answered = book.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
+      await Promise.all(answered.map((entry) => send(again, book, entry)))
+
+      const fills = Array.from({ length: SMALL_QUOTA + 1 }, (_, n) => {
+        const id = `fill-k${round}-${n}`
+        const input = { template_id: narrow.id, external_issue_id: id, recipient_user_id: 'user' }
+        return book.open(`issue-${id}`, 'issue', input)
+      })
+      await Promise.all(fills.map((entry) => send(again, book, entry)))
+      const listed = (await again.runtime(contract.templates.list, { limit: 1 })).data.items[0]
+      if (listed?.id !== narrow.id || listed.issuedCount !== SMALL_QUOTA) {
+        broken.push(`the quota of ${SMALL_QUOTA} was used ${listed?.issuedCount} times`)
+      }
+      say(`kill ${round + 1} of ${kills}: ${book.acknowledged().length} acknowledged`)
+    }
+    await server.stop()
+    const stored = readStored(dataDir, folder)
+    broken.push(...breachesIn(stored), ...differences(book, stored))
+    return {
+      facts: {
+        kills: readies.length,
+        acknowledged: book.acknowledged().length,
+        'done but unanswered': book.doneUnanswered,
+        ready: spread(readies),
+      },
+      broken,
+    }
+  },
+}

@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { newTenant } from '../../support/server-tenant.js'
+import { Book } from '../book.js'
+import { type Campaign, type Run, spread } from '../campaign.js'
+import { clerk } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { startServer, tenantAt } from '../server.js'
+import { readStored } from '../stored.js'
+
+const CLIENTS = 16
+/** 128 + 15, as a shell says it. */
+const EXIT_AFTER_SIGTERM = 143
+
+export const sigterm: Campaign = {
+  row: 'R13',
+  name: 'SIGTERM under load of 16 clients',
+
+  async run({ quick, random, folder, root, say }: Run) {
+    const dataDir = join(folder, 'data')
+    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const broken: string[] = []
+    const ends: number[] = []
+    const stops = quick ? 3 : 50
+    let server = await startServer(root, dataDir)
+    const first = await newTenant(server)
+    const { id } = await first.template({ issue_limit: 1_000_000 })
+    for (let round = 0; round < stops && broken.length === 0; round++) {
+      const stopAfter = random.between(CLIENTS, 300)
+      let answers = 0
+      let stopped: Promise<number | null> | undefined
+      let signalledAt = 0
+      const work = async (client: number) => {
+        // One kept connection a client: the answer that says `close` is its last, as HTTP has it.
+        const line = server.line()
+        let closed = false
+        const name = `x${round}-c${client}`
+        await clerk({
+          tenant: tenantAt({ send: line.send, operatorKey: server.operatorKey }, first),
+          book,
+          random: random.of(name),
+          name,
+          templateIds: [id],
+          oneAtATime: true,
+          goesOn: () => !closed,
+          onAnswer({ headers }) {
+            closed ||= headers.connection === 'close'
+            answers += 1
+            if (answers !== stopAfter) return
+            signalledAt = performance.now()
+            stopped = server.stop()
+          },
+        })
+        line.close()
+        if (!closed) broken.push(`${name}: its connection ended under a request`)
+      }
+      await Promise.all(Array.from({ length: CLIENTS }, (_, client) => work(client)))
+      const exit = await stopped
+      ends.push(performance.now() - signalledAt)
+      if (exit !== EXIT_AFTER_SIGTERM) broken.push(`it ended with ${exit}`)
+      if (existsSync(join(dataDir, 'voucherctl.db-wal'))) broken.push('it left its journal behind')
+      broken.push(...book.unanswered().map(({ key }) => `${key} was not answered`))
+      const stored = readStored(dataDir, folder)
+      broken.push(...breachesIn(stored), ...differences(book, stored))
+      server = await startServer(root, dataDir)
+      say(`stop ${round + 1} of ${stops}`)
+    }
+    await server.stop()
+    return { facts: { stops, acknowledged: book.acknowledged().length, 'to its end': spread(ends) }, broken }
+  },
+}

@@ -1,0 +1,138 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { Answer } from '../support/server-client.js'
+import { liveServer, temporaryFolder } from '../support/server.js'
+import { newTenant } from '../support/server-tenant.js'
+import { Book } from './book.js'
+import { clerks } from './clients.js'
+import { breachesIn, differences } from './invariants.js'
+import { Random } from './random.js'
+import { readStored } from './stored.js'
+
+let folder: string
+let dataDir: string
+let book: Book
+
+/** A server, some calls of every kind in the book, and the server's end. */
+beforeAll(async () => {
+  folder = temporaryFolder()
+  dataDir = join(folder, 'data')
+  book = new Book(join(folder, 'acknowledged.ndjson'))
+  const server = await liveServer({ dataDir })
+  const tenant = await newTenant(server)
+  const { id } = await tenant.template()
+  let calls = 0
+  const goesOn = () => calls < 60
+  const onAnswer = () => {
+    calls += 1
+  }
+  const random = new Random('checker')
+  await clerks(4, { tenant, book, random, name: 'c', templateIds: [id], goesOn, onAnswer })
+  await server.close()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What is found in a copy that the statements changed. */
+function found(sql = ''): string[] {
+  const copy = mkdtempSync(join(folder, 'changed-'))
+  copyFileSync(join(dataDir, 'voucherctl.db'), join(copy, 'voucherctl.db'))
+  const db = openDatabase(join(copy, 'voucherctl.db'))
+  db.exec(sql)
+  db.close()
+  const stored = readStored(copy, folder)
+  return [...breachesIn(stored), ...differences(book, stored)]
+}
+
+const LIVE = 'select id from redemptions where reversed_at is null limit 1'
+const REVERSED = 'select id from redemptions where reversed_at is not null limit 1'
+
+describe('the checker', () => {
+  it('finds nothing in a sound database, and every kind of call was made', () => {
+    expect(found()).toEqual([])
+    expect(new Set(book.acknowledged().map(({ action }) => action))).toEqual(new Set(['issue', 'redeem', 'reverse']))
+    expect(book.unanswered()).toEqual([])
+  })
+
+  it.each<[string, string, RegExp]>([
+    [
+      'a lost redeem, whole and without a trace',
+      `update vouchers set state = 'issued', redemption_id = null, redeemed_at = null where redemption_id = (${LIVE});
+       delete from idempotency_keys where subject_id = (${LIVE});
+       delete from redemptions where id = (${LIVE})`,
+      /^acknowledged redeem .*: redemption rdm_\w+ is lost$/,
+    ],
+    [
+      'a lost issue, whole and without a trace',
+      `create temp table gone as select id, template_id from vouchers where state = 'issued' and id not in
+         (select voucher_id from redemptions) limit 1;
+       delete from vouchers where id in (select id from gone);
+       delete from credentials where voucher_id in (select id from gone);
+       delete from idempotency_keys where subject_id in (select id from gone);
+       update templates set issued_count = issued_count - 1 where id in (select template_id from gone)`,
+      /^acknowledged issue .*: voucher vch_\w+ is lost$/,
+    ],
+    [
+      'a lost reversal',
+      `update redemptions set reversed_at = null where id = (${REVERSED})`,
+      /^acknowledged reverse .*: the reversal of rdm_\w+ is lost$/,
+    ],
+    [
+      'a redemption made twice',
+      `insert into redemptions select application_id, id || 'x', voucher_id, template_id, external_issue_id,
+         recipient_user_id, credential_type, reference, metadata, redeemed_at, null, null from redemptions
+         where id = (${LIVE})`,
+      /^voucher \w+ is redeemed with 2 live redemptions$/,
+    ],
+    [
+      'a redemption without its key',
+      `delete from idempotency_keys where subject_id = (${LIVE}) and expires_at is null`,
+      /^redemption \w+ has 0 keys of a redeem, not 1$/,
+    ],
+    [
+      'a redeemed voucher that says it is not',
+      `update vouchers set state = 'issued', redemption_id = null where redemption_id = (${LIVE})`,
+      /^voucher \w+ is issued with 1 live redemptions$/,
+    ],
+    [
+      'a count that is one too low',
+      'update templates set issued_count = issued_count - 1',
+      /^template \w+ counts \d+ issued and has \d+ vouchers$/,
+    ],
+    [
+      'a voucher that nobody asked for',
+      `insert into vouchers select application_id, id || 'x', template_id, 'nobody', recipient_user_id, 'issued',
+         valid_from, valid_until, code_hint, key_id, key_counter, channel, bot_id, issued_at, null, null, metadata,
+         updated_at from vouchers limit 1`,
+      /^nobody asked for voucher \w+$/,
+    ],
+    [
+      'a voucher that one of its codes does not open',
+      'delete from credentials where credential_hash = (select min(credential_hash) from credentials)',
+      /^voucher \w+ has 1 credentials, not 2$/,
+    ],
+  ])('finds %s', (_what, sql, says) => {
+    expect(found(sql)).toContainEqual(expect.stringMatching(says))
+  })
+
+  it('takes a call that was not answered neither for lost nor for done', () => {
+    const entry = book.open('issue-open', 'issue', { external_issue_id: 'open' })
+    expect(found()).toEqual([])
+    expect(book.unanswered()).toEqual([entry])
+    book.answered(entry, new Answer(503, {}, JSON.stringify({ success: false, code: 'SERVICE_UNAVAILABLE' })))
+    expect(book.unanswered()).toEqual([entry])
+  })
+
+  it('finds a second answer to a key that differs from the first, and a refusal that cannot be', () => {
+    const [entry] = book.acknowledged()
+    if (entry === undefined) throw new Error('no call was made')
+    const answer = (status: number, body: object) => new Answer(status, {}, JSON.stringify(body))
+    book.answered(entry, answer(entry.acknowledged.status, { success: true, data: { id: 'another' } }))
+    book.answered(entry, answer(409, { success: false, code: 'VOUCHER_ALREADY_REDEEMED' }))
+    expect(found()).toEqual([
+      expect.stringContaining(`${entry.key} was answered 201`),
+      expect.stringContaining(`${entry.key} was refused: 409`),
+    ])
+  })
+})

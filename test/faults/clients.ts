@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { contract } from '../../src/contract/index.js'
+import type { IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
+import type { Answer } from '../support/server-client.js'
+import { type Tenant, codeOf } from '../support/server-tenant.js'
+import type { Action, Book, Entry } from './book.js'
+import type { Random } from './random.js'
+
+const ANSWER_MS_MAX = 30_000
+
+/** Sends the call of an entry and writes down the answer; null when the connection ended without one. */
+export async function send(tenant: Tenant, book: Book, entry: Entry): Promise<Answer | null> {
+  const extra = { key: entry.key }
+  const call = (): Promise<Answer> => {
+    switch (entry.action) {
+      case 'issue':
+        return tenant.runtime(contract.vouchers.issue, entry.input as never, extra)
+      case 'redeem':
+        return tenant.runtime(contract.vouchers.redeem, entry.input as never, extra)
+      case 'reverse':
+        return tenant.runtime(contract.vouchers.reverse, entry.input as never, extra)
+    }
+  }
+  const overdue = new AbortController()
+  try {
+    const late = wait(ANSWER_MS_MAX, 'late' as const, { signal: overdue.signal })
+    late.catch(() => {})
+    const answer = await Promise.race([call(), late])
+    if (answer === 'late') {
+      book.wrong(`${entry.key} had no answer within ${ANSWER_MS_MAX / 1000} s`)
+      return null
+    }
+    book.answered(entry, answer)
+    return answer
+  } catch {
+    return null
+  } finally {
+    overdue.abort()
+  }
+}
+
+export interface Work {
+  readonly tenant: Tenant
+  readonly book: Book
+  readonly random: Random
+  /** Unique in its book: keys and external ids begin with it. */
+  readonly name: string
+  /** Most issues are of the first. */
+  readonly templateIds: readonly string[]
+  /** Never the same call twice at once: for a client with one connection. */
+  readonly oneAtATime?: boolean
+  /** Asked between two calls. */
+  goesOn(): boolean
+  onAnswer?(answer: Answer): void
+}
+
+/**
+ * Issues, redeems, reverses and redeems again, now and then the same call twice at once, until it is told to stop or
+ * a connection ends without an answer. Every call is in the book before it is sent.
+ */
+export async function clerk(work: Work): Promise<void> {
+  const { tenant, book, random, name, templateIds, onAnswer } = work
+  let going = true
+  const settle = async (key: string, action: Action, input: Entry['input']): Promise<Answer | null> => {
+    if (!going || !work.goesOn()) return null
+    const entry = book.open(key, action, input)
+    const twice = !work.oneAtATime && random.chance(0.1) ? [entry, entry] : [entry]
+    const answers = await Promise.all(twice.map((it) => send(tenant, book, it)))
+    for (const answer of answers) if (answer !== null) onAnswer?.(answer)
+    if (answers.includes(null)) going = false
+    return answers.find((it) => it !== null && it.status < 300) ?? null
+  }
+  for (let n = 0; going && work.goesOn(); n++) {
+    const id = `${name}-${n}`
+    const template_id = random.chance(0.8) ? templateIds[0] : random.pick(templateIds)
+    const issue = { template_id, external_issue_id: id, recipient_user_id: `user-${random.below(50)}` }
+    const issued = await settle(`issue-${id}`, 'issue', issue)
+    if (issued === null) continue
+    const credential = codeOf(issued.data as IssuedVoucher, random.pick(['redeem_code', 'qr_token'] as const))
+    const redeemed = await settle(`redeem-${id}`, 'redeem', { credential })
+    if (redeemed === null || !random.chance(0.4)) continue
+    const { id: redemptionId } = redeemed.data as Redemption
+    const reversed = await settle(`reverse-${id}`, 'reverse', { redemptionId })
+    if (reversed !== null && random.chance(0.5)) await settle(`again-${id}`, 'redeem', { credential })
+  }
+}
+
+/** As many clerks at once. */
+export async function clerks(count: number, work: Work): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, (_, index) => {
+      const name = `${work.name}-c${index}`
+      return clerk({ ...work, name, random: work.random.of(name) })
+    }),
+  )
+}
+
+/** Sends again what was never answered, until it is; answers what still is not after `msMax`. */
+export async function retryUnanswered(tenant: Tenant, book: Book, msMax = 5_000): Promise<Entry[]> {
+  const deadline = performance.now() + msMax
+  while (book.unanswered().length > 0 && performance.now() < deadline) {
+    await Promise.all(book.unanswered().map((entry) => send(tenant, book, entry)))
+    if (book.unanswered().length > 0) await wait(50)
+  }
+  return book.unanswered()
+}

@@ -1,0 +1,94 @@
+import type { Book } from './book.js'
+import type { Stored } from './stored.js'
+
+function* countBy<T>(rows: readonly T[], keyOf: (row: T) => string): Generator<[string, number]> {
+  const counts = new Map<string, number>()
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + 1)
+  yield* counts
+}
+
+const byId = <T extends { id: string }>(rows: readonly T[]) => new Map(rows.map((row) => [row.id, row]))
+
+/** What must hold of any database, whatever was asked of its server. */
+export function breachesIn(stored: Stored): string[] {
+  const found: string[] = []
+  const vouchers = byId(stored.vouchers)
+  const live = stored.redemptions.filter((it) => it.reversed_at === null)
+  const liveVoucherOf = new Map(live.map((it) => [it.id, it.voucher_id]))
+  const livePerVoucher = new Map(countBy(live, (it) => it.voucher_id))
+  const perTemplate = new Map(countBy(stored.vouchers, (it) => it.template_id))
+  const credentials = new Map(countBy(stored.credentials, (it) => it.voucher_id))
+  const redeemKeys = new Map(
+    countBy(
+      stored.keys.filter((it) => it.expires_at === null),
+      (it) => it.subject_id,
+    ),
+  )
+  const otherKeys = new Map(
+    countBy(
+      stored.keys.filter((it) => it.expires_at !== null),
+      (it) => it.subject_id,
+    ),
+  )
+
+  if (stored.integrity !== 'ok') found.push(`integrity_check: ${stored.integrity}`)
+  for (const { id, issue_limit, issued_count } of stored.templates) {
+    const made = perTemplate.get(id) ?? 0
+    if (issued_count !== made) found.push(`template ${id} counts ${issued_count} issued and has ${made} vouchers`)
+    if (made > issue_limit) found.push(`template ${id} has ${made} vouchers, more than its limit ${issue_limit}`)
+  }
+  for (const { id, state, redemption_id } of stored.vouchers) {
+    const lives = livePerVoucher.get(id) ?? 0
+    if (lives !== (state === 'redeemed' ? 1 : 0)) found.push(`voucher ${id} is ${state} with ${lives} live redemptions`)
+    if (state === 'redeemed' && liveVoucherOf.get(redemption_id ?? '') !== id) {
+      found.push(`voucher ${id} names redemption ${redemption_id}, which is not its live one`)
+    }
+    if (credentials.get(id) !== 2) found.push(`voucher ${id} has ${credentials.get(id) ?? 0} credentials, not 2`)
+  }
+  for (const id of credentials.keys()) if (!vouchers.has(id)) found.push(`credentials of no voucher: ${id}`)
+  for (const { id, voucher_id, reversed_at } of stored.redemptions) {
+    if (!vouchers.has(voucher_id)) found.push(`redemption ${id} is of no voucher`)
+    const keys = redeemKeys.get(id) ?? 0
+    if (keys !== 1) found.push(`redemption ${id} has ${keys} keys of a redeem, not 1`)
+    const reversals = otherKeys.get(id) ?? 0
+    if (reversals !== (reversed_at === null ? 0 : 1)) {
+      found.push(
+        `redemption ${id} has ${reversals} keys of a reversal and is ${reversed_at === null ? '' : 'not '}live`,
+      )
+    }
+  }
+  return found
+}
+
+/** Where what is stored and what clients were told differ: lost, doubled or invented. */
+export function differences(book: Book, stored: Stored): string[] {
+  const found = [...book.wrongAnswers()]
+  const keys = new Map(stored.keys.map((it) => [it.idempotency_key, it.subject_id]))
+  const vouchers = byId(stored.vouchers)
+  const redemptions = byId(stored.redemptions)
+  for (const { key, action, input, acknowledged } of book.acknowledged()) {
+    const { id, voucherId } = acknowledged.data
+    const lost = (what: string) => found.push(`acknowledged ${action} ${key}: ${what}`)
+    if (keys.get(key) !== id) lost(`its key names ${keys.get(key) ?? 'nothing'}, not ${id}`)
+    if (action === 'issue') {
+      const voucher = vouchers.get(id)
+      if (voucher === undefined) lost(`voucher ${id} is lost`)
+      else if (voucher.external_issue_id !== input.external_issue_id) lost(`voucher ${id} is another issue's`)
+    } else {
+      const redemption = redemptions.get(id)
+      if (redemption === undefined) lost(`redemption ${id} is lost`)
+      else if (redemption.voucher_id !== voucherId) lost(`redemption ${id} is of another voucher`)
+      else if (action === 'reverse' && redemption.reversed_at === null) lost(`the reversal of ${id} is lost`)
+    }
+  }
+  const asked = new Set(book.entries().map(({ key }) => key))
+  const askedIssues = new Set(book.entries().map(({ input }) => input.external_issue_id))
+  for (const [key, subject] of keys) {
+    const isOfLoad = vouchers.has(subject) || redemptions.has(subject)
+    if (isOfLoad && !asked.has(key)) found.push(`nobody sent the key ${key}`)
+  }
+  for (const { id, external_issue_id: issue } of stored.vouchers) {
+    if (!askedIssues.has(issue)) found.push(`nobody asked for voucher ${id}`)
+  }
+  return found
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+
+/** Numbers that follow from a seed: a run with the same seed makes the same choices. */
+export class Random {
+  #drawn = 0
+  constructor(readonly seed: string) {}
+
+  /** From 0 up to and without `end`, which is at most 2^32. */
+  below(end: number): number {
+    const block = createHash('sha256')
+      .update(`${this.seed} ${this.#drawn++}`)
+      .digest()
+    return Math.floor((block.readUInt32BE(0) / 2 ** 32) * end)
+  }
+
+  between(first: number, last: number): number {
+    return first + this.below(last - first + 1)
+  }
+
+  chance(share: number): boolean {
+    return this.below(1_000_000) < share * 1_000_000
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.below(from.length)] as T
+  }
+
+  /** Independent of what is drawn here: what runs at the same time must not take each other's numbers. */
+  of(name: string): Random {
+    return new Random(`${this.seed} ${name}`)
+  }
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import process from 'node:process'
+import { type Send, sendTo } from '../support/server-client.js'
+import { type Place, Tenant } from '../support/server-tenant.js'
+
+const READY_MS_MAX = 60_000
+const STDERR_KEPT = 20_000
+
+const running = new Set<ChildProcess>()
+
+/** Ends the servers that a campaign left when it could not go on. */
+export async function killServers(): Promise<void> {
+  const gone = [...running].map((child) => once(child, 'close'))
+  for (const child of running) child.kill('SIGKILL')
+  await Promise.all(gone)
+}
+
+/** The server ended before it was ready. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  constructor(
+    readonly exit: number | null,
+    readonly stderr: string,
+  ) {
+    super(`the server did not start (exit ${exit}): ${stderr}`)
+  }
+}
+
+export interface Server extends Place {
+  readonly baseUrl: string
+  readonly port: number
+  readonly pid: number
+  /** From its start to the line that says it accepts connections. */
+  readonly readyMs: number
+  /** The end of what it wrote to stderr. */
+  stderr(): string
+  /** Null while it runs. */
+  exit(): { readonly code: number | null; readonly signal: NodeJS.Signals | null } | null
+  /** SIGKILL; answers when the process is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; answers with the exit code, null when it took a SIGKILL after 20 s. */
+  stop(): Promise<number | null>
+  /** A connection of its own. */
+  line(): { readonly send: Send; close(): void }
+}
+
+/**
+ * `voucherctl server start` of the built package, a process of its own, on any port.
+ * @throws Refused
+ */
+export async function startServer(root: string, dataDir: string, flags = ['--rate-limit', 'off']): Promise<Server> {
+  const startedAt = performance.now()
+  const args = ['server', 'start', '--port', '0', '--json', '--data', dataDir, '--log-level', 'warn', ...flags]
+  const child = spawn(process.execPath, [join(root, 'bin', 'voucherctl.js'), ...args], {
+    env: { PATH: process.env.PATH, HOME: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  let stderr = ''
+  let stdout = ''
+  let exit: { code: number | null; signal: NodeJS.Signals | null } | null = null
+  const gone = new Promise<void>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      exit = { code, signal }
+      resolve()
+    })
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = `${stderr}${chunk}`.slice(-STDERR_KEPT)
+  })
+  const overdue = setTimeout(() => child.kill('SIGKILL'), READY_MS_MAX)
+  const { base_url: baseUrl, operator_key_file: operatorKeyFile } = await new Promise<{
+    base_url: string
+    operator_key_file: string
+  }>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk
+      if (stdout.includes('\n')) resolve(JSON.parse(stdout))
+    })
+    gone.then(() => reject(new Refused(exit?.code ?? null, stderr))).catch(reject)
+  }).finally(() => clearTimeout(overdue))
+  const readyMs = performance.now() - startedAt
+
+  const agents: http.Agent[] = []
+  const agentOf = (maxSockets: number) => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets })
+    agents.push(agent)
+    return agent
+  }
+  const end = async () => {
+    await gone
+    for (const agent of agents) agent.destroy()
+  }
+  return {
+    baseUrl,
+    port: Number(new URL(baseUrl).port),
+    pid: child.pid as number,
+    readyMs,
+    operatorKey: readFileSync(operatorKeyFile, 'utf8').trim(),
+    send: sendTo(baseUrl, agentOf(128)),
+    line() {
+      const agent = agentOf(1)
+      return { send: sendTo(baseUrl, agent), close: () => agent.destroy() }
+    },
+    stderr: () => stderr,
+    exit: () => exit,
+    async kill() {
+      child.kill('SIGKILL')
+      await end()
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
+      await end()
+      clearTimeout(late)
+      return exit?.code ?? null
+    },
+  }
+}
+
+/** The same tenant on another start of its server, or over another connection. */
+export function tenantAt(place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
+  return new Tenant(place, accountId, jwt, appId, token, tokenId)
+}
+
+/** Resident memory of a process in MiB; null where the system does not tell. */
+export function memoryOf(pid: number): number | null {
+  const path = `/proc/${pid}/status`
+  if (!existsSync(path)) return null
+  const [, kib] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(path, 'utf8')) ?? []
+  return kib === undefined ? null : Math.round(Number(kib) / 1024)
+}
