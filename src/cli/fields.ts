@@ -43,6 +43,9 @@ export function refuseUnknownInContract(fields: readonly string[], shape: Shape)
   return unknown.length === 0 ? undefined : unknownField(unknown, namesOf(known))
 }
 
+/** Members that the contract knows. */
+export const fieldNames = (shape: Shape): readonly string[] => [...new Set(namesOf(recordOf(shape)))]
+
 function unknownField(unknown: readonly string[], names: readonly string[]): Failure {
   const quoted = unknown.map((it) => `"${it}"`).join(', ')
   const there = names.length === 0 ? 'There are none.' : `There are ${names.join(', ')}.`

@@ -5,6 +5,7 @@ import { kindOfFlag, kindOfPositional } from '../../src/cli/complete/kinds.js'
 import { globalFlags } from '../../src/cli/globals.js'
 import { leavesOf } from '../../src/cli/help.js'
 import { page } from '../../src/cli/program.js'
+import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
 import { temporaryDir } from '../support/cli.js'
 import { ask, complete } from '../support/completion.js'
 
@@ -43,7 +44,7 @@ test('every flag of every command is completed, with its summary', async () => {
 })
 
 /** Ids that no call lists, texts of the user, and what only looks like an id. */
-const freeIds = ['--external-id', '--recipient', '--user', '--update-id', '--id', '--endpoint', 'REDEMPTION_ID']
+const freeIds = ['--external-id', '--recipient', '--user', '--update-id', 'REDEMPTION_ID']
 
 test('a value that is an id, a file or a folder is completed as one', async () => {
   for (const { path, leaf } of leaves) {
@@ -79,6 +80,15 @@ test.each([
   ['webhook trigger pi', ['ping']],
   ['api ', ['routes', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']],
   ['api POST x --raw', ['--raw-field']],
+  ['api PUT /open', ['/open-platform/applications/:appId/bots/:botId']],
+  ['api put /api/v1/open', ['/api/v1/open-platform/applications/:appId/bots/:botId']],
+  ['secure call PUT /api', ['/api/v1/open-platform/applications/:appId/bots/:botId']],
+  ['api GET /h', ['/healthz']],
+  ['platform faults add --endpoint vouchers.re', ['vouchers.redeem', 'vouchers.redemption', 'vouchers.reverse']],
+  ['apps list --fields na', ['name']],
+  ['apps list --fields=id,status,na', ['--fields=id,status,name']],
+  ['apps list --fields name,na', []],
+  ['webhook listen --fields=ver', ['--fields=verdict']],
 ])('%s: what can stand there, before and after the command, long and short', async (line, values) => {
   expect((await complete(line)).values).toEqual(values)
 })
@@ -104,6 +114,21 @@ test.each([
   'apps get app_01 extra ',
 ])('%s: nothing, where nothing is known', async (line) => {
   expect(await complete(line)).toEqual({ kind: 'words', values: [], summaries: [] })
+})
+
+test('deliveries of the inbox are offered by their ids, the newest first; without an inbox there are none', async () => {
+  const home = temporaryDir()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const request = { at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
+  await writer.deliver({ ...request, verdict: 'ok', reason: null, update_id: '7', type: 'message' })
+  await writer.deliver({ ...request, verdict: 'refused', reason: 'stale', update_id: null, type: null })
+  await writer.close()
+  for (const line of ['inbox show --inbox inbox ', 'replay --inbox=inbox --id ', 'verify --inbox inbox --id ']) {
+    const { values, summaries } = await complete(`webhook ${line}`, { home })
+    expect(values, line).toEqual(['1-2', '1-1'])
+    expect(summaries).toEqual(['stale, refused, 1970-01-01T00:00:00Z', 'message #7, ok, 1970-01-01T00:00:00Z'])
+  }
+  expect((await complete('webhook inbox show ', { home })).values).toEqual([])
 })
 
 test('what was given is not offered again, unless it repeats', async () => {

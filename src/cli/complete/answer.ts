@@ -42,6 +42,7 @@ export async function answer(args: readonly string[], host: Host, elapsedMs: () 
 
 async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
   if (wanted.kind === 'words') return wanted.words
+  if (wanted.kind === 'local') return (await import('./local.js')).localWords[wanted.of](wanted, host)
   if (wanted.kind !== 'ids') return []
   if (wanted.of === 'profiles') return profileWords(host)
   if (remainingMs() < 1) return []

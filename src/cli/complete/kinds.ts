@@ -4,8 +4,14 @@ import type { Positional } from '../leaf.js'
 /** Things whose ids are asked for when they are completed. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'profiles'
 
-/** What stands in a place of the command line. */
-export type ValueKind = 'choices' | 'files' | 'folders' | IdKind | 'free'
+/** What this machine knows without asking: deliveries of the inbox, endpoints by name, routes by path. */
+export type LocalKind = 'recorded' | 'endpoints' | 'routes'
+
+/** What stands in a place of the command line. `fields` are members of the answer. */
+export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
+
+export const isLocal = (kind: ValueKind): kind is LocalKind =>
+  kind === 'recorded' || kind === 'endpoints' || kind === 'routes'
 
 /** One word means one thing across the tool, so that help and completion need no mark of their own. */
 const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
@@ -20,6 +26,9 @@ const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   CHAT_ID: 'chats',
   DELIVERY_ID: 'deliveries',
   PROFILE: 'profiles',
+  DELIVERY: 'recorded',
+  PATH: 'routes',
+  'A,B': 'fields',
 }
 
 /** Flags that name a thing by its id: `--app ID`. */
@@ -29,6 +38,8 @@ const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
   bot: 'bots',
   chat: 'chats',
   profile: 'profiles',
+  id: 'recorded',
+  endpoint: 'endpoints',
 }
 
 export function kindOfFlag(name: string, { value = '', choices }: Flag<unknown>): ValueKind {

@@ -1,10 +1,11 @@
+import { fieldNames } from '../fields.js'
 import type { Flag, Flags } from '../flags.js'
 import { globalFlags } from '../globals.js'
 import type { Group, Leaf, Node, Positional } from '../leaf.js'
 import { isGroup } from '../leaf.js'
 import { findEntry, findNode, page, topics } from '../program.js'
-import type { IdKind, ValueKind } from './kinds.js'
-import { kindOfFlag, kindOfPositional } from './kinds.js'
+import type { IdKind, LocalKind, ValueKind } from './kinds.js'
+import { isLocal, kindOfFlag, kindOfPositional } from './kinds.js'
 
 /** Something to choose from. */
 export interface Word {
@@ -17,6 +18,14 @@ export type Wanted = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' | 'folders' }
   | { readonly kind: 'ids'; readonly of: IdKind; readonly path: string; readonly given: Given }
+  | {
+      readonly kind: 'local'
+      readonly of: LocalKind
+      readonly path: string
+      readonly given: Given
+      readonly operands: readonly string[]
+      readonly current: string
+    }
 )
 
 /** The texts of each flag so far. */
@@ -36,7 +45,7 @@ class Line {
   readonly given = new Map<string, string[]>()
   readonly path: string[] = []
   node: Node | undefined
-  operands = 0
+  readonly operands: string[] = []
   /** Named something that is not there. */
   lost = false
   help = false
@@ -67,15 +76,15 @@ class Line {
   }
 
   next(current: string): Wanted {
-    if (this.waiting !== undefined) return this.#value(this.waiting, '')
+    if (this.waiting !== undefined) return this.#value(this.waiting, '', current)
     if (!this.flagsEnded) {
       const [, long] = /^--([^=]+)=/.exec(current) ?? []
-      if (long !== undefined) return this.#value(long, `--${long}=`)
+      if (long !== undefined) return this.#value(long, `--${long}=`, current)
       const letter = current.length > 2 && /^-[^-]/.test(current) ? this.#byLetter(current.charAt(1)) : undefined
-      if (letter?.[1].value !== undefined) return this.#value(letter[0], current.slice(0, 2))
+      if (letter?.[1].value !== undefined) return this.#value(letter[0], current.slice(0, 2), current)
       if (current.startsWith('-')) return this.lost ? nothing : this.#flagNames(Object.entries(this.flags))
     }
-    return this.lost ? nothing : this.#operand()
+    return this.lost ? nothing : this.#operand(current)
   }
 
   #takeLong(text: string): void {
@@ -108,7 +117,7 @@ class Line {
   }
 
   async #takeOperand(word: string): Promise<void> {
-    if (this.leaf !== undefined) this.operands += 1
+    if (this.leaf !== undefined) this.operands.push(word)
     else if (this.node !== undefined && isGroup(this.node)) this.#enterBelow(this.node, word)
     else if (word === 'help' && !this.help) this.help = true
     else this.#enter(await findEntry(word)?.load())
@@ -119,7 +128,7 @@ class Line {
     if (child !== undefined || own === undefined) return this.#enter(child)
     // Not a name beneath the group: its own argument.
     this.node = own
-    this.operands = 1
+    this.operands.push(word)
   }
 
   #enter(node: Node | undefined): void {
@@ -128,13 +137,15 @@ class Line {
     this.node = node
   }
 
-  #operand(): Wanted {
+  #operand(current: string): Wanted {
     const { leaf } = this
     if (leaf === undefined) return { kind: 'words', prefix: '', words: this.#names() }
     if (this.help) return nothing
     const { positional, second } = leaf
-    const operand: Positional | undefined = positional?.several ? positional : [positional, second][this.operands]
-    if (operand !== undefined) return this.#ofKind(kindOfPositional(operand), '', operand.choices ?? [])
+    const operand: Positional | undefined = positional?.several
+      ? positional
+      : [positional, second][this.operands.length]
+    if (operand !== undefined) return this.#ofKind(kindOfPositional(operand), '', operand.choices ?? [], current)
     // Nothing but flags can follow.
     return this.flagsEnded ? nothing : this.#flagNames(Object.entries(leaf.flags ?? {}))
   }
@@ -166,19 +177,33 @@ class Line {
     return repeatable === true || !this.given.has(name)
   }
 
-  #value(name: string, prefix: string): Wanted {
+  #value(name: string, prefix: string, current: string): Wanted {
     const flag = Object.hasOwn(this.flags, name) ? this.flags[name] : undefined
     if (flag?.value === undefined) return nothing
     const used = this.given.get(name) ?? []
     const choices = (flag.choices ?? []).filter((it) => !used.includes(it))
-    return this.#ofKind(kindOfFlag(name, flag), prefix, choices)
+    return this.#ofKind(kindOfFlag(name, flag), prefix, choices, current)
   }
 
-  #ofKind(kind: ValueKind, prefix: string, choices: readonly string[]): Wanted {
+  #ofKind(kind: ValueKind, prefix: string, choices: readonly string[], current: string): Wanted {
     if (kind === 'free') return nothing
     if (kind === 'files' || kind === 'folders') return { kind, prefix }
+    if (kind === 'fields') return { kind: 'words', prefix, words: this.#fields(current.slice(prefix.length)) }
+    if (isLocal(kind)) {
+      const { given, operands } = this
+      return { kind: 'local', of: kind, prefix, path: this.path.join(' '), given, operands, current }
+    }
     if (kind !== 'choices') return { kind: 'ids', of: kind, prefix, path: this.path.join(' '), given: this.given }
     return { kind: 'words', prefix, words: choices.map((value) => ({ value, summary: '' })) }
+  }
+
+  /** The next of a list, behind those that stand there. */
+  #fields(typed: string): Word[] {
+    const before = typed.slice(0, typed.lastIndexOf(',') + 1)
+    const shape = this.acting?.answers
+    const names = shape === undefined ? [] : fieldNames(shape)
+    const used = before.split(',')
+    return names.filter((it) => !used.includes(it)).map((it) => ({ value: `${before}${it}`, summary: '' }))
   }
 }
 
