@@ -459,3 +459,21 @@ test('on a terminal the last line of progress is taken away again; --quiet shows
   expect(stderr.endsWith('\r\u001b[K')).toBe(true)
   expect((await Bulk.of(['a']).run(baseUrl, ['--quiet'], { terminal: true })).stderr).toBe('')
 })
+
+test('paths begin at the working folder, and one file under two names is one', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl } = await issuer()
+  const run = (...names: readonly string[]) =>
+    cli(['vouchers', 'issue-many', ...names, '--template', 'tpl_1', '--base-url', baseUrl, '--json'], {
+      env: secrets,
+      cwd: bulk.dir,
+    })
+  const ran = await run('in.csv', '--out', 'out.csv')
+  expect([ran.exit, JSON.parse(ran.stdout)]).toMatchObject([
+    0,
+    { issued: 2, out: 'out.csv', journal: 'out.csv.journal' },
+  ])
+  expect(bulk.ids()).toEqual(['a', 'b'])
+  expect(await run('in.csv', '--out', 'new.csv', '--errors', './new.csv')).toMatchObject({ exit: 2, stdout: '' })
+  expect((await run('./in.csv', '--out', 'in.csv')).stderr).toContain('must be three files')
+})

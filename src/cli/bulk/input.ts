@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { codeOf } from '../config.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
@@ -27,13 +28,14 @@ export async function openInput(host: Host, path: string): Promise<{ ok: true; i
     const input = { name: 'standard input', format: undefined, isFile: false }
     return { ok: true, input: { ...input, chunks: () => host.stdin, close: async () => {} } }
   }
+  const absolute = resolve(host.cwd, path)
   try {
-    const fifo = await openFifo(path)
+    const fifo = await openFifo(absolute)
     if (fifo !== undefined) {
       const input = { name: path, format: formatOf(path), isFile: false }
       return { ok: true, input: { ...input, chunks: () => fifo, close: async () => void fifo.destroy() } }
     }
-    const file = await open(path)
+    const file = await open(absolute)
     if ((await file.stat()).isDirectory()) {
       await file.close()
       return fail('FILE_UNREADABLE', `${path} is a folder.`, 'Name a CSV or NDJSON file.')

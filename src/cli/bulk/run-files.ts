@@ -1,4 +1,5 @@
 import { rm, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { codeOf } from '../config.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
@@ -26,8 +27,15 @@ export const pathsOf = (out: string, errors?: string): RunPaths => ({
   errors: errors ?? out.replace(/(\.\w+)$/, '.errors$1'),
 })
 
+/** The same from a folder on: names that differ may be one file. */
+export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): RunPaths => ({
+  out: resolve(folder, out),
+  journal: resolve(folder, journal),
+  errors: resolve(folder, errors),
+})
+
 /** What can be said of the names alone. */
-export function checkPaths({ out, errors }: RunPaths, input: string): Failure | undefined {
+export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
   if (out === '-' || errors === '-') {
     return usage(
       '--out and --errors take paths: codes go into a file that you alone can read, and --resume goes on with it.',
@@ -36,7 +44,9 @@ export function checkPaths({ out, errors }: RunPaths, input: string): Failure | 
   for (const [flag, path] of Object.entries({ '--out': out, '--errors': errors })) {
     if (formatOf(path) === undefined) return usage(`${flag} must end in .csv, .ndjson or .jsonl.`)
   }
-  return new Set([out, errors, input]).size < 3 ? usage('FILE, --out and --errors must be three files.') : undefined
+  return new Set([out, errors, input].map((it) => resolve(folder, it))).size < 3
+    ? usage('FILE, --out and --errors must be three files.')
+    : undefined
 }
 
 export interface RunFiles {

@@ -21,6 +21,8 @@ export interface BulkRun {
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
+  /** The same as they were given. */
+  readonly names: RunPaths
   readonly resume: boolean
   readonly concurrency: number
   readonly baseUrl: string
@@ -80,14 +82,14 @@ async function* rowsOf(input: BulkInput): AsyncGenerator<readonly ReadRow[]> {
   for await (const block of readRows(input.chunks(), input.format)) yield check === undefined ? block : block.map(check)
 }
 
-function summaryOf({ identity, paths }: BulkRun, { errors }: RunFiles, tally: Tally, ms: number): BulkSummary {
+function summaryOf({ identity, names }: BulkRun, { errors }: RunFiles, tally: Tally, ms: number): BulkSummary {
   return {
     template_id: identity.template,
     ...tally,
     total: tally.total ?? doneOf(tally),
-    out: paths.out,
-    errors: errors.wasMade ? errors.path : null,
-    journal: paths.journal,
+    out: names.out,
+    errors: errors.wasMade ? names.errors : null,
+    journal: names.journal,
     duration_ms: Math.round(ms),
   }
 }

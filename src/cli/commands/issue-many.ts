@@ -50,9 +50,10 @@ export const issueMany = leaf({
     members: ['total', 'issued', 'replayed', 'skipped', 'failed', 'out', 'errors', 'journal'],
   },
   run: async (context, { positional, flags }): Promise<Outcome<BulkSummary>> => {
-    const { checkPaths, pathsOf } = await import('../bulk/run-files.js')
-    const paths = pathsOf(flags.out, flags.errors)
-    const problem = checkPaths(paths, positional)
+    const { checkPaths, pathsFrom, pathsOf } = await import('../bulk/run-files.js')
+    const { cwd } = context.host
+    const names = pathsOf(flags.out, flags.errors)
+    const problem = checkPaths(names, positional, cwd)
     if (problem !== undefined) return problem
     const base = context.baseUrl()
     if (!base.ok) return base
@@ -65,7 +66,8 @@ export const issueMany = leaf({
       return await issueFrom(context, {
         input: opened.input,
         template: flags.template,
-        paths,
+        names,
+        paths: pathsFrom(cwd, names),
         resume: flags.resume,
         concurrency: flags.concurrency ?? CONCURRENCY,
         baseUrl: base.value,
@@ -80,6 +82,7 @@ export const issueMany = leaf({
 interface Asked {
   readonly input: BulkInput
   readonly template: string
+  readonly names: RunPaths
   readonly paths: RunPaths
   readonly resume: boolean
   readonly concurrency: number
@@ -88,7 +91,7 @@ interface Asked {
 }
 
 async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSummary>> {
-  const { input, template, paths, baseUrl } = asked
+  const { input, template, names, paths, baseUrl } = asked
   const { surveyFile } = await import('../bulk/survey-file.js')
   const surveyed = input.isFile ? await surveyFile(context, input, paths) : undefined
   if (surveyed !== undefined && 'ok' in surveyed) return surveyed
@@ -97,7 +100,7 @@ async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSu
     const shown = await planFirst(context, asked, surveyed?.first)
     if ('ok' in shown) return shown
     const { plan } = context.plan(
-      `issue ${count} of ${input.name}; results to ${paths.out}, what fails to ${paths.errors}, the journal to ${paths.journal}`,
+      `issue ${count} of ${input.name}; results to ${names.out}, what fails to ${names.errors}, the journal to ${names.journal}`,
     )
     return { ok: false, plan: [...shown.requests, ...plan] }
   }
