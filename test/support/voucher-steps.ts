@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Endpoint } from '../../src/contract/endpoint.js'
+import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { securely } from './secure-send.js'
 import type { TestApp } from './server-app.js'
@@ -177,22 +177,8 @@ class Command implements fc.AsyncCommand<VoucherModel, Real> {
         return
       case 'token':
         if (model.isTokenRevoked) {
-          const input = {
-            appId,
-            name: 'next',
-            scopes: [
-              'vouchers:read',
-              'vouchers:issue',
-              'vouchers:verify',
-              'vouchers:redeem',
-              'vouchers:reverse',
-            ] as const,
-          }
-          const { id, token } = (
-            await (
-              await real.console()
-            )(contract.tokens.create, { ...input, scopes: [...input.scopes], expires_in_days: null })
-          ).data
+          const input = { appId, name: 'next', scopes: [...scopes], expires_in_days: null }
+          const { id, token } = (await (await real.console())(contract.tokens.create, input)).data
           real.token = { id, value: token }
         } else await (await real.console())(contract.tokens.revoke, { appId, tokenId: real.token.id })
         model.isTokenRevoked = !model.isTokenRevoked
