@@ -1,4 +1,5 @@
 import { failures, isFailureCode } from '../contract/errors.js'
+import { parseJson } from '../secure/json.js'
 import type { CallFailure, CallSuccess } from './call.js'
 import type { TransportResponse } from './transport.js'
 
@@ -59,14 +60,11 @@ function requestIdOf(members: Members | undefined, headers: Headers): string | n
   return asText(members?.requestId) ?? headers['x-request-id'] ?? null
 }
 
+/** JSON.parse takes any depth, but what walks or writes the value afterwards does not: 10,000 levels end JSON.stringify. */
+export const ANSWER_DEPTH_MAX = 500
+
 /** Undefined when it is not JSON, as an empty body: an endpoint always answers a document, and a proxy may drop it. */
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
-}
+const parse = (body: string): unknown => parseJson(body, ANSWER_DEPTH_MAX)
 
 function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined

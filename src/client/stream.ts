@@ -1,4 +1,6 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import { parseJson } from '../secure/json.js'
+import { ANSWER_DEPTH_MAX } from './answer.js'
 import { parseBaseUrl } from './base-url.js'
 import type { CallFailure, CallOptions, CallSettings, CallSuccess } from './call.js'
 import type { OpenResponse } from './exchange.js'
@@ -58,9 +60,7 @@ async function* readDocuments<Document>(response: OpenResponse): AsyncGenerator<
 }
 
 function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    throw new TransportError('lost', 'The stream holds a line that is not JSON')
-  }
+  const document = parseJson(line, ANSWER_DEPTH_MAX)
+  if (document === undefined) throw new TransportError('lost', 'The stream holds a line that is not JSON')
+  return document
 }

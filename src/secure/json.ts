@@ -8,11 +8,11 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8') : undefined
 }
 
-/** The value of a JSON text, or undefined when it is none or nested deeper than 64 levels. */
-export function parseJson(text: string): unknown {
+/** The value of a JSON text, or undefined when it is none or nested deeper than so many levels. */
+export function parseJson(text: string, levels = MAX_DEPTH): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return depthExceeds(value, MAX_DEPTH) ? undefined : value
+    return depthExceeds(value, levels) ? undefined : value
   } catch {
     return undefined
   }

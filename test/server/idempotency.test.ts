@@ -215,6 +215,19 @@ describe('calls at the same time', () => {
     expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
+  it('of two applications with one key know nothing of each other', async () => {
+    const [one, other] = [
+      await Scene.of(server, contract.vouchers.issue),
+      await Scene.of(server, contract.vouchers.issue),
+    ]
+    await Promise.all([one.request(), other.request()])
+    const answers = await Promise.all([one.send({ key: 'K' }), other.send({ key: 'K' })])
+    expect(answers.map((it) => [it.status, it.headers['idempotent-replayed']])).toEqual([
+      [201, undefined],
+      [201, undefined],
+    ])
+  })
+
   it('a different one is refused while the first still runs', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const { store } = server.deps

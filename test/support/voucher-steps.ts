@@ -242,16 +242,22 @@ export async function audit(model: VoucherModel, real: Real): Promise<void> {
   await expectCounts(model, real)
   if (model.isTokenRevoked) await new Command({ do: 'token' }).run(model, real)
   if (model.isApplicationDisabled) await new Command({ do: 'application' }).run(model, real)
+  await verifyAll(model, real)
+  for (const redemption of model.redemptions.keys()) {
+    await new Command({ do: 'read', redemption, way: 'plain' }).run(model, real)
+  }
+  for (const { call, key } of real.history) await make(call, key, 'plain', model, real)
+  await new Command({ do: 'advance', ms: 400 * DAY }).run(model, real)
+  await verifyAll(model, real)
+  await expectCounts(model, real)
+}
+
+async function verifyAll(model: VoucherModel, real: Real): Promise<void> {
   for (const voucher of model.vouchers.keys()) {
     for (const type of ['redeem_code', 'qr_token']) {
       await new Command({ do: 'verify', voucher, type, to: undefined, way: 'plain' }).run(model, real)
     }
   }
-  for (const redemption of model.redemptions.keys()) {
-    await new Command({ do: 'read', redemption, way: 'plain' }).run(model, real)
-  }
-  for (const { call, key } of real.history) await make(call, key, 'plain', model, real)
-  await expectCounts(model, real)
 }
 
 const key = fc.constantFrom('k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8')

@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http'
+import { ANSWER_DEPTH_MAX } from '../../client/answer.js'
 import type { TransportResponse } from '../../client/transport.js'
+import { parseJson } from '../../secure/json.js'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { exitOf, fromCall } from '../failure.js'
@@ -70,9 +72,6 @@ export function showWhole(
 
 /** JSON as a value, anything else as text. */
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = parseJson(text, ANSWER_DEPTH_MAX)
+  return value === undefined ? text : value
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../secure/json.js'
 import type { RecordedDelivery } from '../../webhooks/inbox-frames.js'
 import type { Listed, Stored } from '../../webhooks/inbox.js'
 import { pairsOf } from '../../webhooks/header-pairs.js'
@@ -107,13 +108,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
 }
 type Detail = ReturnType<typeof detailOf>
 
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
+const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
 
 function pageOf({ id, time, verdict, reason, method, url, headers, body, body_base64, answers }: Detail): string {
   const bytes = Buffer.from(body_base64, 'base64')

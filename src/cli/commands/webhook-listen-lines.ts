@@ -1,5 +1,6 @@
 import { explainMismatch } from '../../webhooks/explain.js'
 import { pairsOf } from '../../webhooks/header-pairs.js'
+import { parseJson } from '../../secure/json.js'
 import type { Heard } from '../../webhooks/listener.js'
 import type { Paint } from '../colour.js'
 import type { Context } from '../context.js'
@@ -100,15 +101,14 @@ function documentOf(heard: Heard, insecure: boolean) {
 const numberOf = (digits: string) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : digits)
 
 function unverifiedOf({ rawBody }: Heard): Unverified {
-  try {
-    const body: unknown = JSON.parse(rawBody.toString('utf8'))
-    const { update_id = null, type = null } = (
-      typeof body === 'object' && body !== null ? body : {}
-    ) as Partial<Unverified>
-    return { update_id, type, body }
-  } catch {
-    return { update_id: null, type: null, body: rawBody.toString('utf8') }
-  }
+  const text = rawBody.toString('utf8')
+  // Anybody may have sent it: what is nested deeper cannot be written as JSON again.
+  const body = parseJson(text)
+  if (body === undefined) return { update_id: null, type: null, body: text }
+  const { update_id = null, type = null } = (
+    typeof body === 'object' && body !== null ? body : {}
+  ) as Partial<Unverified>
+  return { update_id, type, body }
 }
 
 /** With an inbox id of eight characters a line has 80: the longest type with an id of 13 digits is 31. */

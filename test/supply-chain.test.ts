@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildCommandLine } from '../src/build-cli.js'
+
+interface Locked {
+  readonly version?: string
+  readonly resolved?: string
+  readonly integrity?: string
+  readonly link?: boolean
+  readonly hasInstallScript?: boolean
+  readonly license?: string
+}
+type Versions = Readonly<Record<string, string>>
+interface Manifest {
+  readonly dependencies: Versions
+  readonly optionalDependencies: Versions
+  readonly devDependencies: Versions
+  readonly allowScripts: Readonly<Record<string, boolean>>
+}
+
+const read = <T>(path: string): T => JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')) as T
+const manifest = read<Manifest>('package.json')
+const { packages } = read<{ packages: Readonly<Record<string, Locked>> }>('package-lock.json')
+const locked = Object.entries(packages).filter(([path]) => path !== '')
+const { dependencies, optionalDependencies, devDependencies, allowScripts } = manifest
+const everything = { ...dependencies, ...optionalDependencies, ...devDependencies }
+
+/** What somebody who installs the tool gets beside it: each with the reason why it is not in the bundle. */
+const runtime: Versions = {
+  typebox: 'the types of voucherctl/client name it',
+  'better-sqlite3': 'native, and optional: SQLite for Node 20, which has none built in',
+}
+
+describe('the lock file', () => {
+  test('has the SHA-512 of every package, none of them a link, a folder or an address of its own', () => {
+    expect(locked.length).toBeGreaterThan(100)
+    const open = locked.filter(
+      ([, it]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(it.integrity ?? '') || it.link || it.resolved !== undefined,
+    )
+    expect(open.map(([path]) => path)).toEqual([])
+  })
+
+  test('holds what package.json names, in exactly these versions', () => {
+    for (const [name, version] of Object.entries(everything)) {
+      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.-]+)?$/)])
+      expect([name, packages[`node_modules/${name}`]?.version]).toEqual([name, version])
+    }
+  })
+
+  test('runs scripts at installation for packages only that package.json allows by name', () => {
+    const scripted = locked
+      .filter(([, it]) => it.hasInstallScript)
+      .map(([path]) => path.replace(/^.*node_modules\//, ''))
+    expect(scripted.filter((name) => !(name in allowScripts))).toEqual([])
+  })
+})
+
+test('who installs the tool gets few packages with it, each for a reason', () => {
+  expect(Object.keys({ ...dependencies, ...optionalDependencies }).sort()).toEqual(Object.keys(runtime).sort())
+})
+
+describe('the bundle', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'voucherctl-bundle-'))
+  const inputs: string[] = []
+  beforeAll(async () => {
+    for (const part of ['one', 'other']) {
+      const metafiles = await buildCommandLine(join(folder, part))
+      inputs.push(...metafiles.flatMap((it) => Object.keys(it.inputs)))
+    }
+  }, 60_000)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  test('holds packages whose licences allow it, all of them in the lock file', () => {
+    const found = inputs.map((path) => /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
+    const bundled = [...new Set(found)].filter((path) => path !== undefined)
+    expect(bundled.length).toBeGreaterThan(10)
+    const free = /^(MIT|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0)$/
+    const licences = bundled.map((path) => [path, packages[path]?.license ?? '?'] as const)
+    expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
+  })
+
+  test('is the same bytes when it is built again', () => {
+    const digestOf = (part: string) =>
+      readdirSync(join(folder, part), { recursive: true, withFileTypes: true })
+        .filter((it) => it.isFile())
+        .map((it) => join(it.parentPath, it.name))
+        .sort()
+        .map((path) => {
+          const hash = createHash('sha256').update(readFileSync(path)).digest('hex')
+          return `${hash} ${path.slice(join(folder, part).length)}`
+        })
+    const one = digestOf('one')
+    expect(one.length).toBeGreaterThan(5)
+    expect(digestOf('other')).toEqual(one)
+  })
+})
+
+test('npm pack makes the same archive again, without a network', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'voucherctl-pack-'))
+  try {
+    const pack = async () => {
+      const args = ['pack', '--ignore-scripts', '--offline', '--json', '--pack-destination', folder]
+      const { stdout } = await execa('npm', args, { cwd: new URL('..', import.meta.url) })
+      const [packed] = JSON.parse(stdout) as { integrity: string; files: { path: string }[] }[]
+      return packed as NonNullable<typeof packed>
+    }
+    const one = await pack()
+    expect((await pack()).integrity).toBe(one.integrity)
+    const top = new Set(one.files.map(({ path }) => path.split('/')[0]))
+    const allowed = ['bin', 'dist', 'completions', 'CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+    expect([...top].filter((it) => it !== undefined && !allowed.includes(it))).toEqual([])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}, 60_000)
