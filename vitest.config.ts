@@ -17,7 +17,16 @@ const tooLong = ['test/server/authorization.test.ts']
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'sqlite', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/postgres/**'] } },
+      {
+        test: {
+          name: 'sqlite',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/e2e/**', 'test/postgres/**'],
+          // Most end in milliseconds, on a machine that does other things as well in seconds.
+          testTimeout: 15_000,
+          hookTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'postgres',
