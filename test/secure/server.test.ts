@@ -137,6 +137,16 @@ describe('a dispatch that breaks several rules', () => {
     expect(answerTo(good, session, undefined, now)).toMatchObject({ ok: true })
   })
 
+  it('may be 60 s off either way, and not a millisecond more', () => {
+    const codeAt = (ts: number) => {
+      const read = secure.readDispatch(Buffer.from(JSON.stringify({ ...good, ts })), now)
+      return read.ok ? null : read.code
+    }
+    expect([-60_000, 60_000].map((off) => codeAt(now + off))).toEqual([null, null])
+    const refused = ['REQUEST_TIMESTAMP_OUT_OF_RANGE', 'REQUEST_TIMESTAMP_OUT_OF_RANGE']
+    expect([-60_001, 60_001].map((off) => codeAt(now + off))).toEqual(refused)
+  })
+
   it('is refused for its session, not opened with another', () => {
     const other = { ...session, sid: 'ss_other' }
     expect(answerTo(good, other, undefined, now)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
