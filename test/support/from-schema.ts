@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import type { TSchema } from 'typebox'
+
+/** What the contract's schemas use of JSON Schema. */
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly anyOf?: readonly Schema[]
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly items?: Schema
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: Schema | boolean
+  readonly propertyNames?: Schema
+  readonly maxProperties?: number
+}
+
+/** Text that every rule about human text allows, in one to four bytes a symbol. */
+const symbol = fc.constantFrom('a', 'Z', '7', '-', 'é', 'ß', '名', '🎟')
+
+/** Years that no sum of days leaves. */
+const instant = fc
+  .date({ min: new Date('2027-04-01T00:00:00Z'), max: new Date('2030-01-01T00:00:00Z'), noInvalidDate: true })
+  .map((it) => it.toISOString())
+
+function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
+  if (pattern?.includes('\\d{4}-\\d{2}')) return instant
+  // The form of a URL is more than its pattern.
+  if (pattern?.startsWith('^https')) return fc.webUrl({ validSchemes: ['https'] })
+  if (pattern !== undefined && !pattern.startsWith('^[^')) return fc.stringMatching(new RegExp(pattern, 'u'))
+  const longest = 'x'.repeat(maxLength)
+  const some = fc.string({ unit: symbol, minLength, maxLength: Math.max(minLength, Math.min(maxLength, 20)) })
+  return fc.oneof({ weight: 5, arbitrary: some }, { weight: 1, arbitrary: fc.constant(longest) })
+}
+
+/** Values that a schema allows, its edges among them. */
+export function allowedBy(schema: TSchema | Schema): fc.Arbitrary<unknown> {
+  const it = schema as Schema
+  if (it.anyOf !== undefined) return fc.oneof(...it.anyOf.map(allowedBy))
+  if ('const' in it) return fc.constant(it.const)
+  if (it.enum !== undefined) return fc.constantFrom(...it.enum)
+  if (Array.isArray(it.type)) return fc.oneof(...it.type.map((type) => allowedBy({ ...it, type })))
+  switch (it.type) {
+    case 'null':
+      return fc.constant(null)
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+    case 'number':
+      return fc.integer({ min: it.minimum ?? 0, max: Math.min(it.maximum ?? 1_000, 2 ** 31 - 1) })
+    case 'string':
+      return textOf(it)
+    case 'array': {
+      const { items = {}, minItems = 0, maxItems = 5 } = it
+      return fc.uniqueArray(allowedBy(items), {
+        minLength: minItems,
+        maxLength: Math.min(maxItems, 5),
+        selector: (value) => JSON.stringify(value),
+      })
+    }
+    case 'object':
+      return objectOf(it)
+    default:
+      return fc.jsonValue({ maxDepth: 2 })
+  }
+}
+
+function objectOf(it: Schema): fc.Arbitrary<unknown> {
+  if (it.properties === undefined || Object.keys(it.properties).length === 0) {
+    const { additionalProperties: value = {}, propertyNames = { type: 'string' }, maxProperties = 5 } = it
+    if (typeof value === 'boolean') return fc.constant({})
+    const maxKeys = Math.min(maxProperties, 4)
+    return fc.dictionary(allowedBy(propertyNames) as fc.Arbitrary<string>, allowedBy(value), {
+      maxKeys,
+      noNullPrototype: true,
+    })
+  }
+  const members = Object.fromEntries(Object.entries(it.properties).map(([name, member]) => [name, allowedBy(member)]))
+  return fc.record(members, { requiredKeys: [...(it.required ?? [])], noNullPrototype: true })
+}
+
+/** Values that a member's schema refuses, each by another rule. */
+export function refusedBy(schema: TSchema | Schema): fc.Arbitrary<unknown> {
+  const it = schema as Schema
+  const types = it.anyOf?.map(({ type }) => type) ?? [it.type].flat()
+  const other = [
+    ...(types.includes('string') || it.enum !== undefined ? [5, true, ['x'], { x: 1 }] : []),
+    ...(types.includes('integer') ? ['5', 1.5, 1e300, true, [1]] : []),
+    ...(types.includes('boolean') ? ['true', 0, 1] : []),
+    ...(types.includes('array') ? ['x', 5, { 0: 'x' }] : []),
+    ...(types.includes('object') ? ['x', 5, ['x']] : []),
+    ...(types.includes('null') ? [] : [null]),
+    ...(it.enum !== undefined ? ['no_such_value', ''] : []),
+    ...(it.maxLength !== undefined ? ['x'.repeat(it.maxLength + 1)] : []),
+    ...((it.minLength ?? 0) > 0 ? [''] : []),
+    ...(it.pattern !== undefined ? ['\u0000', 'a\u202eb'] : []),
+    ...(it.minimum !== undefined ? [it.minimum - 1] : []),
+    ...(it.maximum !== undefined ? [it.maximum + 1] : []),
+    ...(it.maxItems !== undefined ? [Array.from({ length: it.maxItems + 1 }, (_, index) => index)] : []),
+    ...(it.maxProperties !== undefined
+      ? [Object.fromEntries(Array.from({ length: it.maxProperties + 1 }, (_, index) => [`k${index}`, 'x']))]
+      : []),
+  ]
+  return fc.constantFrom(...other)
+}
