@@ -89,7 +89,8 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
   return {
     ok: false,
     code,
-    message,
+    // Of the transport: it says what was found, not a sentence of its own.
+    message: code === 'NETWORK_ERROR' || code === 'TIMEOUT' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
     hint:

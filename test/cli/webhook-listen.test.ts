@@ -284,7 +284,7 @@ test('inbox show: headers in their order, body, verdict and answers; --raw is th
   const { home } = await recorded()
   const { stdout } = await cli('webhook inbox show 1-2 --inbox inbox --json', { home })
   const shown = JSON.parse(stdout)
-  expect(shown).toMatchObject({ id: '1-2', verdict: 'ok', update_id: '2', type: 'ping', method: 'POST', url: '/' })
+  expect(shown).toMatchObject({ id: '1-2', verdict: 'ok', update_id: 2, type: 'ping', method: 'POST', url: '/' })
   expect(shown.headers.map(([name]: [string]) => name)).toContain('X-Platform-Signature-V2')
   expect(shown.answers).toMatchObject([{ status: 500, to: expect.stringContaining('/hook'), replay: false }])
   expect(shown.body).toEqual(JSON.parse(String(updateBody(2, 'ping', 'é'))))
@@ -343,7 +343,7 @@ test('replay --failed sends what the application failed, byte for byte as record
   expect(linesOf(ran)).toEqual([
     {
       id: '1-2',
-      update_id: '2',
+      update_id: 2,
       type: 'ping',
       to: `${app.url}/hook`,
       status: 200,
@@ -378,7 +378,7 @@ test('replay --failed leaves out what no application ever got, and says so; with
   expect(ran.stderr).toMatch(/^warning: 1 left out that no application ever got; .*--to URL.*\n$/)
   expect(await replay(home, '--failed')).toMatchObject({ exit: 3, stdout: '' })
   const all = await replay(home, `--failed --to ${app.url}/hook`)
-  expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', ['9']])
+  expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', [9]])
 })
 
 test('replay --resign signs the same bytes with the time of now, in the places of the old headers', async () => {

@@ -33,7 +33,7 @@ test.each(updateTypes)('%s: one signed delivery that a receiver takes, one line,
   expect(lines(stdout)).toEqual([
     {
       time: expect.stringContaining('2026-11-21T10:00:00'),
-      update_id: String(id),
+      update_id: id,
       type,
       fault: null,
       status: 200,

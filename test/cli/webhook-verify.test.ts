@@ -117,7 +117,7 @@ test('a valid delivery is exit 0, with its id, its type and which secret signed'
       valid: true,
       reason: null,
       message: 'update 7, signed by secret 2 of 2.',
-      update_id: '7',
+      update_id: 7,
       type: 'ping',
       secret: 2,
     },

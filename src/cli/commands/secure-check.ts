@@ -1,9 +1,12 @@
 import { choice } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { plain } from '../plain.js'
+import { wrap } from '../wrap.js'
 import type { Step, Walked } from './secure-walk.js'
 
 const LABEL_WIDTH = 26
+const INDENT = ' '.repeat(4)
 
 export const check = leaf({
   name: 'check',
@@ -18,24 +21,31 @@ export const check = leaf({
     { command: 'voucherctl secure check' },
     { command: 'voucherctl secure check --base-url https://vouchers.example --json' },
   ],
-  view: {
-    headline: ({ ok, base_url, steps }: Walked) =>
-      ok
-        ? `${base_url}: all ${steps.length} steps passed.`
-        : `${base_url}: ${steps.filter((it) => !it.ok).length} of ${steps.length} steps failed.`,
-    body: ({ steps }) => steps.map(lineOf).join('\n'),
-  },
-  run: async (context, { flags }): Promise<Outcome<Walked>> => {
+  run: async (context, { flags }): Promise<Outcome<never>> => {
     const { reach } = await import('./secure-server.js')
     const reached = await reach(context)
     if (!reached.ok) return reached
     if (context.dryRun) return context.plan(`walk through the encrypted transport of ${reached.server.baseUrl}`)
     const { walk } = await import('./secure-walk.js')
-    return walk(context, reached.server, flags.as)
+    const walked = await walk(context, reached.server, flags.as)
+    if (!walked.ok) return walked
+    const { data, exit } = walked
+    const { width } = context.output
+    await context.output.print(data, { headline, body: ({ steps }) => steps.map((it) => lineOf(it, width)).join('\n') })
+    return { ok: true, printed: true, ...(exit === undefined ? {} : { exit }) }
   },
 })
 
-function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: Step): string {
+const headline = ({ ok, base_url, steps }: Walked) =>
+  ok
+    ? `${base_url}: all ${steps.length} steps passed.`
+    : `${base_url}: ${steps.filter((it) => !it.ok).length} of ${steps.length} steps failed.`
+
+/** On one line, or on a terminal below the name of the step. */
+function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: Step, width: number | undefined): string {
   const bytes = answer_bytes === null ? '' : `${request_bytes ?? 0} bytes out, ${answer_bytes} back: `
-  return `${ok ? '✓' : '✗'} ${step.padEnd(LABEL_WIDTH)} ${ms.toFixed(1).padStart(7)} ms  ${bytes}${result}`
+  const head = `${ok ? '✓' : '✗'} ${step.padEnd(LABEL_WIDTH)} ${ms.toFixed(1).padStart(7)} ms`
+  const text = plain(`${bytes}${result}`)
+  if (width === undefined) return `${head}  ${text}`
+  return [head, ...wrap(text, width - INDENT.length).map((it) => INDENT + it)].join('\n')
 }

@@ -8,6 +8,7 @@ import { choice, durationMs, integer, one, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plain, plainLine } from '../plain.js'
+import { updateIdOf } from './update-id.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
 import { recordedDelivery } from './webhook-recorded.js'
 
@@ -76,7 +77,7 @@ function summaryOf(listed: Listed, stored: RecordedDelivery | undefined) {
     verdict: listed.verdict,
     reason: stored === undefined ? 'damaged' : stored.reason,
     type: stored?.type ?? null,
-    update_id: stored?.update_id ?? null,
+    update_id: updateIdOf(stored?.update_id ?? null),
     // A refusal is always the same, and no answer of its own is recorded.
     status: listed.status ?? (listed.verdict === 'refused' ? 401 : null),
     bytes: stored?.body.length ?? null,
@@ -89,7 +90,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     time: new Date(at).toISOString(),
     verdict,
     reason,
-    update_id,
+    update_id: updateIdOf(update_id),
     type,
     method,
     url,

@@ -7,6 +7,7 @@ import type { Context } from '../context.js'
 import type { Out } from '../host.js'
 import { plainLine } from '../plain.js'
 import { wrap } from '../wrap.js'
+import { updateIdOf } from './update-id.js'
 
 /** Above it nothing is read until half of it is printed: a reader that is slow slows the senders down. */
 const WAITING_MAX = 1_000
@@ -87,7 +88,7 @@ function documentOf(heard: Heard, insecure: boolean) {
     time: new Date(at).toISOString(),
     verdict,
     reason,
-    ...(update === null ? {} : { update_id: numberOf(update.id), type: update.type }),
+    ...(update === null ? {} : { update_id: updateIdOf(update.id), type: update.type }),
     status,
     duration_ms: durationMs,
     ...(update === null ? {} : { body: update.body }),
@@ -96,9 +97,6 @@ function documentOf(heard: Heard, insecure: boolean) {
     inbox_id: inboxId,
   }
 }
-
-/** A number where JSON's readers keep it exact. */
-const numberOf = (digits: string) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : digits)
 
 function unverifiedOf({ rawBody }: Heard): Unverified {
   const text = rawBody.toString('utf8')

@@ -11,6 +11,7 @@ import type { ValuesOf } from '../flags.js'
 import { list, text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { updateIdOf } from './update-id.js'
 import { receiverUrl } from './receiver-url.js'
 import { sinceFlag, timeOf } from './webhook-inbox.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
@@ -32,7 +33,7 @@ type ReplayFlags = ValuesOf<typeof replayFlags>
 
 interface Replayed {
   readonly id: string
-  readonly update_id: string | null
+  readonly update_id: number | string | null
   readonly type: string | null
   readonly to: string
   readonly status: number | null
@@ -185,7 +186,10 @@ async function replayAll(
       statuses.push(status)
       await writer.answer({ of: stored.id, at: host.now(), status, duration_ms, to: to.href, error, replay: true })
       const { id, update_id, type } = stored
-      await output.printLine({ id, update_id, type, to: to.href, status, duration_ms, error }, replay.view)
+      await output.printLine(
+        { id, update_id: updateIdOf(update_id), type, to: to.href, status, duration_ms, error },
+        replay.view,
+      )
     }
   } finally {
     forwarder.close()

@@ -20,6 +20,7 @@ import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 import { secondsOf } from './webhook-sign.js'
 import type { Made } from './webhook-trigger-server.js'
 import { makeUpdates } from './webhook-trigger-server.js'
+import { updateIdOf } from './update-id.js'
 
 /** Where `webhook listen` listens by itself. */
 const DEFAULT_URL = 'http://127.0.0.1:8787'
@@ -27,7 +28,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8787'
 /** One POST and what came of it. */
 interface Sent {
   readonly time: string
-  readonly update_id: string
+  readonly update_id: number | string | null
   readonly type: string | null
   readonly fault: Fault | null
   readonly status: number | null
@@ -194,7 +195,7 @@ async function* send(
     const { status, error, durationMs } = posted
     yield {
       time,
-      update_id: update.updateId,
+      update_id: updateIdOf(update.updateId),
       type,
       fault: fault ?? null,
       status,

@@ -10,6 +10,7 @@ import { headersOf } from './webhook-headers.js'
 import { recordedDelivery, recordedFlags, wrongPlace } from './webhook-recorded.js'
 import { sharedStdin, verifyingSecrets } from './webhook-secrets.js'
 import { secondsOf, timestampFlag } from './webhook-sign.js'
+import { updateIdOf } from './update-id.js'
 
 /** What became of the check. */
 export interface Verdict {
@@ -17,7 +18,7 @@ export interface Verdict {
   /** The class of the refusal, as a receiver names it. */
   readonly reason: string | null
   readonly message: string
-  readonly update_id: string | null
+  readonly update_id: number | string | null
   readonly type: string | null
   /** Which of the secrets signed, from 1. */
   readonly secret: number | null
@@ -114,7 +115,7 @@ async function judge(input: VerifyWebhookInput, explains: boolean): Promise<Verd
         valid: true,
         reason: null,
         message: `update ${verdict.updateId}${secretInWords(verdict.secretIndex, input.secrets.length)}.`,
-        update_id: verdict.updateId,
+        update_id: updateIdOf(verdict.updateId),
         type: typeof verdict.body.type === 'string' ? verdict.body.type : null,
         secret: verdict.secretIndex + 1,
       }
