@@ -56,7 +56,14 @@ export class Lent {
         if (failure.problem === 'stale' || failure.isOutage) this.#sound = false
         reject(failure)
       }
-      this.#client.query(new Batch(sent, this.#statements, settle))
+      try {
+        this.#client.query(new Batch(sent, this.#statements, settle))
+      } catch (error) {
+        // A bug on the way out: what was sent of it is not known.
+        clearTimeout(overdue)
+        this.#sound = false
+        reject(error)
+      }
     })
   }
 
