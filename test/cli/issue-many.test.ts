@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Bulk, codeOf, idsOf, issuer } from '../support/bulk.js'
@@ -52,6 +53,20 @@ test('every row gets its voucher, once, with its codes in a file that its owner 
     external_issue_id: 'order-0',
     recipient_user_id: 'user-order-0',
   })
+})
+
+test('the journal is on the disk before the first voucher is asked for, the results before the run ends', async () => {
+  const probe = await open(join(temporaryDir(), 'probe'), 'w')
+  const datasync = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, 'datasync')
+  await probe.close()
+  try {
+    const atCall: number[] = []
+    const { baseUrl } = await issuer(() => void atCall.push(datasync.mock.calls.length))
+    expect((await Bulk.of(['a']).run(baseUrl)).exit).toBe(0)
+    expect([atCall, datasync.mock.calls.length]).toEqual([[1], 2])
+  } finally {
+    datasync.mockRestore()
+  }
 })
 
 test('the journal says what each row got, and holds no code, token or recipient', async () => {

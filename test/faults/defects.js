@@ -370,6 +370,7 @@ export const defects = [
     file: 'src/cli/bulk/appender.ts',
     from: 'await this.#file.datasync()',
     to: '',
-    tests: ['test/cli/bulk/journal.test.ts', 'test/cli/bulk/ledger.test.ts'],
+    tests: ['test/cli/issue-many.test.ts'],
+    match: 'on the disk',
   },
 ]

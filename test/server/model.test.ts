@@ -6,7 +6,7 @@ import { audit, commands, setUp } from '../support/voucher-steps.js'
 
 /** `VOUCHERCTL_MODEL=5000x50` is the long form; `VOUCHERCTL_SEED` repeats one. */
 /** Each command is several round trips on PostgreSQL. */
-const usual = onPostgres ? 8 : 100
+const usual = onPostgres ? 8 : 60
 const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x').filter(Boolean).map(Number)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 
@@ -32,5 +32,5 @@ it(
     // Sequences that only met refusals would prove little.
     expect(taken).toBeGreaterThan(runs)
   },
-  Math.max(60_000, runs * most * 20),
+  Math.max(120_000, runs * most * 50),
 )

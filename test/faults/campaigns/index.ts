@@ -3,8 +3,17 @@ import { droppedAnswers } from './dropped-answers.js'
 import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
+import { properties } from './properties.js'
 import { races } from './races.js'
 import { sigterm } from './sigterm.js'
 
 /** In the order in which they run. */
-export const campaigns: readonly Campaign[] = [kill, races, droppedAnswers, fullDisk, failingFsync, sigterm]
+export const campaigns: readonly Campaign[] = [
+  kill,
+  races,
+  droppedAnswers,
+  fullDisk,
+  failingFsync,
+  sigterm,
+  ...properties,
+]
