@@ -105,7 +105,9 @@ function mistake({ message }: CommanderError, program: Command, argv: readonly s
   const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
   const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
   const asksVersion = ['version', '-v', '-V'].includes(argv[0] ?? '')
-  const hint = asksVersion ? 'Did you mean --version?' : `See \`${fullName(reached(program, argv))} --help\`.`
+  const command = reached(program, argv)
+  const known = command.name() === 'help' ? program : command
+  const hint = asksVersion ? 'Did you mean --version?' : `See \`${fullName(known)} --help\`.`
   return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? hint)
 }
 

@@ -8,7 +8,7 @@ import { globalFlags, knownFormat } from './globals.js'
 import type { Host } from './host.js'
 import type { Leaf, Outcome } from './leaf.js'
 import { askMissing } from './missing.js'
-import { flagIn } from './operands.js'
+import { flagIn, operandsOf } from './operands.js'
 import { Output } from './output.js'
 import type { Entry } from './program.js'
 import { scrubAll } from './scrub.js'
@@ -30,7 +30,7 @@ export async function execute(
   })
 
   const parsed = parseArguments(argv, await entry?.load())
-  if (!parsed.ok) return report(parsed, failed)
+  if (!parsed.ok) return report(entry === undefined ? await suggested(parsed, argv) : parsed, failed)
   const { leaf, path, given } = parsed
   const read = readFlags(globalFlags, given)
   if (!read.ok) return report(read, failed)
@@ -83,6 +83,15 @@ export async function execute(
   const { configWarning } = settings
   if (outcome.ok && configWarning !== undefined && leaf.diagnoses !== true) output.notice(`warning: ${configWarning}`)
   return exit
+}
+
+/** What was typed without its group. */
+async function suggested(mistake: Failure, argv: readonly string[]): Promise<Failure> {
+  const [name] = operandsOf(argv)
+  if (name === undefined || mistake.hint?.startsWith('See') !== true) return mistake
+  const { commandsNamed } = await import('./elsewhere.js')
+  const found = (await commandsNamed(name)).map((it) => `\`voucherctl ${it}\``)
+  return found.length === 0 ? mistake : { ...mistake, hint: `Did you mean ${found.join(' or ')}?` }
 }
 
 /** Loaded where it is asked for: jq takes as long to start as a command. */

@@ -47,6 +47,8 @@ function isEmpty(value: unknown): boolean {
 
 const GAP = 2
 const NARROWEST = 8
+const DATE_WIDTH = 10
+const SHOWN_INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z$/
 
 /** A list as a table. */
 export async function showList(
@@ -88,7 +90,13 @@ export async function showRows(
   const full = textsOf(false)
   const isTight = width !== undefined && totalOf(widthsOf([heads, ...full], above?.widths)) > width
   const texts = isTight ? textsOf(true) : full
-  const widths = fitWidths(columns, widthsOf([heads, ...texts], above?.widths), width)
+  const floors = columns.map((_name, i) =>
+    texts.some((row) => SHOWN_INSTANT.test(row[i] ?? '')) ? DATE_WIDTH : NARROWEST,
+  )
+  const widths = fitWidths(columns, widthsOf([heads, ...texts], above?.widths), floors, width)
+  // Half an instant says less than its date.
+  const fitted = (text: string, i: number) =>
+    text.length > (widths[i] ?? 0) && SHOWN_INSTANT.test(text) ? text.slice(0, DATE_WIDTH) : text
   if (above?.asRecords || (width !== undefined && totalOf(widths) > width)) {
     const records = items.map((item) => showRecord(item, columns, paint, width))
     return {
@@ -103,7 +111,7 @@ export async function showRows(
     colWidths: widths.map((it) => it + GAP),
   })
   if (above === undefined) table.push(heads.map((head) => paint.quiet(head)))
-  for (const row of texts) table.push(row.map((text, i) => paintCell(columns[i] ?? '', text, paint)))
+  for (const row of texts) table.push(row.map((text, i) => paintCell(columns[i] ?? '', fitted(text, i), paint)))
   const lines = table
     .toString()
     .split('\n')
@@ -135,13 +143,18 @@ const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[]
 const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
 
 /** The widest text column gives way first, down to a width at which nothing more can be told. */
-function fitWidths(columns: readonly string[], natural: readonly number[], width: number | undefined): number[] {
+function fitWidths(
+  columns: readonly string[],
+  natural: readonly number[],
+  floors: readonly number[],
+  width: number | undefined,
+): number[] {
   const widths = [...natural]
   const shrinkable = columns.map((name) => !/^id$|Id$|_id$|^time$/.test(name))
   while (width !== undefined && totalOf(widths) > width) {
-    const widest = Math.max(...widths.filter((it, i) => shrinkable[i] && it > NARROWEST))
+    const widest = Math.max(...widths.filter((it, i) => shrinkable[i] && it > (floors[i] ?? NARROWEST)))
     if (!Number.isFinite(widest)) break
-    const index = widths.findIndex((it, i) => shrinkable[i] && it === widest)
+    const index = widths.findIndex((it, i) => shrinkable[i] && it === widest && it > (floors[i] ?? NARROWEST))
     widths[index] = widest - 1
   }
   return widths

@@ -91,6 +91,14 @@ test('a table names the seconds where there is room, and the year of a log only 
   expect(Math.max(...narrow.split('\n').map(widthOf))).toBeLessThanOrEqual(64)
 })
 
+test('an instant that does not fit its column is its date', async () => {
+  const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const { baseUrl } = await stub(() => success(pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })))
+  const given = { terminal: true, columns: 64, env: { ...secrets, NO_COLOR: '1' } }
+  const { stdout } = await cli(`apps list --base-url ${baseUrl}`, given)
+  expect(stdout).toMatch(/ 2026-11-21\n/)
+})
+
 test('the format is the same with and without a terminal; without one nothing is shortened', async () => {
   const long = pageOf({ ...template, name: 'n'.repeat(200) })
   expect((await list('', {}, long)).stdout).toContain('n'.repeat(200))

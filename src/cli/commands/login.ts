@@ -95,13 +95,16 @@ async function loginLocal(
   return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder })
 }
 
+const WAYS =
+  'Name a file with --with-token PATH, or - for stdin; --local --account NAME gets an account JWT from a local server.'
+
 async function loginWith(context: Context, path: string | undefined): Promise<Outcome<LoggedIn>> {
   const base = context.baseUrl(true)
   if (!base.ok) return base
   const secret =
     path === undefined
       ? await context.ask(
-          () => required(['--with-token']),
+          () => ({ ...required(['--with-token']), hint: WAYS }),
           (questions) => questions.secret(`Credential for ${parseBaseUrl(base.value).origin} (hidden)`),
         )
       : await readSecret(context.host, path)
