@@ -52,10 +52,12 @@ export const undiciInPart = {
 }
 
 /**
- * Large modules that many commands share, and none that must be quick: each has a chunk of its own. Every other module
- * that several chunks share is in each of them.
+ * Large modules that many commands share: each has a chunk of its own. Every other module that several chunks share is
+ * in each of them, and so are these in QUICK, which opens no more files than it must.
  */
 const SHARED = [
+  'src/cli/commands/issue.ts',
+  'src/contract/vouchers.ts',
   'src/cli/bulk/read-rows.ts',
   'src/cli/store-credential.ts',
   'src/cli/commands/paging.ts',
@@ -79,6 +81,9 @@ const SHARED = [
   'src/webhooks/mismatch-causes.ts',
   'src/webhooks/signature.ts',
 ]
+
+/** The chunk of verify and redeem, which people wait for at a till. */
+const QUICK = 'cli-commands-vouchers.cjs'
 
 /** What every call needs beside the first file: in it, each is there once. */
 const EVERYWHERE = ['src/cli/context.ts', 'src/cli/settings.ts', 'src/contract/fields.ts']
@@ -124,7 +129,7 @@ export async function buildCommandLine(outdir) {
   for (const path of SHARED) chunks.set(path, `${nameOf(path)}.cjs`)
 
   const names = new Map(first.map((path, i) => [path, `m${i}`]))
-  const pointing = (fromMain, needsSchemas = false) => ({
+  const pointing = ({ fromMain = false, needsSchemas = false, isQuick = false }) => ({
     name: 'chunks',
     setup: (it) => {
       it.onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData, namespace }) => {
@@ -133,7 +138,7 @@ export async function buildCommandLine(outdir) {
         const resolved = await it.resolve(path, { kind, importer, resolveDir, pluginData: 'resolving' })
         if (resolved.errors.length > 0 || resolved.external) return resolved
         const input = relative(process.cwd(), resolved.path)
-        const isShared = SHARED.includes(input) && !(needsSchemas && input.startsWith('src/contract/'))
+        const isShared = !isQuick && SHARED.includes(input) && !(needsSchemas && input.startsWith('src/contract/'))
         const chunk = kind === 'dynamic-import' || isShared ? chunks.get(input) : undefined
         if (chunk !== undefined) return { path: fromMain ? `../chunks/${chunk}` : `./${chunk}`, external: true }
         const isInMain = !fromMain && names.has(input) && !(needsSchemas && input === 'src/contract/fields.ts')
@@ -159,7 +164,7 @@ export async function buildCommandLine(outdir) {
       alias: withoutSchemas,
       stdin: { contents: everything, resolveDir: process.cwd(), sourcefile: 'main-with-exports.js' },
       outfile: join(outdir, 'cli/main.cjs'),
-      plugins: [serverApart, undiciInPart, withoutChildProcess, pointing(true)],
+      plugins: [serverApart, undiciInPart, withoutChildProcess, pointing({ fromMain: true })],
     }),
     ...[...chunks].map(([path, name]) =>
       build({
@@ -172,7 +177,7 @@ export async function buildCommandLine(outdir) {
           undiciInPart,
           withoutChildProcess,
           oneSpinner,
-          pointing(false, NEEDS_SCHEMAS.test(name)),
+          pointing({ needsSchemas: NEEDS_SCHEMAS.test(name), isQuick: name === QUICK }),
         ],
       }),
     ),
