@@ -1,9 +1,12 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
 import { leafCalls, pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
+
+// Dozens of commands each, and machines have other work.
+vi.setConfig({ testTimeout: 30_000 })
 
 const read = 'templates list'
 const write = `vouchers redeem --code ${redeemCode}`
@@ -113,9 +116,9 @@ test('the wait that a server asks for never outlasts --timeout', async () => {
   const { baseUrl, connections } = await speaking(
     head('429 Slow', json, 'Retry-After: 86400', 'Content-Length: 2') + '{}',
   )
-  const started = performance.now()
   expect((await cli(`${read} --timeout 2s --base-url ${baseUrl}`, given)).exit).toBe(7)
-  expect([connections(), performance.now() - started < 2_000]).toEqual([1, true])
+  // Had it waited, the end of the time would have been TIMEOUT.
+  expect(connections()).toBe(1)
 })
 
 const wrongTypes: readonly unknown[] = [

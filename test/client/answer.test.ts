@@ -114,6 +114,15 @@ test('a 2xx that is not JSON is an invalid response', () => {
   })
 })
 
+test('a 2xx nested deeper than 500 levels is an invalid response: what walks the value would break', () => {
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  expect(readAnswer({ status: 200, headers: {}, body: nested(500) }).ok).toBe(true)
+  expect(readAnswer({ status: 200, headers: {}, body: nested(501) })).toMatchObject({
+    ok: false,
+    code: 'INVALID_RESPONSE',
+  })
+})
+
 test('a redirect says where to', () => {
   expect(answer(301, '', { location: 'https://new.example/' })).toMatchObject({
     code: 'HTTP_301',

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { onPostgres } from '../support/engine-name.js'
 import { History, isLinearizable } from '../support/linearizable.js'
@@ -10,6 +10,9 @@ import { codeOf, newTenant } from '../support/server-tenant.js'
 const histories = Number(process.env.VOUCHERCTL_HISTORIES ?? (onPostgres ? 10 : 60))
 const seed = process.env.VOUCHERCTL_SEED ?? '1'
 const CLIENTS = 4
+
+// Some 30 ms each, and machines have other work.
+vi.setConfig({ testTimeout: 20_000 + 500 * histories })
 const CALLS = 5
 
 /** A voucher: the redemption in force, those reversed, and what each key has made. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Endpoint, membersOf } from '../../src/contract/endpoint.js'
 import { endpoints } from '../../src/contract/index.js'
 import { allowedBy, refusedBy } from '../support/from-schema.js'
@@ -10,6 +10,9 @@ import { Scene } from '../support/server-scene.js'
 /** `VOUCHERCTL_REQUESTS` is how many of each kind an endpoint gets, `VOUCHERCTL_SEED` repeats them. */
 const numRuns = Number(process.env.VOUCHERCTL_REQUESTS ?? 15)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
+
+// A few milliseconds each, and machines have other work.
+vi.setConfig({ testTimeout: 20_000 + 500 * numRuns })
 
 /** Members of which the schema does not say all: the sample's value stays. */
 const kept: Readonly<Record<string, readonly string[]>> = {

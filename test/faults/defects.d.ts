@@ -1,0 +1,10 @@
+/** One change that makes the project wrong; see defects.js. */
+export interface Defect {
+  readonly name: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+  readonly tests: readonly string[]
+  readonly match?: string
+}
+export const defects: readonly Defect[]
