@@ -68,7 +68,9 @@ export function required(names: readonly string[], inWords = names): Failure {
   return fail(
     'INPUT_REQUIRED',
     `Missing: ${inWords.join(', ')}.`,
-    'Give it on the command line; it is asked for on a terminal only.',
+    names.length > 1
+      ? 'Give them on the command line; they are asked for on a terminal only.'
+      : 'Give it on the command line; it is asked for on a terminal only.',
     { missing: names },
   )
 }
