@@ -65,7 +65,7 @@ export const defects = [
     file: 'src/store/vouchers.ts',
     from: 'subjectId: row.id, data: metadata }, now, null)',
     to: 'subjectId: row.id, data: metadata }, now, now + IDEMPOTENCY_LIFETIME_MS)',
-    tests: ['test/server/model.test.ts'],
+    tests: ['test/server/model.test.ts', 'test/server/idempotency.test.ts'],
   },
   {
     name: 'the key of an issue lives a millisecond too long',
@@ -86,7 +86,7 @@ export const defects = [
     file: 'src/domain/voucher.ts',
     from: "    state: 'issued',\n    redeemed_at: null,",
     to: '    redeemed_at: null,',
-    tests: ['test/server/model.test.ts'],
+    tests: ['test/server/model.test.ts', 'test/server/idempotency.test.ts'],
   },
   {
     name: 'a revoked token goes on working',
