@@ -13,6 +13,11 @@ const SWEEP_MS = 25
 /** What an idle client needs to see that the connection ends. */
 const IDLE_LINGER_MS_MAX = 500
 
+/** Requests of one connection that are worked on at the same time: nobody's row of requests holds up the others. */
+const AT_ONCE_MAX = 8
+/** So many wait for their turn before no more are read; one piece of what comes may hold more. */
+const WAITING_MAX = 32
+
 /** A message that cannot be taken: bytes that are no request, one that came in part, a tunnel. */
 export type RefusedMessage = (error: NodeJS.ErrnoException | 'CONNECT') => Unasked
 
@@ -46,8 +51,9 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
     socket.once('close', () => connections.delete(socket))
   })
   const take = (request: IncomingMessage, response: ServerResponse) => {
-    const takes = connections.get(request.socket)?.take(request, response, draining) ?? false
-    if (takes) answer(request, response)
+    const connection = connections.get(request.socket)
+    if (connection?.take(request, response, draining))
+      connection.inTurn({ request, response, start: () => answer(request, response) })
     else request.resume()
   }
   server.on('request', take)
@@ -79,9 +85,17 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
   return server
 }
 
+interface Turn {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  start(): void
+}
+
 class Connection {
   readonly #socket: Socket
   #unanswered = 0
+  #inWork = 0
+  #waiting: Turn[] = []
   #last: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined
   /** What is unanswered is answered, then it ends. */
   #takesNoMore = false
@@ -97,6 +111,9 @@ class Connection {
     // Where Node ends a connection after an answer, it would destroy it with what is still being sent to it.
     socket.destroySoon = () => this.#end(LINGER_MS_MAX)
     socket.once('end', () => this.#destroyAfter(HALF_OPEN_MS_MAX))
+    // Node reads on with every request that is done, however many wait.
+    const resume = socket.resume.bind(socket)
+    socket.resume = () => (this.#waiting.length >= WAITING_MAX ? socket : resume())
   }
 
   /** Whether this request is to be answered. */
@@ -111,6 +128,29 @@ class Connection {
     })
     if (isLast) this.#closeAfter(response)
     return true
+  }
+
+  /** Starts the work on a request that was taken, at once or when enough of those before it are answered. */
+  inTurn(turn: Turn): void {
+    if (this.#inWork < AT_ONCE_MAX) return this.#start(turn)
+    this.#waiting.push(turn)
+    if (this.#waiting.length === WAITING_MAX) this.#socket.pause()
+  }
+
+  #start({ response, start }: Turn): void {
+    this.#inWork += 1
+    // Not within this tick: the other connections have their turn between.
+    response.once('close', () => setImmediate(() => this.#startNext()))
+    start()
+  }
+
+  #startNext(): void {
+    this.#inWork -= 1
+    const next = this.#waiting.shift()
+    if (next === undefined || this.#socket.destroyed) return
+    if (this.#waiting.length === WAITING_MAX - 1) this.#socket.resume()
+    // What broke off while it waited has its answer, and nothing comes after it.
+    if (!next.response.headersSent) this.#start(next)
   }
 
   /** Nothing that comes from here on can be read: answered once, after everything that came before. */
@@ -133,6 +173,13 @@ class Connection {
   drain(): void {
     this.#bytesRead = this.#socket.bytesRead
     this.#quietSince = performance.now()
+    // Of those that wait the first is the last: what is not carried out needs no answer.
+    const [next, ...dropped] = this.#waiting
+    if (next !== undefined) {
+      this.#waiting = [next]
+      this.#last = next
+      for (const { request } of dropped) request.resume()
+    }
     const response = this.#last?.response
     if (this.#unanswered > 0 && response?.headersSent === false) this.#closeAfter(response)
   }

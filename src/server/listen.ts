@@ -17,7 +17,7 @@ import type { Op } from '../store/operation.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
-import type { Store } from '../store/store.js'
+import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import { forgetOld } from '../store/updates.js'
 import { createSender } from '../webhooks/deliver.js'
 import { createLookup } from '../webhooks/guard.js'
@@ -83,7 +83,12 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     return await accepting(server, host, dataDir, options, undo)
   } catch (error) {
     for (const step of undo.reverse()) await step()
-    throw error
+    if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or choose another folder with --data.`,
+      { cause: error },
+    )
   }
 }
 

@@ -217,8 +217,13 @@ export function openSqliteStore(path: string): Store {
       if (closed) return
       closed = true
       while (reads.length + writes.length > 0) drain()
-      if (broken === null && path !== ':memory:') db.exec('pragma wal_checkpoint(truncate)')
-      db.close()
+      try {
+        if (broken === null && path !== ':memory:') db.exec('pragma wal_checkpoint(truncate)')
+      } catch {
+        // A full disk: the journal stays, whole, and the next start takes it over.
+      } finally {
+        db.close()
+      }
     },
   }
 }

@@ -9,6 +9,7 @@ let commitFails: string | null = null
 let commits = 0
 let rollbacks = 0
 let checkpoints = 0
+let checkpointFails = false
 
 /** The real database, but for a commit that the disk refuses. */
 vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
@@ -19,8 +20,9 @@ vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
       close: () => db.close(),
       exec(sql) {
         if (sql.startsWith('rollback') && !sql.includes('op')) rollbacks += 1
-        if (sql.includes('checkpoint')) checkpoints += 1
-        else db.exec(sql)
+        if (!sql.includes('checkpoint')) return db.exec(sql)
+        checkpoints += 1
+        if (checkpointFails) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
       },
       prepare(sql) {
         const statement = db.prepare(sql)
@@ -49,6 +51,7 @@ const notes = () => all('select key_id from credential_keys')
 
 beforeEach(() => {
   commitFails = null
+  checkpointFails = false
   commits = rollbacks = checkpoints = 0
 })
 
@@ -90,4 +93,12 @@ it('a failed commit answers everyone who shared it, and nobody else', async () =
   await store.write(note('a'))
   expect(await store.read(notes)).toEqual([{ key_id: 'a' }])
   await store.close()
+})
+
+it('a disk too full for the checkpoint at the end is no failure: the journal stays', async () => {
+  const store = openSqliteStore('/nowhere.db')
+  await store.write(note('a'))
+  checkpointFails = true
+  await store.close()
+  expect(checkpoints).toBe(1)
 })

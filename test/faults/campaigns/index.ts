@@ -1,11 +1,14 @@
 import type { Campaign } from '../campaign.js'
+import { damagedFiles } from './damaged-files.js'
 import { droppedAnswers } from './dropped-answers.js'
 import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
+import { overload } from './overload.js'
 import { properties } from './properties.js'
 import { races } from './races.js'
 import { sigterm } from './sigterm.js'
+import { slowClients } from './slow-clients.js'
 
 /** In the order in which they run. */
 export const campaigns: readonly Campaign[] = [
@@ -14,6 +17,9 @@ export const campaigns: readonly Campaign[] = [
   droppedAnswers,
   fullDisk,
   failingFsync,
+  damagedFiles,
   sigterm,
+  slowClients,
+  overload,
   ...properties,
 ]

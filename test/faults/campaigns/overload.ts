@@ -1,0 +1,163 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { contract } from '../../../src/contract/index.js'
+import type { Answer } from '../../support/server-client.js'
+import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { Book } from '../book.js'
+import { type Campaign, type Run, spread } from '../campaign.js'
+import { clerks, retryUnanswered } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { type Server, memoryOf, startServer, tenantAt } from '../server.js'
+import { readStored } from '../stored.js'
+
+const LIMIT_PER_SECOND = 200
+const HONEST_PER_SECOND = 20
+const GREEDY_CONNECTIONS = 64
+const CLIENTS = 16
+const RECOVERY_MS_MAX = 5_000
+const MEMORY_MIB_MAX = 400
+
+/** The greatest resident memory of the process meanwhile. */
+function watchMemory({ pid }: Server): () => number {
+  let most = 0
+  const look = () => {
+    most = Math.max(most, memoryOf(pid) ?? 0)
+  }
+  const timer = setInterval(look, 100)
+  return () => {
+    look()
+    clearInterval(timer)
+    return most
+  }
+}
+
+async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
+  const startedAt = performance.now()
+  const answer = await call()
+  return { answer, ms: performance.now() - startedAt }
+}
+
+/** One application asks for all it can get and is refused beyond its limit; another is served as ever. */
+async function greedy({ folder, root }: Run, seconds: number, broken: string[]) {
+  const flags = ['--rate-limit', `verify=${LIMIT_PER_SECOND}/1`]
+  const server = await startServer(root, join(folder, 'limited'), flags)
+  const honest = await newTenant(server)
+  const other = await newTenant(server)
+  const verify = (tenant: Tenant, code: ReturnType<typeof codeOf>) => () =>
+    tenant.runtime(contract.vouchers.verify, { credential: code })
+  const honestCall = verify(honest, codeOf(await honest.issue()))
+  const otherCode = codeOf(await other.issue())
+  const until = performance.now() + seconds * 1_000
+  const goesOn = () => performance.now() < until
+  const memory = watchMemory(server)
+  const [honestMs, refusedMs]: number[][] = [[], []]
+  let asked = 0
+
+  const askForAll = async () => {
+    const line = server.line()
+    const call = verify(tenantAt({ send: line.send, operatorKey: '' }, other), otherCode)
+    while (goesOn()) {
+      const { answer, ms } = await timed(call)
+      asked += 1
+      if (answer.status === 200) continue
+      if (answer.status === 429 && answer.headers['retry-after'] !== undefined) refusedMs?.push(ms)
+      else broken.push(`beyond its limit it was answered ${answer.status} ${answer.text}`)
+    }
+    line.close()
+  }
+  const askAsEver = async () => {
+    while (goesOn()) {
+      const { answer, ms } = await timed(honestCall)
+      honestMs?.push(ms)
+      if (answer.status !== 200) broken.push(`the honest application was answered ${answer.status} ${answer.text}`)
+      await wait(1_000 / HONEST_PER_SECOND)
+    }
+  }
+  await Promise.all([askAsEver(), ...Array.from({ length: GREEDY_CONNECTIONS }, askForAll)])
+  const recovery = await recovered(verify(other, otherCode), broken)
+  const mib = memory()
+  await server.stop()
+  return { times: Math.round(asked / seconds / LIMIT_PER_SECOND), honestMs, refusedMs, recovery, mib }
+}
+
+/** Ms until a call is answered 200 in less than a quarter of a second. */
+async function recovered(call: () => Promise<Answer>, broken: string[]): Promise<number> {
+  const endedAt = performance.now()
+  for (;;) {
+    const { answer, ms } = await timed(call)
+    const since = performance.now() - endedAt
+    if (answer.status === 200 && ms < 250) return since
+    if (since > RECOVERY_MS_MAX) {
+      broken.push(`no recovery within ${RECOVERY_MS_MAX / 1_000} s`)
+      return since
+    }
+    await wait(50)
+  }
+}
+
+/** Ten times as many writing clients as in the other campaigns, without a limit. */
+async function crowd({ folder, root, random }: Run, seconds: number, broken: string[]) {
+  const dataDir = join(folder, 'crowded')
+  const book = new Book(join(folder, 'acknowledged.ndjson'))
+  const server = await startServer(root, dataDir)
+  const tenant = await newTenant(server)
+  const { id } = await tenant.template({ issue_limit: 1_000_000 })
+  const until = performance.now() + seconds * 1_000
+  const memory = watchMemory(server)
+  let answers = 0
+  const lines = Array.from({ length: CLIENTS * 10 }, () => server.line())
+  await Promise.all(
+    lines.map((line, index) =>
+      clerks(1, {
+        tenant: tenantAt({ send: line.send, operatorKey: '' }, tenant),
+        book,
+        random: random.of(`crowd ${index}`),
+        name: `o${index}`,
+        templateIds: [id],
+        goesOn: () => performance.now() < until,
+        onAnswer({ status, headers, text }) {
+          answers += 1
+          const shed = (status === 429 || status === 503) && headers['retry-after'] !== undefined
+          if (status >= 300 && !shed) broken.push(`under overload it was answered ${status} ${text}`)
+        },
+      }),
+    ),
+  )
+  const code = codeOf(await tenant.issue(id, { key: 'after' }))
+  const recovery = await recovered(() => tenant.runtime(contract.vouchers.verify, { credential: code }), broken)
+  for (const line of lines) line.close()
+  const lost = book.unanswered().length
+  if (lost > 0) broken.push(`${lost} calls had no answer under overload`)
+  await retryUnanswered(tenant, book)
+  const mib = memory()
+  await server.stop()
+  const stored = readStored(dataDir, folder)
+  const own = differences(book, stored).filter((it) => !/nobody (sent the key after|asked for voucher)/.test(it))
+  broken.push(...breachesIn(stored), ...own)
+  return { perSecond: Math.round(answers / seconds), recovery, mib }
+}
+
+export const overload: Campaign = {
+  row: 'R13',
+  name: 'overload: one application far beyond its limit, then 160 writing clients',
+
+  async run(run: Run) {
+    const seconds = run.quick ? 5 : 60
+    const broken: string[] = []
+    const one = await greedy(run, seconds, broken)
+    const all = await crowd(run, seconds, broken)
+    const mib = Math.max(one.mib, all.mib)
+    if (mib > MEMORY_MIB_MAX) broken.push(`the server took ${mib} MiB, more than ${MEMORY_MIB_MAX}`)
+    return {
+      facts: {
+        'limit exceeded': `${one.times}x`,
+        'honest answers': spread(one.honestMs ?? []),
+        '429 after': spread(one.refusedMs ?? []),
+        'writes/s of the crowd': all.perSecond,
+        recovery: spread([one.recovery, all.recovery]),
+        'memory MiB': mib,
+      },
+      broken,
+    }
+  },
+}

@@ -1,0 +1,92 @@
+import { type Socket, connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { contract } from '../../../src/contract/index.js'
+import { newTenant } from '../../support/server-tenant.js'
+import { Book } from '../book.js'
+import type { Campaign, Run } from '../campaign.js'
+import { clerks } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { memoryOf, startServer } from '../server.js'
+import { readStored } from '../stored.js'
+
+const HONEST_CLIENTS = 8
+const MEMORY_MIB_MAX = 400
+/** The server gives headers 10 s and a request 15 s, and looks every 2 s. */
+const ENDED_MS_MAX = 25_000
+const DRIP_MS = 200
+
+const HEAD = `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\n`
+
+/** Sends its text byte by byte for as long as it is let. */
+function drip(port: number, text: string): Socket {
+  const socket = connect({ port, host: '127.0.0.1' })
+  let sent = 0
+  const timer = setInterval(() => socket.write(text.charAt(sent++) || 'x'), DRIP_MS)
+  socket.on('error', () => {})
+  socket.once('close', () => clearInterval(timer))
+  socket.resume()
+  return socket
+}
+
+/** Asks on and on and reads nothing. */
+function deaf(port: number): Socket {
+  const socket = connect({ port, host: '127.0.0.1' })
+  const requests = 'GET /healthz HTTP/1.1\r\nHost: deaf\r\n\r\n'.repeat(100)
+  const ask = () => {
+    while (socket.writable && socket.writableLength < 1024 * 1024 && socket.write(requests));
+  }
+  socket.on('connect', ask).on('drain', ask)
+  socket.on('error', () => {})
+  return socket.pause()
+}
+
+export const slowClients: Campaign = {
+  row: 'R13',
+  name: 'slow clients: headers and bodies byte by byte, answers never read',
+
+  async run({ quick, random, folder, root }: Run) {
+    const dataDir = join(folder, 'data')
+    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const broken: string[] = []
+    const server = await startServer(root, dataDir)
+    const tenant = await newTenant(server)
+    const { id } = await tenant.template({ issue_limit: 1_000_000 })
+    const each = quick ? 30 : 200
+    const make = (one: () => Socket) => Array.from({ length: each }, one)
+    const heads = make(() => drip(server.port, HEAD))
+    const deafOnes = make(() => deaf(server.port))
+    // The head of these at once, so that it is the body that drips.
+    const bodies = make(() => {
+      const socket = drip(server.port, '{"credential":'.padEnd(5_000))
+      socket.write(`${HEAD}Content-Length: 5000\r\n\r\n`)
+      return socket
+    })
+    const until = performance.now() + (quick ? 5_000 : ENDED_MS_MAX)
+    let answers = 0
+    await clerks(HONEST_CLIENTS, {
+      tenant,
+      book,
+      random,
+      name: 'h',
+      templateIds: [id],
+      goesOn: () => performance.now() < until,
+      onAnswer({ status, text }) {
+        answers += 1
+        if (status >= 300) broken.push(`an honest client was answered ${status} ${text}`)
+      },
+    })
+    const mib = memoryOf(server.pid) ?? 0
+    if (mib > MEMORY_MIB_MAX) broken.push(`the server took ${mib} MiB, more than ${MEMORY_MIB_MAX}`)
+    if (book.unanswered().length > 0) broken.push(`${book.unanswered().length} honest calls had no answer`)
+    const open = [...heads, ...bodies].filter((it) => !it.closed).length
+    if (!quick && open > 0) broken.push(`${open} slow connections are open after ${ENDED_MS_MAX / 1_000} s`)
+    for (const socket of [...heads, ...bodies, ...deafOnes]) socket.destroy()
+    await wait(0)
+    await server.stop()
+    const stored = readStored(dataDir, folder)
+    broken.push(...breachesIn(stored), ...differences(book, stored))
+    const count = heads.length + bodies.length + deafOnes.length
+    return { facts: { 'slow connections': count, 'honest answers': answers, 'memory MiB': mib }, broken }
+  },
+}
