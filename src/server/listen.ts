@@ -84,11 +84,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   } catch (error) {
     for (const step of undo.reverse()) await step()
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
-    throw new StoreUnusable(
-      'STORE_UNUSABLE',
-      `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or choose another folder with --data.`,
-      { cause: error },
-    )
+    const text = `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or use another --data.`
+    throw new StoreUnusable('STORE_UNUSABLE', text, { cause: error })
   }
 }
 
