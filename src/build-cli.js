@@ -29,8 +29,8 @@ const options = {
   external: ['better-sqlite3'],
   // Chunks are required: import() would start the loader of ES modules after all.
   supported: { 'dynamic-import': false },
-  define: { 'import.meta.url': '__fileUrl' },
-  banner: { js: "const __fileUrl=require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': '__file.url' },
+  banner: { js: "const __file={get url(){return require('node:url').pathToFileURL(__filename).href}};" },
 }
 
 // A call needs the names of an endpoint's members; compiling and making its schemas takes 3 ms of every start.

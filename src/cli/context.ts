@@ -1,4 +1,5 @@
 import type { CallOptions, CallSettings } from '../client/call.js'
+import { createCall } from '../client/call.js'
 import type { Transport } from '../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { findCredential } from './credentials.js'
@@ -102,7 +103,6 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       if (impostor !== undefined) return impostor
       bannerOf(context, base.value)
       transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
-      const { createCall } = await import('./calling.js')
       const work = createCall((await transports[base.value]) as Transport, callSettings)(endpoint, input, callOptions)
       const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
       const result = showsProgress

@@ -1,6 +1,7 @@
 import { parseBaseUrl } from '../client/base-url.js'
 import type { CallOptions, CallSettings } from '../client/call.js'
 import type { SecureMode } from '../client/secure.js'
+import { isSecured } from '../client/secure.js'
 import type { TransportRequest } from '../client/transport.js'
 import { prepareCall } from '../client/prepare.js'
 import type { Endpoint } from '../contract/endpoint.js'
@@ -49,7 +50,7 @@ export async function planRequest(
   const base = parseBaseUrl(baseUrl)
   const start = `${base.origin}${base.prefix}`
   const outer = `POST ${start}/api/v1/secure/dispatch`
-  const isEncrypted = mode !== 'off' && (await import('./calling.js')).isSecured(request.path)
+  const isEncrypted = mode !== 'off' && isSecured(request.path)
   return {
     method: request.method,
     url: `${start}${request.path}`,

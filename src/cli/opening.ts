@@ -1,5 +1,8 @@
 import { isTrustedChannel } from '../client/base-url.js'
+import { createHttpTransport } from '../client/http.js'
+import { withRetry } from '../client/retry.js'
 import type { SecureOptions } from '../client/secure.js'
+import { isSecured, withSecure } from '../client/secure.js'
 import type { Transport } from '../client/transport.js'
 import type { Context } from './context.js'
 
@@ -8,7 +11,6 @@ export type Opener = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
 /** One try over the wire, shown with --debug. */
 export async function openPlain(opener: Opener, baseUrl: string): Promise<Transport> {
-  const { createHttpTransport } = await import('./calling.js')
   return withTrace(opener, baseUrl, createHttpTransport(baseUrl))
 }
 
@@ -36,7 +38,6 @@ export async function openInMode(
 ): Promise<Transport> {
   const plain = opened ?? (await openPlain(opener, baseUrl))
   if (mode === 'off') return plain
-  const { isSecured, withSecure } = await import('./calling.js')
   const secured = withSecure(plain, { ...(await secureOptions(opener, baseUrl)), mode })
   if (!opener.globals.debug) return secured
   const { tracedInside } = await import('./debug.js')
@@ -58,8 +59,7 @@ export async function secureOptions({ settings, host, output }: Opener, baseUrl:
 }
 
 /** Repeats what may be repeated; each repeat is a new envelope. */
-export async function withRepeats({ globals, settings, output }: Opener, transport: Transport): Promise<Transport> {
-  const { withRetry } = await import('./calling.js')
+export function withRepeats({ globals, settings, output }: Opener, transport: Transport): Transport {
   const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
     if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)
   }

@@ -1,5 +1,4 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { request as requestHttp } from 'node:http'
 import type { BaseUrl } from './base-url.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import type { TransportErrorKind, TransportRequest } from './transport.js'
@@ -20,7 +19,7 @@ export interface OpenResponse {
  */
 export async function openExchange(base: BaseUrl, request: TransportRequest): Promise<OpenResponse> {
   throwIfAborted(request)
-  const send = base.secure ? (await import('node:https')).request : requestHttp
+  const { request: send } = base.secure ? await import('node:https') : await import('node:http')
   return new Promise((resolve, reject) => {
     let connected = false
     let answered = false

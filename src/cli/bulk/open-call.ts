@@ -1,5 +1,5 @@
 import type { Call } from '../../client/call.js'
-import { createCall } from '../calling.js'
+import { createCall } from '../../client/call.js'
 import type { Context } from '../context.js'
 import { bannerOf, refuseImpostor } from '../context.js'
 import type { Failure } from '../failure.js'
@@ -24,6 +24,6 @@ export async function openCall(
   bannerOf(context, baseUrl)
   const pool = await openPool(context, baseUrl, connections)
   const sending = await openInMode(context, baseUrl, context.settings.secure.mode.value, pool.send)
-  const repeating = await withRepeats(context, raisingTooManyCalls(sending, context.host.now))
+  const repeating = withRepeats(context, raisingTooManyCalls(sending, context.host.now))
   return { ok: true, call: createCall(repeating, { token }), close: pool.close }
 }

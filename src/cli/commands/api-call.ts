@@ -1,3 +1,4 @@
+import { isSecured } from '../../client/secure.js'
 import type { SecureMode } from '../../secure/client-options.js'
 import type { Context } from '../context.js'
 import { fromCall, usage } from '../failure.js'
@@ -82,7 +83,6 @@ async function showCurl(
 ): Promise<Outcome<unknown>> {
   const base = context.baseUrl()
   if (!base.ok) return base
-  const { isSecured } = await import('../calling.js')
   if (mode !== 'off' && isSecured(call.path))
     return usage('curl cannot encrypt a call.', 'With --secure off, --curl shows the one in plain text.')
   const { curlOf } = await import('./api-curl.js')

@@ -1,4 +1,5 @@
 import type { CallResult } from '../../client/call.js'
+import { sendPrepared } from '../../client/call.js'
 import type { PreparedCall } from '../../client/prepare.js'
 import type { Transport, TransportResponse } from '../../client/transport.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
@@ -57,7 +58,6 @@ export async function sendAny(
   const impostor = await refuseImpostor(settings, base.value)
   if (impostor !== undefined) return impostor
   bannerOf(context, base.value)
-  const { sendPrepared } = await import('../calling.js')
   const transport = await openOnce(context, base.value, mode)
   let response: TransportResponse | undefined
   const keeping: Transport = async (request) => {

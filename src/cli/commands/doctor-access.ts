@@ -1,4 +1,6 @@
 import type { CallResult } from '../../client/call.js'
+import { sendPrepared } from '../../client/call.js'
+import { withSecure } from '../../client/secure.js'
 import type { Transport } from '../../client/transport.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import type { Context } from '../context.js'
@@ -102,7 +104,6 @@ function jwtCheck(name: string, { value, source }: { value: string; source: stri
 async function openWithoutTrace(context: Context, baseUrl: string): Promise<Transport> {
   const plain = await openPlain(context, baseUrl)
   if (context.settings.secure.mode.value === 'off') return plain
-  const { withSecure } = await import('../calling.js')
   const options = await secureOptions(context, baseUrl)
   const isSet = () => options.latch?.isSet() ?? false
   return withSecure(plain, { ...options, latch: { isSet, set: async () => {} } })
@@ -113,7 +114,6 @@ async function put(
   { method, path, body }: Question,
   token: string,
 ): Promise<CallResult<unknown>> {
-  const { sendPrepared } = await import('../calling.js')
   const headers = {
     accept: 'application/json',
     authorization: `Bearer ${token}`,

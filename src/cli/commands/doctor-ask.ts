@@ -1,3 +1,4 @@
+import { sendPrepared } from '../../client/call.js'
 import type { Transport, TransportResponse } from '../../client/transport.js'
 import type { Context } from '../context.js'
 import { openPlain } from '../opening.js'
@@ -11,7 +12,6 @@ export type Answered =
 
 /** One GET in plain text and without a credential: whatever is answered, or why nothing was. */
 export async function ask(context: Context, baseUrl: string, path: string): Promise<Answered> {
-  const { sendPrepared } = await import('../calling.js')
   const transport = await openPlain(context, baseUrl)
   let response: TransportResponse | undefined
   const keeping: Transport = async (request) => {

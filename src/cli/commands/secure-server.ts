@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { unanswered } from '../../client/failure.js'
+import { secureError } from '../../client/secure.js'
 import { makeClientKeyPair } from '../../secure/client-key.js'
 import { exchange } from '../../secure/exchange.js'
 import type { Phase, SecureFailure } from '../../secure/failure.js'
@@ -80,6 +82,5 @@ export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstr
 
 /** As the commands fail: exit 10, or 9 where no answer came. */
 export async function failureOf(failure: SecureFailure): Promise<Failure> {
-  const { secureError, unanswered } = await import('../calling.js')
   return fromCall(unanswered(secureError(failure, {}), { key: {}, mutates: false }))
 }

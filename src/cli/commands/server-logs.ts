@@ -1,4 +1,5 @@
 import { isTrustedChannel } from '../../client/base-url.js'
+import { refusePlain } from '../../client/secure.js'
 import { TransportError } from '../../client/transport.js'
 import { requestLogEntry, requests } from '../../contract/platform.js'
 import { parseObject } from '../config.js'
@@ -66,7 +67,7 @@ async function readRequests(
 ): Promise<Outcome<Entry>> {
   const unknown = globals.fields && refuseUnknownInContract(globals.fields, requestLogEntry)
   if (unknown !== undefined) return unknown
-  const refusal = (await import('../calling.js')).refusePlain({
+  const refusal = refusePlain({
     mode: settings.secure.mode.value,
     trustedChannel: isTrustedChannel(baseUrl),
   })

@@ -1,4 +1,7 @@
 import type { Call } from '../../client/call.js'
+import { createCall } from '../../client/call.js'
+import { createHttpTransport } from '../../client/http.js'
+import { withSecure } from '../../client/secure.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import * as apps from '../../contract/apps.js'
 import * as bots from '../../contract/bots.js'
@@ -108,7 +111,6 @@ async function openCall(
   if (base === undefined || settings.profileMissing) return undefined
   const credential = await findCredential(host, globals, settings, kind, base)
   if (!credential.ok || (await refuseImpostor(settings, base)) !== undefined || remainingMs() < 1) return undefined
-  const { createCall, createHttpTransport, withSecure } = await import('../calling.js')
   const plain = createHttpTransport(base)
   const mode = settings.secure.mode.value
   const options = { globals, settings, host, output: new Output(host, { format: 'json', quiet: true }) }

@@ -1,5 +1,8 @@
 import type { CallResult } from '../../client/call.js'
+import { sendPrepared } from '../../client/call.js'
+import { unsendable } from '../../client/failure.js'
 import type { PreparedCall, UnsendableCall } from '../../client/prepare.js'
+import { prepareCall } from '../../client/prepare.js'
 import type { Transport } from '../../client/transport.js'
 import { readPath } from '../commands/api-path.js'
 import { prepareAny } from '../commands/api-send.js'
@@ -16,7 +19,6 @@ export interface FilledCall extends Pick<CallStep, 'target' | 'as'> {
 }
 
 export async function send(context: Context, transport: Transport, call: FilledCall): Promise<CallResult<unknown>> {
-  const { sendPrepared, unsendable } = await import('../calling.js')
   const prepared = await prepare(context, call)
   return prepared.ok ? sendPrepared(transport, prepared) : unsendable(prepared)
 }
@@ -27,7 +29,6 @@ async function prepare(context: Context, call: FilledCall): Promise<PreparedCall
   if ('id' in target) {
     const keyed = key === null ? {} : { idempotencyKey: key }
     const settings = token === undefined ? {} : { token }
-    const { prepareCall } = await import('../calling.js')
     return prepareCall(target, (input ?? {}) as Record<string, unknown>, settings, { ...limits, ...keyed })
   }
   const path = readPath(target.path)

@@ -1,3 +1,4 @@
+import { createCall } from '../../client/call.js'
 import type { Transport } from '../../client/transport.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import * as platform from '../../contract/platform.js'
@@ -92,7 +93,6 @@ function bundledCredentials(transport: Transport, server: RunningServer): Stage[
   const operator = readOperatorKey({ operator_key_file: server.operatorKeyFile }) ?? ''
   let jwt: Promise<Credential> | undefined
   const logIn = async (): Promise<Credential> => {
-    const { createCall } = await import('../calling.js')
     const login = await createCall(transport, { token: operator })(platform.issueAccountToken, { accountId: ACCOUNT })
     return login.ok ? { ok: true, value: login.data.jwt } : fromCall(login)
   }
