@@ -18,8 +18,8 @@ export interface OpenResponse {
  * @throws TransportError when no head of an answer arrived.
  */
 export async function openExchange(base: BaseUrl, request: TransportRequest): Promise<OpenResponse> {
-  throwIfAborted(request)
   const { request: send } = base.secure ? await import('node:https') : await import('node:http')
+  throwIfAborted(request)
   return new Promise((resolve, reject) => {
     let connected = false
     let answered = false
