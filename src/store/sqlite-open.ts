@@ -1,6 +1,8 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { migrations } from './migrations/sqlite/index.js'
 import { type SqliteDatabase, openDatabase, sqliteProblemOf } from './sqlite-engine.js'
+import { isJournalDamaged } from './sqlite-journal.js'
+import { compareSum, dropSum, sumPathOf } from './sqlite-sum.js'
 import { StoreUnusable } from './store.js'
 
 /** "vchr": marks a file as this program's (SQLite's application_id). */
@@ -17,7 +19,7 @@ const CHECKPOINT_PAGES = 16_000
  */
 const CACHE_KIB = 16_384
 
-/** Up to this size every page is checked at the start; larger files are checked page by page as they are read. */
+/** Up to this size every page of a file without a sum is checked; larger ones are checked page by page as they are read. */
 const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
 
 /**
@@ -30,10 +32,13 @@ const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
  */
 export function openSqliteFile(path: string): SqliteDatabase {
   const inMemory = path === ':memory:'
+  // Of a file that was moved away the sum says nothing.
+  const sum = inMemory ? 'unknown' : compareSum(path)
   if (!inMemory && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const size = inMemory ? 0 : statSync(path).size
   // SQLite takes a file that is too short for a header for an empty one, and would write over it.
   if (size > 0 && size < PAGE_BYTES_MIN) throw damaged(path, new Error(`${size} bytes are no database`))
+  if (!inMemory && isJournalDamaged(path)) throw damagedJournal(path)
   const db = opened(path)
   try {
     db.exec('pragma busy_timeout = 1000')
@@ -44,9 +49,11 @@ export function openSqliteFile(path: string): SqliteDatabase {
         `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     )
     refuseForeign(db, path)
+    if (sum === 'other') throw changed(path)
     pragma(db, 'journal_mode = wal')
     db.exec('begin immediate; commit')
-    if (size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
+    if (!inMemory) dropSum(path)
+    if (sum === 'unknown' && size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
     migrate(db, path)
     return db
   } catch (error) {
@@ -113,6 +120,20 @@ function damaged(path: string, cause: unknown): StoreUnusable {
     'STORE_UNUSABLE',
     `${path} is damaged. Restore it from a backup, or move it away to start with an empty one.`,
     { cause },
+  )
+}
+
+function changed(path: string): StoreUnusable {
+  return new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${path} is not as its server left it: its SHA-256 is another. Restore it from a backup; if the change was meant, remove ${sumPathOf(path)}.`,
+  )
+}
+
+function damagedJournal(path: string): StoreUnusable {
+  return new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${path}-wal, which holds the last commits of ${path}, is damaged. Restore both from a backup, or move both away to start with an empty database.`,
   )
 }
 

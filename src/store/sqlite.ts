@@ -8,6 +8,7 @@ import {
 } from './sqlite-engine.js'
 import { Memo } from './sqlite-memo.js'
 import { openSqliteFile } from './sqlite-open.js'
+import { writeSum } from './sqlite-sum.js'
 import { type Store, StoreUnavailable } from './store.js'
 
 /** Operations that share one commit at most: keeps the event loop free for reads in between. */
@@ -217,12 +218,17 @@ export function openSqliteStore(path: string): Store {
       if (closed) return
       closed = true
       while (reads.length + writes.length > 0) drain()
+      let afterwards = () => {}
       try {
-        if (broken === null && path !== ':memory:') db.exec('pragma wal_checkpoint(truncate)')
+        if (broken === null && path !== ':memory:') {
+          db.exec('pragma wal_checkpoint(truncate)')
+          afterwards = writeSum(path)
+        }
       } catch {
         // A full disk: the journal stays, whole, and the next start takes it over.
       } finally {
         db.close()
+        afterwards()
       }
     },
   }

@@ -4,12 +4,12 @@ import { openDatabase } from '../../src/store/sqlite-engine.js'
 import type { Random } from './random.js'
 
 const PAGE = 4096
-const database = 'voucherctl.db'
-const journal = 'voucherctl.db-wal'
+export const database = 'voucherctl.db'
+export const journal = 'voucherctl.db-wal'
 
 export interface Damage {
   readonly name: string
-  readonly ofJournal: boolean
+  readonly file: string
   /** Whether the folder has what it damages. */
   fits(dataDir: string): boolean
   /** Answers what was done, to repeat it by hand. */
@@ -50,14 +50,14 @@ const swapped: Change = (bytes, random) => {
 
 const inFile = (file: string, name: string, change: Change): Damage => ({
   name,
-  ofJournal: file === journal,
+  file,
   fits: (dataDir) => existsSync(join(dataDir, file)) && statSync(join(dataDir, file)).size > 0,
   apply: (dataDir, random) => rewrite(join(dataDir, file), change, random),
 })
 
 const cut = (file: string): Damage => ({
   name: `${file} cut off`,
-  ofJournal: file === journal,
+  file,
   fits: (dataDir) => existsSync(join(dataDir, file)) && statSync(join(dataDir, file)).size > 0,
   apply(dataDir, random) {
     const path = join(dataDir, file)
@@ -69,7 +69,7 @@ const cut = (file: string): Damage => ({
 
 const replaced = (name: string, sql: string): Damage => ({
   name,
-  ofJournal: false,
+  file: database,
   fits: (dataDir) => !existsSync(join(dataDir, journal)),
   apply(dataDir) {
     const db = openDatabase(join(dataDir, database))

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/store/sqlite-engine.js'
 import { isSafeWithTwoConnections } from '../../src/store/sqlite-open.js'
+import { sumPathOf } from '../../src/store/sqlite-sum.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import { type Op, all, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../../src/store/store.js'
@@ -68,9 +69,21 @@ describe('opening', () => {
     await store.close()
   })
 
-  it('closing leaves one file: the log is checkpointed into it', async () => {
+  it('closing leaves one file, into which the log is checkpointed, and its sum as sha256sum writes it', async () => {
     await filled()
-    expect(readdirSync(folder)).toEqual(['voucherctl.db'])
+    expect(readdirSync(folder)).toEqual(['voucherctl.db', 'voucherctl.db.sha256'])
+    const { 'voucherctl.db': sum } = fingerprintOf(folder)
+    expect(readFileSync(sumPathOf(path), 'utf8')).toBe(`${sum}  voucherctl.db\n`)
+  })
+
+  it('the sum is away while the file is open, and when its process is killed', async () => {
+    await filled()
+    const store = openSqliteStore(path)
+    expect(existsSync(sumPathOf(path))).toBe(false)
+    await store.write(() => note('a'))
+    expect(existsSync(sumPathOf(path))).toBe(false)
+    await store.close()
+    expect(existsSync(sumPathOf(path))).toBe(true)
   })
 
   it('a second time changes neither data nor schema', async () => {
@@ -147,8 +160,33 @@ describe('what is refused, and left as it is to the byte', () => {
     }
   })
 
-  it('a file that was cut off', async () => {
+  it('a closed file with one other byte, wherever it lies, until its sum is removed', async () => {
     await filled()
+    const bytes = readFileSync(path)
+    // In the text of a row: SQLite itself sees nothing wrong.
+    const at = bytes.indexOf('x'.repeat(500))
+    bytes[at] = 'y'.charCodeAt(0)
+    writeFileSync(path, bytes)
+    refused('STORE_UNUSABLE', /not as its server left it/, /backup/, /remove .*\.sha256/)
+    rmSync(sumPathOf(path))
+    const store = openSqliteStore(path)
+    expect(await store.read(notes)).toHaveLength(200)
+    await store.close()
+  })
+
+  it('a closed file that was emptied', async () => {
+    await filled()
+    writeFileSync(path, '')
+    refused('STORE_UNUSABLE', /not as its server left it/)
+    rmSync(path)
+    const store = openSqliteStore(path)
+    expect(await store.read(notes)).toEqual([])
+    await store.close()
+  })
+
+  it('a file without a sum that was cut off', async () => {
+    await filled()
+    rmSync(sumPathOf(path))
     const { size } = statSync(path)
     truncateSync(path, size / 2)
     refused('STORE_UNUSABLE', /damaged/, /backup/)
@@ -156,8 +194,9 @@ describe('what is refused, and left as it is to the byte', () => {
     refused('STORE_UNUSABLE', /damaged/)
   })
 
-  it('a file with overwritten pages', async () => {
+  it('a file without a sum, with overwritten pages', async () => {
     await filled()
+    rmSync(sumPathOf(path))
     const bytes = readFileSync(path)
     bytes.fill(0xa5, 8_192, bytes.length - 4_096)
     writeFileSync(path, bytes)

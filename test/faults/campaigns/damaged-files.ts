@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
@@ -6,15 +6,20 @@ import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
 import { Book } from '../book.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
-import { type Damage, damages } from '../damages.js'
+import { type Damage, damages, database, journal } from '../damages.js'
 import { breachesIn } from '../invariants.js'
 import { Refused, type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
 /** A refusal says one of these, and which file. */
 const REFUSALS = ['STORE_UNUSABLE', 'KEYS_UNUSABLE']
+/** https://www.sqlite.org/fileformat2.html#walformat */
+const JOURNAL_HEAD = 32
+const JOURNAL_FRAME = 24 + 4096
 
 interface Base {
+  /** How its server ended. */
+  readonly end: 'stop' | 'kill'
   readonly dataDir: string
   readonly book: Book
   readonly tenant: Tenant
@@ -35,23 +40,51 @@ async function answers(tenant: Tenant, book: Book): Promise<{ status: number; te
   return all.map(({ status, sameness }) => ({ status, text: sameness.replace(/"checkedAt":"[^"]*"/, '') }))
 }
 
+/** Where the last commits of a journal begin: damage from there on is told from a power failure by nothing. */
+function tailOf(path: string): number {
+  const bytes = readFileSync(path)
+  const ends: number[] = []
+  for (let at = JOURNAL_HEAD; at + JOURNAL_FRAME <= bytes.length; at += JOURNAL_FRAME) {
+    if (bytes.compare(bytes, 16, 24, at + 8, at + 16) !== 0) break
+    if (bytes.readUInt32BE(at + 4) !== 0) ends.push(at + JOURNAL_FRAME)
+  }
+  return ends.at(-3) ?? 0
+}
+
+function firstDifference(a: Buffer, b: Buffer): number {
+  const end = Math.min(a.length, b.length)
+  for (let at = 0; at < end; at++) if (a[at] !== b[at]) return at
+  return end
+}
+
+/** Why a server that started on it should not have, and answered otherwise than a sound one; null: README.md, R12. */
+function whyRefuse({ end, dataDir }: Base, { file, name }: Damage, changed: Buffer): string | null {
+  const sound = readFileSync(join(dataDir, file))
+  if (end === 'stop') return 'a file that its server had closed was changed'
+  if (file === database || name.endsWith('cut off')) return null
+  const tail = tailOf(join(dataDir, file))
+  const at = firstDifference(sound, changed)
+  return at < tail ? `the journal was damaged at ${at}, and commits follow up to ${tail} and beyond` : null
+}
+
 export const damagedFiles: Campaign = {
   row: 'R12',
   name: 'damaged, newer and foreign files',
 
   async run({ quick, random, folder, root, say }: Run) {
     const broken: string[] = []
-    const wrongs: string[] = []
     const outcomes = new Map<string, number>()
     const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     const bases = await makeBases(folder, root, random, quick ? 300 : 2_000)
     const cases = quick ? damages.length : 600
     for (let n = 0; n < cases; n++) {
       const damage = damages[n % damages.length] as Damage
-      const { dataDir, book, tenant, sound } = random.pick(bases.filter((it) => damage.fits(it.dataDir)))
+      const base = random.pick(bases.filter((it) => damage.fits(it.dataDir)))
+      const { dataDir, end, book, tenant, sound } = base
       const damaged = join(folder, 'damaged')
       cpSync(dataDir, damaged, { recursive: true })
-      const done = `${damage.name}: ${damage.apply(damaged, random)}`
+      const done = `${damage.name} after a ${end}: ${damage.apply(damaged, random)}`
+      const changed = readFileSync(join(damaged, damage.file))
       let server: Server
       try {
         server = await startServer(root, damaged)
@@ -60,29 +93,29 @@ export const damagedFiles: Campaign = {
         count('refused')
         const said = REFUSALS.some((code) => error.stderr.includes(`"code":"${code}"`))
         if (!said) broken.push(`${done}: it ended with ${error.exit}, saying ${error.stderr}`)
+        // With a journal SQLite works that in as it closes a file that it has found damaged.
+        const isLeft = end === 'kill' || readFileSync(join(damaged, damage.file)).equals(changed)
+        if (!isLeft) broken.push(`${done}: it was refused and changed`)
         rmSync(damaged, { recursive: true })
         continue
       }
-      // README.md, What was seen: the file itself has no checksums, its journal has.
       const given = await answers(tenantAt(server, tenant), book)
-      const wrong = given.filter(({ status, text }, index) => status < 500 && text !== sound[index])
+      const wrong = given.filter(({ status, text }, index) => status < 500 && text !== sound[index]).length
       const unserved = given.filter(({ status }) => status >= 500).length
       if (server.exit() !== null) broken.push(`${done}: the server ended by itself: ${server.stderr()}`)
       await server.stop()
-      if (wrong.length === 0) count(unserved > 0 ? 'partly unserved' : 'whole')
-      else if (damage.ofJournal) {
-        // Its end is lost with all that came after: what is left must be sound in itself.
+      const why = wrong + unserved === 0 ? null : whyRefuse(base, damage, changed)
+      if (why !== null) broken.push(`${done}: ${wrong} answers are wrong, ${unserved} unserved, and ${why}`)
+      if (wrong === 0) count(unserved > 0 ? 'partly unserved' : 'whole')
+      else if (damage.file === journal) {
         count('an earlier state')
+        // Its end is lost with all that came after: what is left must be sound in itself.
         broken.push(...breachesIn(readStored(damaged, folder)).map((it) => `${done}: ${it}`))
-      } else {
-        count('served wrong')
-        wrongs.push(`${done}: ${wrong.length} answers`)
-      }
+      } else count('value changed after a kill')
       rmSync(damaged, { recursive: true })
       say(`damage ${n + 1} of ${cases}`)
     }
-    const facts = Object.fromEntries([...outcomes].sort())
-    return { facts: wrongs.length === 0 ? facts : { ...facts, 'wrong after': wrongs.join(' | ') }, broken }
+    return { facts: Object.fromEntries([...outcomes].sort()), broken }
   },
 }
 
@@ -96,14 +129,26 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 1_000_000 })
     let answered = 0
-    const work = { tenant, book, name: `b${index}`, random: random.of(end), templateIds: [id] }
-    await clerks(8, { ...work, goesOn: () => answered < calls, onAnswer: () => void (answered += 1) })
+    const work = { book, random: random.of(end), templateIds: [id] }
+    const worked = (name: string, upTo: number) =>
+      clerks(8, {
+        ...work,
+        tenant: tenantAt(server, tenant),
+        name,
+        goesOn: () => answered < upTo,
+        onAnswer: () => void (answered += 1),
+      })
+    // What is in the file, and not in its journal alone, is what was there when it was opened.
+    await worked(`b${index}-0`, calls / 2)
+    await server.stop()
+    server = await startServer(root, dataDir)
+    await worked(`b${index}-1`, calls)
     await server[end]()
     cpSync(dataDir, `${dataDir}-kept`, { recursive: true })
     server = await startServer(root, `${dataDir}-kept`)
     const sound = (await answers(tenantAt(server, tenant), book)).map(({ text }) => text)
     await server.kill()
-    bases.push({ dataDir, book, tenant, sound })
+    bases.push({ end, dataDir, book, tenant, sound })
   }
   return bases
 }
