@@ -1,6 +1,7 @@
 import type { Op } from './operation.js'
 import type { Sent } from './postgres-batch.js'
 import { DatabaseFailure } from './postgres-errors.js'
+import { Lanes } from './postgres-lanes.js'
 import type { Connections, Lent } from './postgres-pool.js'
 import { Steps } from './postgres-steps.js'
 import { feedAll, inStep, unavailable } from './postgres-writes.js'
@@ -26,9 +27,9 @@ interface Pending {
 export class Reads {
   readonly #connections: Connections
   readonly #waiting: Pending[] = []
-  #lanes = 0
-  #scheduled = false
-  #idle: (() => void) | null = null
+  readonly #lanes = new Lanes(LANES_MAX, () =>
+    this.#waiting.length === 0 ? null : this.#answer(this.#waiting.splice(0, TOGETHER_MAX)),
+  )
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -37,32 +38,13 @@ export class Reads {
   read<T>(op: () => Op<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ op, resolve: resolve as (value: unknown) => void, reject })
-      this.#schedule()
+      this.#lanes.schedule()
     })
   }
 
   /** Resolves when nothing waits or runs any more. */
-  async drained(): Promise<void> {
-    if (this.#lanes === 0 && this.#waiting.length === 0) return
-    await new Promise<void>((resolve) => {
-      this.#idle = resolve
-    })
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      while (this.#lanes < LANES_MAX && this.#waiting.length > 0) {
-        this.#lanes += 1
-        void this.#answer(this.#waiting.splice(0, TOGETHER_MAX)).then(() => {
-          this.#lanes -= 1
-          if (this.#waiting.length > 0) this.#schedule()
-          else if (this.#lanes === 0) this.#idle?.()
-        })
-      }
-    })
+  drained(): Promise<void> {
+    return this.#lanes.drained()
   }
 
   /** Settles all of them. */

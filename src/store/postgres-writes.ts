@@ -1,6 +1,7 @@
 import { type Op, Superseded } from './operation.js'
 import type { Sent } from './postgres-batch.js'
 import { DatabaseFailure, type PostgresProblem } from './postgres-errors.js'
+import { Lanes } from './postgres-lanes.js'
 import type { Connections, Lent } from './postgres-pool.js'
 import { Steps } from './postgres-steps.js'
 import { type Shared, StoreUnavailable } from './store.js'
@@ -50,9 +51,7 @@ export class Writes {
   readonly #payloadOf: (subject: string) => string
   readonly #ready: Unit[] = []
   readonly #gathering = new Map<string, Pending[]>()
-  #running = 0
-  #scheduled = false
-  #idle: (() => void) | null = null
+  readonly #lanes = new Lanes(TRANSACTIONS_MAX, () => this.#next())
 
   constructor(
     connections: Connections,
@@ -79,40 +78,24 @@ export class Writes {
           this.#ready.push(shared.commit)
         } else gathered.push(pending)
       }
-      this.#schedule()
+      this.#lanes.schedule()
     })
   }
 
   /** Resolves when nothing waits or runs any more. */
-  async drained(): Promise<void> {
-    if (this.#running === 0 && this.#ready.length === 0) return
-    await new Promise<void>((resolve) => {
-      this.#idle = resolve
-    })
+  drained(): Promise<void> {
+    return this.#lanes.drained()
   }
 
-  /** At the end of the tick, so that what comes in one tick can share a commit. */
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      while (this.#running < TRANSACTIONS_MAX && this.#ready.length > 0) {
-        const unit = this.#ready.shift() as Unit
-        this.#running += 1
-        void this.#run(unit).then(() => this.#ended(unit))
-      }
-    })
+  #next(): Promise<void> | null {
+    const unit = this.#ready.shift()
+    return unit === undefined ? null : this.#run(unit).then(() => this.#ended(unit))
   }
 
   #ended(unit: Unit): void {
-    this.#running -= 1
-    if (typeof unit === 'string') {
-      if (!this.#gathering.get(unit)?.length) this.#gathering.delete(unit)
-      else this.#ready.push(unit)
-    }
-    if (this.#ready.length > 0) this.#schedule()
-    else if (this.#running === 0) this.#idle?.()
+    if (typeof unit !== 'string') return
+    if (!this.#gathering.get(unit)?.length) this.#gathering.delete(unit)
+    else this.#ready.push(unit)
   }
 
   async #run(unit: Unit): Promise<void> {
