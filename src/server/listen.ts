@@ -4,21 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import pino from 'pino'
-import { DELIVERY_KEPT_MS } from '../domain/delivery.js'
 import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
-import { forgetOldCalls } from '../store/bot-calls.js'
-import { forget as forgetDeliveries } from '../store/deliveries.js'
-import { forgetExpired } from '../store/idempotency.js'
 import { knowsNoKeys, unknownKeys } from '../store/keys.js'
-import type { Op } from '../store/operation.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
-import { forgetOld } from '../store/updates.js'
 import { createSender } from '../webhooks/deliver.js'
 import { createLookup } from '../webhooks/guard.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
@@ -38,6 +32,7 @@ import {
   removeServerFile,
   writeServerFile,
 } from './folder.js'
+import { Forgetting } from './forgetting.js'
 import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
@@ -58,7 +53,6 @@ const CLOSE_MS_MAX = 9_000
 const TOKEN_USE_INTERVAL_MS = 60_000
 const BOT_CALLS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
-const EXPIRED_PER_WRITE = 1_000
 
 /**
  * Starts a server and answers when it accepts connections.
@@ -198,9 +192,10 @@ async function accepting(
   undo.push(() => removeServerFile(dataDir, deps.instanceId))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
+  const forgetting = new Forgetting(deps.store, failed('what has expired was not removed'))
   const forget = () => {
     const now = deps.clock.now()
-    forgetAllExpired(deps.store, now).catch(failed('what has expired was not removed'))
+    void forgetting.start(now)
     forgetSecure(deps, now).catch(failed('keys of the encrypted transport were not destroyed'))
   }
   const timers = [
@@ -225,6 +220,7 @@ async function accepting(
     }, CLOSE_MS_MAX)
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
+    await forgetting.stop()
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()
@@ -249,18 +245,6 @@ async function accepting(
 async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): Promise<void> {
   await sessions.forget(now)
   await keys.forget(now)
-}
-
-async function forgetAllExpired(store: Store, now: number): Promise<void> {
-  await forgetAll(store, () => forgetExpired(now, EXPIRED_PER_WRITE))
-  await forgetAll(store, () => forgetOld(now, EXPIRED_PER_WRITE))
-  await forgetAll(store, () => forgetDeliveries(now - DELIVERY_KEPT_MS, EXPIRED_PER_WRITE))
-  await forgetAll(store, () => forgetOldCalls(now, EXPIRED_PER_WRITE))
-}
-
-/** In writes of a bounded size, so that calls come between. @param some answers how many it removed */
-async function forgetAll(store: Store, some: () => Op<number>): Promise<void> {
-  while ((await store.write(some)) >= EXPIRED_PER_WRITE);
 }
 
 /** A database whose vouchers were made with other keys could verify none of them: refused at the start. */

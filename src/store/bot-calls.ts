@@ -9,7 +9,7 @@ import {
   percentileOffset,
 } from '../domain/bot-metrics.js'
 import { approved } from './bots.js'
-import { type Op, all, one, run } from './operation.js'
+import { type Op, all, one, run, runEach } from './operation.js'
 
 /** Calls of one bot that were answered alike within one minute. */
 export interface BotCallBucket extends CallCount {
@@ -34,11 +34,16 @@ export function* add(buckets: Iterable<BotCallBucket>): Op<void> {
 
 /** Deletes up to `limit` rows that no metrics have shown for an hour; answers how many. */
 export function* forgetOldCalls(now: number, limit: number): Op<number> {
-  return yield* run(
-    `delete from bot_calls where (bot_id, minute, method, status, code) in (
-       select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2)`,
+  const old = yield* all<Omit<CallCount, 'calls'> & { bot_id: string; minute: number }>(
+    'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
     [minuteOf(now - METRICS_MS - 3_600_000), limit],
+    'skip',
   )
+  yield* runEach(
+    'delete from bot_calls where bot_id = $1 and minute = $2 and method = $3 and status = $4 and code = $5',
+    old.map((row) => [row.bot_id, row.minute, row.method, row.status, row.code]),
+  )
+  return old.length
 }
 
 type StoredMetrics = Omit<BotMetrics, 'quota'>

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { DeliveryAttemptRow, DeliveryRow } from '../domain/bot-rows.js'
 import { SHOWN_ATTEMPTS_MAX, decideRetry, deliveryRecord } from '../domain/delivery.js'
 import { approved } from './bots.js'
-import { type Op, type Value, all, notify, one, run } from './operation.js'
+import { type Op, type Value, all, notify, one, run, runEach } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
 import { webhookOf } from './webhooks.js'
 
@@ -87,10 +87,12 @@ export function* forget(before: number, limit: number): Op<number> {
     [before, limit],
     'skip',
   )
-  for (const { id, bot_id: botId, update_id: updateId } of old) {
-    yield* run('delete from delivery_attempts where delivery_id = $1', [id])
-    yield* run('delete from deliveries where id = $1', [id])
-    yield* run('delete from updates where bot_id = $1 and update_id = $2', [botId, updateId])
-  }
+  const ids = old.map(({ id }) => [id])
+  yield* runEach('delete from delivery_attempts where delivery_id = $1', ids)
+  yield* runEach('delete from deliveries where id = $1', ids)
+  yield* runEach(
+    'delete from updates where bot_id = $1 and update_id = $2',
+    old.map((row) => [row.bot_id, row.update_id]),
+  )
   return old.length
 }

@@ -1,7 +1,7 @@
 import type { Refusal } from '../contract/errors.js'
 import { recall } from '../domain/idempotency.js'
 import type { IdempotencyRow } from '../domain/rows.js'
-import { type Op, Superseded, one, run } from './operation.js'
+import { type Op, Superseded, all, one, run, runEach } from './operation.js'
 
 /** The key of a call and what identifies the call itself. */
 export interface IdempotencyClaim {
@@ -67,12 +67,17 @@ export function* remember(
   if (kept === 0) throw new Superseded()
 }
 
-/** Deletes up to `limit` expired records; answers how many. */
+/** Deletes up to `limit` expired records, but none that another process is deleting; answers how many. */
 export function* forgetExpired(now: number, limit: number): Op<number> {
-  return yield* run(
-    `delete from idempotency_keys where (application_id, idempotency_key) in (
-       select application_id, idempotency_key from idempotency_keys
-       where expires_at is not null and expires_at <= $1 order by expires_at limit $2)`,
+  const expired = yield* all<Pick<IdempotencyRow, 'application_id' | 'idempotency_key'>>(
+    `select application_id, idempotency_key from idempotency_keys
+     where expires_at is not null and expires_at <= $1 order by expires_at limit $2`,
     [now, limit],
+    'skip',
   )
+  yield* runEach(
+    'delete from idempotency_keys where application_id = $1 and idempotency_key = $2',
+    expired.map((row) => [row.application_id, row.idempotency_key]),
+  )
+  return expired.length
 }

@@ -80,6 +80,11 @@ export function* run(sql: string, params: readonly Value[] = []): Op<number> {
   return (yield { kind: 'run', sql, params }) as number
 }
 
+/** One statement with each of the lists of parameters, in one round trip where there are any. */
+export function* runEach(sql: string, lists: readonly (readonly Value[])[]): Op<void> {
+  if (lists.length > 0) yield { kind: 'several', statements: lists.map((params) => ({ kind: 'run', sql, params })) }
+}
+
 /** Writes one row with `returning`, and answers what was returned. */
 export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | undefined> {
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined

@@ -1,4 +1,4 @@
-import { type Op, change, one, run } from './operation.js'
+import { type Op, all, change, one, run, runEach } from './operation.js'
 import type { KeptSession, RidUse, Sessions } from './sessions.js'
 import type { Store } from './store.js'
 
@@ -12,8 +12,9 @@ export interface SessionSealing<S extends KeptSession> {
 /** Of one session, then it ends (decisions.md 10, rids). */
 const RIDS_OF_SESSION_MAX = 65_536
 
-/** Sessions that end are removed so many at a time. */
-const FORGOTTEN_AT_ONCE = 500
+/** Sessions that end are removed so many at a time, and no more than with so many marks. */
+const FORGOTTEN_AT_ONCE = 200
+const MARKS_AT_ONCE = 2_000
 
 /**
  * Sessions that every process of a store knows, in tables that a crash of the database empties: session and marks are
@@ -40,17 +41,25 @@ export function sharedSessions<S extends KeptSession>(store: Store, sealing: Ses
     use: (sid, rid) => store.write(() => use(sid, rid)),
 
     async forget(now) {
-      for (let forgotten = FORGOTTEN_AT_ONCE; forgotten === FORGOTTEN_AT_ONCE; ) {
-        forgotten = await store.write(() =>
-          run(
-            `delete from secure_sessions where sid in (
-               select sid from secure_sessions where expires_at <= $1 order by expires_at limit $2)`,
-            [now, FORGOTTEN_AT_ONCE],
-          ),
-        )
-      }
+      while ((await store.write(() => forgetSome(now))) > 0);
     },
   }
+}
+
+/** Of the sessions whose time is over, as many as have a bounded number of marks; answers how many. */
+function* forgetSome(now: number): Op<number> {
+  const ended = yield* all<{ sid: string; rids: number }>(
+    'select sid, rids from secure_sessions where expires_at <= $1 order by expires_at limit $2',
+    [now, FORGOTTEN_AT_ONCE],
+    'skip',
+  )
+  let marks = 0
+  const some = ended.filter(({ rids }, index) => (marks += rids) <= MARKS_AT_ONCE || index === 0)
+  yield* runEach(
+    'delete from secure_sessions where sid = $1',
+    some.map(({ sid }) => [sid]),
+  )
+  return some.length
 }
 
 /** The row of the session is the lock of its marks. */

@@ -6,8 +6,10 @@ import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { UNCONFIRMED_UPDATE_MS, chosenTypes, wantedTypes } from '../domain/update.js'
 import { callerByHash } from './bot-tokens.js'
 import { refuseUnready } from './chats.js'
-import { type Op, all, one, run } from './operation.js'
+import { type Op, all, one, run, runEach } from './operation.js'
 import { type NewUpdate, addUpdate } from './outbox.js'
+
+const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 
 /** The stored text of each update, lowest id first. */
 export type Bodies = readonly string[]
@@ -137,18 +139,21 @@ export function* forgetOld(now: number, limit: number): Op<number> {
     [now - UNCONFIRMED_UPDATE_MS, limit],
     'skip',
   )
-  for (const { bot_id: botId, update_id: updateId } of expired) {
-    yield* run(
-      `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null
-       where bot_id = $1 and update_id = $2 and status = 'pending'`,
-      [botId, updateId],
-    )
-    yield* run('delete from updates where bot_id = $1 and update_id = $2', [botId, updateId])
-  }
-  const confirmed = yield* run(
-    `delete from updates where (bot_id, update_id) in (
-       select bot_id, update_id from updates where body = '' and created_at <= $1 order by created_at limit $2)`,
-    [now - UNCONFIRMED_UPDATE_MS, limit],
+  const keys = expired.map((row) => [row.bot_id, row.update_id])
+  yield* runEach(
+    `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null
+     where bot_id = $1 and update_id = $2 and status = 'pending'`,
+    keys,
   )
-  return Math.max(expired.length, confirmed)
+  yield* runEach(DELETE_UPDATE, keys)
+  const confirmed = yield* all<{ bot_id: string; update_id: number }>(
+    `select bot_id, update_id from updates where body = '' and created_at <= $1 order by created_at limit $2`,
+    [now - UNCONFIRMED_UPDATE_MS, limit],
+    'skip',
+  )
+  yield* runEach(
+    DELETE_UPDATE,
+    confirmed.map((row) => [row.bot_id, row.update_id]),
+  )
+  return Math.max(expired.length, confirmed.length)
 }

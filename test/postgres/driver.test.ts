@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { forgetExpired } from '../../src/store/idempotency.js'
 import { type Op, Superseded, all, change, lock, notify, one, run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
@@ -102,6 +103,18 @@ describe('operations of two processes', () => {
       const free = await store.write(() => all('select key_id from credential_keys order by key_id', [], 'skip'))
       expect(free).toEqual([{ key_id: 'b' }])
     })
+  })
+
+  it('divide what has expired: neither waits for rows that the other is deleting', async () => {
+    await store.write(() =>
+      run(`insert into idempotency_keys select 'app_1', 'k' || n, 'f', 201, 'vch_1', null, 0, n
+           from generate_series(1, 20) n`),
+    )
+    await holding('delete from idempotency_keys where expires_at <= 5', async () => {
+      expect(await store.write(() => forgetExpired(20, 10))).toBe(10)
+      expect(await other.write(() => forgetExpired(20, 10))).toBe(5)
+    })
+    expect(await store.read(() => one('select count(*) as n from idempotency_keys'))).toEqual({ n: 0 })
   })
 
   it('hear of each other after the commit, and never of what was rolled back', async () => {
