@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { IssuedVoucher } from '../../src/contract/vouchers.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 import { forgetExpired } from '../../src/store/idempotency.js'
-import { beforeEachStore, engines } from '../support/engines.js'
+import { beforeEachStore, voucherEngines } from '../support/engines.js'
 import { Ledger, hashesOf } from '../support/ledger.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -12,7 +12,7 @@ fc.configureGlobal({ seed: 1 })
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2027, 2, 1)
 
-describe.each(engines)('vouchers on $name', ({ create }) => {
+describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh

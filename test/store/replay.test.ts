@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { beforeEachStore, engines } from '../support/engines.js'
+import { beforeEachStore, voucherEngines } from '../support/engines.js'
 import { Ledger } from '../support/ledger.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -12,7 +12,7 @@ function succeeded<Answer extends { ok: boolean }>(answer: Answer): Extract<Answ
   return answer as Extract<Answer, { ok: true }>
 }
 
-describe.each(engines)('what a key replays on $name', ({ create }) => {
+describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh

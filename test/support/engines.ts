@@ -39,17 +39,24 @@ const sqlite: readonly Engine[] = [
   },
 ]
 
-const postgres: Engine = {
-  name: 'PostgreSQL',
+const postgresWith = (partitions: number) => () => {
+  const database = takeDatabase(partitions)
+  return { open: () => openPostgresSoon(database), remove: () => database.release() }
+}
+
+const postgres: Engine = { name: 'PostgreSQL', hasOneWriter: false, create: postgresWith(0) }
+
+const partitioned: Engine = {
+  name: 'PostgreSQL with its runtime tables in 4 partitions',
   hasOneWriter: false,
-  create: () => {
-    const database = takeDatabase()
-    return { open: () => openPostgresSoon(database), remove: () => database.release() }
-  },
+  create: postgresWith(4),
 }
 
 /** The engines that the behaviour of the store is proved on, one suite for all. */
 export const engines: readonly Engine[] = onPostgres ? [postgres] : sqlite
+
+/** What voucher operations are proved on: where the schema may be spread by application, spread as well. */
+export const voucherEngines: readonly Engine[] = onPostgres ? [postgres, partitioned] : sqlite
 
 /** An empty store of the engine of this run, for a server under test; its end is that of its database. */
 export function openTestStore(): Store {

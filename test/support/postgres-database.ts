@@ -5,9 +5,10 @@ import type { Shared, Store } from '../../src/store/store.js'
 import type { Op } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
 import { StoreUnavailable } from '../../src/store/store.js'
+import { createPartitioned } from './partitioned.js'
 
-/** Databases that tests of this process use right now, by their place. */
-const taken = new Set<number>()
+/** Databases that tests of this process use right now. */
+const taken = new Set<string>()
 
 export interface TestDatabase {
   /** Resolves when the database is there and empty. */
@@ -18,16 +19,18 @@ export interface TestDatabase {
 /**
  * An empty database of the run's server. The workers of a run take turns with a few of them, since making one takes
  * longer than emptying it.
+ * @param partitions of the runtime tables; without, the database has no tables before a store makes them
  */
-export function takeDatabase(): TestDatabase {
+export function takeDatabase(partitions = 0): TestDatabase {
   let place = 0
-  while (taken.has(place)) place++
-  taken.add(place)
-  const name = `test_${process.env.VITEST_POOL_ID}_${place}`
-  return { url: prepare(name), release: () => taken.delete(place) }
+  const nameOf = () => `test_${process.env.VITEST_POOL_ID}_${place}${partitions === 0 ? '' : `_in_${partitions}`}`
+  while (taken.has(nameOf())) place++
+  const name = nameOf()
+  taken.add(name)
+  return { url: prepare(name, partitions), release: () => taken.delete(name) }
 }
 
-async function prepare(name: string): Promise<string> {
+async function prepare(name: string, partitions: number): Promise<string> {
   const server = inject('postgresUrl')
   const url = server.replace(/\/postgres$/, `/${name}`)
   try {
@@ -35,6 +38,7 @@ async function prepare(name: string): Promise<string> {
   } catch (error) {
     if ((error as { code?: string }).code !== '3D000') throw error
     await query(server, `create database ${name}`)
+    if (partitions > 0) await createPartitioned(url, partitions)
   }
   return url
 }

@@ -31,7 +31,7 @@ create table bot_tokens (
 create index bot_tokens_by_bot on bot_tokens (bot_id) where revoked_at is null;
 
 create index templates_of_bots on templates (application_id, bot_id, created_at, id) where application_id = '';
-create unique index templates_of_bots_by_external_id on templates (bot_id, external_template_id)
+create unique index templates_of_bots_by_external_id on templates (application_id, bot_id, external_template_id)
   where application_id = '' and status <> 'rejected';
 
 create table chats (
