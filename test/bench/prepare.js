@@ -23,7 +23,7 @@ export async function prepareApplication(baseUrl, operatorKey) {
   })
   await fetchJson(`${templates}/${template.id}/submit`, { token, body: {} })
   await platform(`/templates/${template.id}/approve`)
-  return { token, templateId: template.id }
+  return { token, applicationId: app.id, templateId: template.id }
 }
 
 /** One voucher of the prepared template, as the issue call answers it. */

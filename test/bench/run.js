@@ -13,6 +13,7 @@ import { measureListener } from './listener.js'
 import { measurePostgres } from './postgres.js'
 import { measureSize } from './size.js'
 import { measureStartup } from './startup.js'
+import { measureStored } from './stored.js'
 import { printTable } from './table.js'
 import { measureThroughput } from './throughput.js'
 
@@ -73,6 +74,12 @@ if (wanted('P10')) {
       say,
     })),
   )
+}
+if (wanted('P11')) {
+  const many = flags.quick ? 200_000 : 5_000_000
+  for (const engine of ['SQLite', 'PostgreSQL']) {
+    rows.push(...(await measureStored(engine, { rounds: Number(flags.rounds), many, say })))
+  }
 }
 if (wanted('P12')) {
   rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 export const CONNECTIONS = 32
 
 export const issuePath = '/api/v1/open-platform/vouchers/issue'
-const verifyPath = '/api/v1/open-platform/vouchers/verify'
+export const verifyPath = '/api/v1/open-platform/vouchers/verify'
 export const redeemPath = '/api/v1/open-platform/vouchers/redeem'
 
 /**

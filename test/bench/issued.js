@@ -1,0 +1,76 @@
+import { randomFillSync, randomUUID } from 'node:crypto'
+import { issue as endpoint } from '../../src/contract/vouchers.js'
+import { fingerprint } from '../../src/domain/canonical.js'
+import { newId } from '../../src/domain/ids.js'
+import { issue } from '../../src/store/vouchers.js'
+
+const DAY_MS = 86_400_000
+/** Vouchers were issued over so long a time; the template's are valid for longer. */
+const ISSUED_OVER_MS = 20 * DAY_MS
+
+/**
+ * What the store's own issue operation writes for one voucher after the other, without a database: it is answered as
+ * by one that has the template and nothing else.
+ * @param {{ applicationId: string, template: object, keys: object, count: number }} of
+ * @returns {Generator<{ writes: { sql: string, params: unknown[] }[], code: string }>}
+ */
+export function* issuedVouchers({ applicationId, template, keys, count }) {
+  const random = pooledRandom()
+  const faces = new Map()
+  const startedAt = Date.now() - ISSUED_OVER_MS
+  for (let n = 0; n < count; n++) {
+    const now = startedAt + Math.floor((n / count) * ISSUED_OVER_MS)
+    const input = {
+      template_id: template.id,
+      external_issue_id: `stored-${n}`,
+      recipient_user_id: `user-${n % 100_000}`,
+    }
+    const operation = issue({
+      applicationId,
+      templateId: template.id,
+      externalIssueId: input.external_issue_id,
+      recipientUserId: input.recipient_user_id,
+      metadata: {},
+      claim: { key: randomUUID(), fingerprint: fingerprint(endpoint.method, endpoint.path, input) },
+      voucherId: newId('vch', now, random),
+      newDeliveryId: () => newId('dlv', now, random),
+      now,
+      keys,
+      faces,
+    })
+    const { writes, answered } = imagine(operation, template)
+    yield { writes, code: answered.data.credentials[0].value }
+  }
+}
+
+function imagine(operation, template) {
+  const writes = []
+  const answer = ({ kind, sql, params }) => {
+    if (kind === 'one') return / from templates/.test(sql) ? template : undefined
+    if (kind === 'all') return []
+    // The quota is counted at the end, once.
+    if (!sql.startsWith('update templates')) writes.push({ sql, params })
+    return sql.startsWith('insert into credentials') ? 2 : 1
+  }
+  let step = operation.next()
+  while (!step.done) {
+    const { value } = step
+    step = operation.next(value.kind === 'several' ? value.statements.map(answer) : answer(value))
+  }
+  if (!step.value.ok || step.value.replayed) throw new Error(`the issue was not done: ${JSON.stringify(step.value)}`)
+  return { writes, answered: step.value }
+}
+
+/** Several hundred ids with one call of the system. */
+function pooledRandom() {
+  const pool = Buffer.alloc(8192)
+  let used = pool.length
+  return (size) => {
+    if (used + size > pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    used += size
+    return Uint8Array.prototype.slice.call(pool, used - size, used)
+  }
+}
