@@ -67,8 +67,10 @@ test('a terminal that is closed ends a server and quickstart with 129, and nothi
 test('a server in the background is named by whole paths, and is known by its process without a call', async () => {
   const home = temporaryDir()
   const run = (...args: string[]) => built.run([...args, '--data', 'here', '--json'], home)
-  const started = JSON.parse((await run('server', 'start', '--detach', '--port', '0')).stdout)
+  const { stdout } = await run('server', 'start', '--detach', '--port', '0')
+  const started = JSON.parse(stdout)
   try {
+    expect(stdout.split('\n')).toHaveLength(2)
     const dir = join(home, 'here')
     expect(started).toMatchObject({ data_dir: dir, log_file: join(dir, 'server.log') })
     const server = findLocalServer(dir) ?? expect.unreachable()

@@ -40,7 +40,8 @@ const WAITING_MAX = 4_000_000
  */
 export class Ledger {
   readonly #files: LedgerFiles
-  // As text at once: answers that wait as objects grow old, and what has grown old stays in memory for long.
+  #taken: Entry[] = []
+  // As text soon: answers that wait as objects grow old, and what has grown old stays in memory for long.
   #waiting = { results: '', errors: '', journal: '' }
   #resultsEnd: number
   #writing: Promise<void> | undefined
@@ -60,6 +61,19 @@ export class Ledger {
 
   /** Resolves when there is room for more. */
   async keep(entry: Entry): Promise<void> {
+    if (this.#taken.push(entry) === 1) setImmediate(() => this.#encode())
+    while (this.#waiting.journal.length > WAITING_MAX && this.#error === undefined) await this.#writing
+  }
+
+  /** After everything that arrived with it was answered with a next request, so that the server has work meanwhile. */
+  #encode(): void {
+    const taken = this.#taken
+    this.#taken = []
+    for (const entry of taken) this.#add(entry)
+    if (taken.length > 0) this.#writing ??= this.#write()
+  }
+
+  #add(entry: Entry): void {
     const waiting = this.#waiting
     const { line } = entry.row
     if ('voucher' in entry) {
@@ -72,13 +86,12 @@ export class Ledger {
       waiting.errors += encodeLine(errorColumns, this.#files.errorFormat, errorOf(entry.row, entry.failure))
       waiting.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })
     }
-    this.#writing ??= this.#write()
-    while (this.#waiting.journal.length > WAITING_MAX && this.#error === undefined) await this.#writing
   }
 
   /** Everything is on disk, or `error` says why not. */
   async close(): Promise<void> {
     this.#closing = true
+    this.#encode()
     this.#hurry?.()
     while (this.#writing !== undefined) await this.#writing
   }

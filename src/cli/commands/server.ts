@@ -194,12 +194,16 @@ async function runDetached(
   const { startDetached } = await import('./server-detach.js')
   const started = await startDetached(context.host, flags, dir)
   if (!started.ok) return started
-  await context.output.print(started.data, {
-    headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
-    members: ['data_dir', 'log_file'],
-    next: (it) =>
-      `Next: voucherctl login --local --account NAME${flags.data === undefined && !flags.memory ? '' : ` --data ${it.data_dir}`}`,
-  })
+  const { output } = context
+  if (output.options.format === 'json') await output.printLine(started.data)
+  else {
+    await output.print(started.data, {
+      headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
+      members: ['data_dir', 'log_file'],
+      next: (it) =>
+        `Next: voucherctl login --local --account NAME${flags.data === undefined && !flags.memory ? '' : ` --data ${it.data_dir}`}`,
+    })
+  }
   warn(context, warnings)
   return { ok: true, printed: true }
 }
