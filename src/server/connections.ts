@@ -18,7 +18,7 @@ const AT_ONCE_MAX = 8
 /** So many wait for their turn before no more are read; one piece of what comes may hold more. */
 const WAITING_MAX = 32
 
-/** Requests that begin together at most. */
+/** So many that have come wait for no more of them. */
 const BATCH_MAX = 256
 
 /** A message that cannot be taken: bytes that are no request, one that came in part, a tunnel. */
@@ -98,7 +98,7 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
  */
 function together(): (begin: () => void) => void {
   let waiting: (() => void)[] = []
-  let seen = 0
+  let seen = 1
   const beginAll = () => {
     if (waiting.length > seen && waiting.length < BATCH_MAX) {
       seen = waiting.length
@@ -107,7 +107,7 @@ function together(): (begin: () => void) => void {
     }
     const batch = waiting
     waiting = []
-    seen = 0
+    seen = 1
     for (const begin of batch) begin()
   }
   return (begin) => {

