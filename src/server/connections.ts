@@ -15,8 +15,12 @@ const IDLE_LINGER_MS_MAX = 500
 
 /** Requests of one connection that are worked on at the same time: nobody's row of requests holds up the others. */
 const AT_ONCE_MAX = 8
-/** So many wait for their turn before no more are read; one piece of what comes may hold more. */
+/** So many wait for their turn before no more are read; one piece of what comes (64 KiB) may hold 2,000. */
 const WAITING_MAX = 32
+/** Of all connections together, 7 KB each. Beyond it whoever makes a long row longer is cut off. */
+const ALL_WAITING_MAX = 8_000
+/** A row that does not move for so long belongs to a client that reads none of its answers. */
+const STUCK_MS_MAX = 60_000
 
 /** So many that have come wait for no more of them. */
 const BATCH_MAX = 256
@@ -37,6 +41,7 @@ export interface Unasked {
  */
 export function createServer(answer: RequestListener, refuse: RefusedMessage): Server {
   const connections = new Map<Socket, Connection>()
+  const rows: Rows = { waiting: 0 }
   let draining = false
   const server = http.createServer({
     requestTimeout: 15_000,
@@ -50,13 +55,16 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
   Object.assign(server, { httpAllowHalfOpen: true })
 
   server.on('connection', (socket) => {
-    connections.set(socket, new Connection(socket))
+    connections.set(socket, new Connection(socket, rows))
     socket.once('close', () => connections.delete(socket))
   })
   const begin = together()
   const take = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(request.socket)
-    if (!connection?.take(request, response, draining)) return request.resume()
+    if (!connection?.take(request, response, draining)) {
+      if (!request.socket.destroyed) request.resume()
+      return
+    }
     const start = () => {
       // What broke off meanwhile has its answer.
       if (!response.headersSent) answer(request, response)
@@ -115,6 +123,9 @@ function together(): (begin: () => void) => void {
   }
 }
 
+/** Requests that wait for their turn, of all connections. */
+type Rows = { waiting: number }
+
 interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -123,6 +134,7 @@ interface Turn {
 
 class Connection {
   readonly #socket: Socket
+  readonly #rows: Rows
   #unanswered = 0
   #inWork = 0
   #waiting: Turn[] = []
@@ -133,9 +145,21 @@ class Connection {
   #ended = false
   #bytesRead = 0
   #quietSince = 0
+  #stuck: NodeJS.Timeout | undefined
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, rows: Rows) {
     this.#socket = socket
+    this.#rows = rows
+    // Node makes an error for each request that is left, which nobody reads: ten times as fast without their stacks.
+    const { stackTraceLimit } = Error
+    socket.prependOnceListener('close', () => {
+      Error.stackTraceLimit = 0
+    })
+    socket.once('close', () => {
+      Error.stackTraceLimit = stackTraceLimit
+      clearTimeout(this.#stuck)
+      rows.waiting -= this.#waiting.splice(0).length
+    })
     // A client that has gone is no error of ours; Node's own listener is taken away with a tunnel.
     socket.on('error', () => {})
     // Where Node ends a connection after an answer, it would destroy it with what is still being sent to it.
@@ -148,7 +172,7 @@ class Connection {
 
   /** Whether this request is to be answered. */
   take(request: IncomingMessage, response: ServerResponse, isLast: boolean): boolean {
-    if (this.#takesNoMore || this.#ended) return false
+    if (this.#takesNoMore || this.#ended || this.#socket.destroyed) return false
     this.#unanswered += 1
     this.#last = { request, response }
     response.once('close', () => {
@@ -164,7 +188,12 @@ class Connection {
   inTurn(turn: Turn): void {
     if (this.#inWork < AT_ONCE_MAX) return this.#start(turn)
     this.#waiting.push(turn)
-    if (this.#waiting.length === WAITING_MAX) this.#socket.pause()
+    this.#rows.waiting += 1
+    if (this.#waiting.length < WAITING_MAX) return
+    this.#socket.pause()
+    this.#stuck ??= setTimeout(() => this.#socket.destroy(), STUCK_MS_MAX)
+    // Node keeps the rest of the piece as well, until the connection is gone.
+    if (this.#rows.waiting >= ALL_WAITING_MAX) this.#socket.destroy()
   }
 
   #start({ response, start }: Turn): void {
@@ -177,8 +206,15 @@ class Connection {
   #startNext(): void {
     this.#inWork -= 1
     const next = this.#waiting.shift()
-    if (next === undefined || this.#socket.destroyed) return
-    if (this.#waiting.length === WAITING_MAX - 1) this.#socket.resume()
+    if (next === undefined) return
+    this.#rows.waiting -= 1
+    if (this.#socket.destroyed) return
+    this.#stuck?.refresh()
+    if (this.#waiting.length === WAITING_MAX - 1) {
+      clearTimeout(this.#stuck)
+      this.#stuck = undefined
+      this.#socket.resume()
+    }
     // What broke off while it waited has its answer, and nothing comes after it.
     if (!next.response.headersSent) this.#start(next)
   }
@@ -206,6 +242,7 @@ class Connection {
     // Of those that wait the first is the last: what is not carried out needs no answer.
     const [next, ...dropped] = this.#waiting
     if (next !== undefined) {
+      this.#rows.waiting -= dropped.length
       this.#waiting = [next]
       this.#last = next
       for (const { request } of dropped) request.resume()

@@ -32,8 +32,11 @@ export async function main(args: string[], root: string): Promise<number> {
   })
   const seed = flags.seed ?? randomBytes(4).toString('hex')
   const only = flags.only?.split(',')
-  const chosen = campaigns.filter(({ row }) => only === undefined || only.includes(row))
-  if (chosen.length === 0) throw new Error(`--only takes rows: ${campaigns.map(({ row }) => row).join(', ')}`)
+  const chosen = campaigns.filter(
+    ({ row, name }) => only === undefined || only.some((it) => it === row || name.startsWith(it)),
+  )
+  if (chosen.length === 0)
+    throw new Error(`--only takes beginnings of names, or rows: ${campaigns.map(({ row }) => row).join(', ')}`)
   process.stdout.write(`seed ${seed}\n`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void killServers().then(() => process.exit(1)))

@@ -39,7 +39,13 @@ describe('starting', () => {
           .instanceId,
       })
       await server.close()
-      expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
+      expect(readdirSync(dataDir).sort()).toEqual([
+        'keys.json',
+        'operator.key',
+        'secure-keys.json',
+        'voucherctl.db',
+        'voucherctl.db.sha256',
+      ])
     }))
 
   it('again in the same folder knows everything: tokens, vouchers, keys and the operator', () =>
@@ -207,7 +213,11 @@ describe('closing', () => {
       await closing
       expect(performance.now() - started).toBeLessThan(10_000)
       await expect(RawConnection.to(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-      expect(readdirSync(dataDir).filter((name) => name.startsWith('voucherctl.db'))).toEqual(['voucherctl.db'])
+      expect(
+        readdirSync(dataDir)
+          .filter((name) => name.startsWith('voucherctl.db'))
+          .sort(),
+      ).toEqual(['voucherctl.db', 'voucherctl.db.sha256'])
 
       const again = await open({ dataDir })
       expect(await tenantAt(again, tenant).redeem(voucher, { key: 'K' })).toMatchObject({ voucherId: voucher.id })
