@@ -1,12 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.js'
-import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
+import { refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
 import { formatInstant } from '../domain/time.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
-import { BODY_BYTES_MAX, isEmpty, parseBody } from './body.js'
 import { createServer } from './connections.js'
 import type { Deps } from './deps.js'
 import { answerOutsideHttp, targetOf } from './edge.js'
@@ -39,7 +37,6 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     logger: false,
     genReqId: () => deps.newId('req'),
     requestIdHeader: false,
-    bodyLimit: BODY_BYTES_MAX,
     serverFactory: (answer) => createServer(answer, (error) => answerOutsideHttp(error, deps.newId('req'))),
     // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
     return503OnClosing: false,
@@ -62,19 +59,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.decorateRequest('replayed', false)
   app.decorateRequest('inner', null)
 
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
-    const parsed = parseBody(bytes as Buffer)
-    if (parsed.ok) done(null, parsed.value)
-    else done(new RefusedBody(parsed))
-  })
-
-  // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused at its first byte.
-  app.addContentTypeParser('*', async ({ headers }: FastifyRequest, payload: IncomingMessage) => {
-    const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null
-    if (length === 0 || (length === null && (await isEmpty(payload)))) return undefined
-    throw new RefusedBody(refuse('UNSUPPORTED_MEDIA_TYPE'))
-  })
+  // Bodies are read by the handlers of the routes (read-body.ts).
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  }
 
   app.addHook('onRequest', (request, reply, done) => {
     prepare(request, reply)
@@ -130,9 +118,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   app.setNotFoundHandler(answerOutsideRoutes)
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const refusal = refusalOf(error, request)
-    if (refusal.code === 'INTERNAL_ERROR' || refusal.code === 'SERVICE_UNAVAILABLE') events.onError(request.id, error)
-    return sendFailure(request, reply, refusal)
+    events.onError(request.id, error)
+    const code = error instanceof StoreUnavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR'
+    return sendFailure(request, reply, refuse(code))
   })
 
   bindHealth(app, deps, metrics)
@@ -169,28 +157,4 @@ function notUsed(): never {
 function prepare(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('cache-control', 'no-store')
-}
-
-/** The refusal of a body, on its way through Fastify's error path. */
-class RefusedBody extends Error {
-  readonly refusal: Refusal
-  constructor(refusal: Refusal) {
-    super(refusal.code)
-    this.refusal = refusal
-  }
-}
-
-const OF_FASTIFY: Record<string, FailureCode> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
-  FST_ERR_CTP_EMPTY_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_JSON',
-}
-
-function refusalOf(error: FastifyError, { raw }: FastifyRequest): Refusal {
-  if (error instanceof RefusedBody) return error.refusal
-  if (error instanceof StoreUnavailable) return refuse('SERVICE_UNAVAILABLE')
-  // The caller left in the middle of its body: nobody reads this, and nothing is wrong here.
-  if (error.code === 'ECONNRESET' && raw.aborted) return refuse('INVALID_JSON')
-  return refuse(OF_FASTIFY[error.code] ?? 'INTERNAL_ERROR')
 }

@@ -9,12 +9,13 @@ import { parseIdempotencyKey } from '../domain/idempotency.js'
 import type { IdempotencyClaim } from '../store/idempotency.js'
 import { type Caller, authenticate } from './auth.js'
 import type { Deps } from './deps.js'
-import { sendFailure } from './envelope.js'
+import { sendBodyFailure, sendFailure } from './envelope.js'
 import { type Form, loadForm } from './form.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
 import type { Call, Checks, Handler, Reply } from './handler.js'
 import type { InFlight } from './in-flight.js'
 import type { Outer } from './inner-exchange.js'
+import { readJson } from './read-body.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -57,10 +58,13 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
 
     handler: async (request, reply) => {
       form ??= await loadForm(endpoint, query)
+      const reading = readJson(request)
+      const read = reading instanceof Promise ? await reading : reading
+      if (!read.ok) return sendBodyFailure(request, reply, read)
       const params = request.params as Record<string, string>
       const queryInput = readQuery(request.query as Record<string, unknown>, query)
       const absent = endpoint.bodyOptional ? {} : undefined
-      const body = endpoint.body === undefined || request.body !== undefined ? request.body : absent
+      const body = endpoint.body === undefined || read.value !== undefined ? read.value : absent
       const issues =
         form.validate(params, queryInput, body) ??
         saidTwice(queryInput, body) ??

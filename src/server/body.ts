@@ -1,5 +1,4 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { Readable } from 'node:stream'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 
@@ -24,20 +23,27 @@ export function parseBody(bytes: Buffer): ParsedBody {
   } catch {
     return refuse('INVALID_JSON')
   }
+  return checkValue(value, text, ascii)
+}
+
+/**
+ * Checks a body that came parsed out of an envelope as parseBody checks others.
+ * @param plaintext what it was a part of
+ */
+export function checkInnerBody(value: unknown, plaintext: Uint8Array): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
+  const mayBeTooLarge = plaintext.length > BODY_BYTES_MAX
+  if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(value)) > BODY_BYTES_MAX) return refuse('PAYLOAD_TOO_LARGE')
+  const bytes = Buffer.from(plaintext.buffer, plaintext.byteOffset, plaintext.byteLength)
+  return checkValue(value, bytes.toString('latin1'), isAscii(bytes))
+}
+
+/** @param text holds the JSON of the value: what is not in it is not in the value */
+function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   if (depthExceeds(value, DEPTH_MAX))
     return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
   if (ascii && !text.includes('\\u') && !text.includes('__proto__')) return { ok: true, value }
   const problem = problemOf(value, '')
   return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
-}
-
-/** Whether a body in chunks ends without a byte; read no further than to the first. @throws when it ends unfinished */
-export function isEmpty(body: Readable): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    body.once('data', () => resolve(false))
-    body.once('end', () => resolve(true))
-    body.once('error', reject)
-  })
 }
 
 function depthExceeds(value: unknown, levels: number): boolean {

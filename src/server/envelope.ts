@@ -26,6 +26,11 @@ export function failureEnvelope(refusal: Refusal, requestId: string): FailureEnv
   }
 }
 
+/** Answers a refusal of a body, of which there may be more to come: the connection ends. */
+export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return sendFailure(request, reply.header('connection', 'close'), refusal)
+}
+
 /** Answers a refusal from the failure table. */
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   const { code, details } = refusal

@@ -16,8 +16,11 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
 }
 
 /** JSON is UTF-8, and nothing here inflates bodies; what has no body is not looked at. */
-export function isPlainUtf8({ method, headers }: FastifyRequest): boolean {
-  const empty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+export function isPlainUtf8({ inner, method, headers }: FastifyRequest): boolean {
+  const empty =
+    inner === null
+      ? headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+      : inner.body === undefined
   if (empty || method === 'GET' || method === 'HEAD') return true
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false

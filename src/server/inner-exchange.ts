@@ -2,27 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InnerRequest } from '../secure/inner-request.js'
 import type { HttpResponse } from '../secure/http.js'
 
-type Listener = (value?: unknown) => void
-
-/** What Fastify uses of an EventEmitter: it listens at most once to an event. */
-class Messenger {
-  readonly #listeners: Record<string, Listener | undefined> = {}
-
-  on(event: string, listener: Listener): this {
-    this.#listeners[event] = listener
-    return this
-  }
-
-  removeListener(event: string): this {
-    this.#listeners[event] = undefined
-    return this
-  }
-
-  protected emit(event: string, value?: unknown): void {
-    this.#listeners[event]?.(value)
-  }
-}
-
 /** The connection that a call came over. */
 export interface Outer {
   readonly request: IncomingMessage
@@ -33,11 +12,11 @@ export interface Outer {
  * A request that came out of an envelope, as far as Fastify reads one. Its class is the mark that exempts it from what
  * holds for plain text: a header could be forged from outside. Nothing of the outer request goes in but the address.
  */
-export class InnerMessage extends Messenger {
+export class InnerMessage {
   readonly method: string
   /** Fastify may write it. */
   url: string
-  readonly headers: Record<string, string>
+  readonly headers: Readonly<Record<string, string>>
   readonly rawHeaders: string[]
   readonly httpVersionMajor = 1
   readonly httpVersionMinor = 1
@@ -47,42 +26,50 @@ export class InnerMessage extends Messenger {
   readonly outer: Outer
   /** Of the session; empty for none. */
   readonly origin: string
-  readonly #body: Buffer | undefined
+  /** As it was parsed; read-body.ts checks it. */
+  readonly body: unknown
+  /** What it was a part of. */
+  readonly plaintext: Uint8Array
 
-  constructor({ method, path, query, headers, body }: InnerRequest, origin: string, outer: Outer) {
-    super()
+  constructor(
+    { method, path, query, headers, body }: InnerRequest,
+    plaintext: Uint8Array,
+    origin: string,
+    outer: Outer,
+  ) {
     this.method = method
     this.url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
-    this.#body = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    this.headers = this.#body === undefined ? headers : { ...headers, 'content-length': String(this.#body.length) }
+    this.headers = headers
     this.rawHeaders = []
-    for (const name in this.headers) this.rawHeaders.push(name, this.headers[name] as string)
+    for (const name in headers) this.rawHeaders.push(name, headers[name] as string)
     this.socket = { remoteAddress: outer.request.socket.remoteAddress }
     this.outer = outer
     this.origin = origin
-  }
-
-  /** The body is there already: told to whoever listens for it now. */
-  resume(): this {
-    if (this.#body !== undefined) this.emit('data', this.#body)
-    this.emit('end')
-    return this
+    this.body = body
+    this.plaintext = plaintext
   }
 }
 
 /** Takes the answer of an inner call, as far as Fastify writes one. */
-class InnerAnswer extends Messenger {
+class InnerAnswer {
   statusCode = 200
   headersSent = false
   writableEnded = false
   readonly destroyed = false
   readonly #headers: Record<string, string> = {}
   readonly #done: (answer: HttpResponse) => void
+  #finished: (() => void) | undefined
 
   constructor(done: (answer: HttpResponse) => void) {
-    super()
     this.#done = done
   }
+
+  /** Fastify listens once to the end of an answer, and to an error, which is none here. */
+  on(event: string, listener: () => void): void {
+    if (event === 'finish') this.#finished = listener
+  }
+
+  removeListener(): void {}
 
   setHeader(name: string, value: unknown): void {
     this.#headers[name.toLowerCase()] = String(value)
@@ -97,7 +84,7 @@ class InnerAnswer extends Messenger {
   end(body: string | null | undefined): void {
     this.writableEnded = true
     this.#done({ status: this.statusCode, headers: this.#headers, body: body ?? '' })
-    this.emit('finish')
+    this.#finished?.()
   }
 }
 

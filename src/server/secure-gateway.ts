@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
 import { type EnvelopeHead, encodeEnvelope } from '../secure/envelope.js'
@@ -8,10 +8,11 @@ import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../se
 import { type ServerSession, createServerSession, describeServer } from '../secure/server-session.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, type SecureRefusal } from '../secure/suite.js'
 import type { Deps } from './deps.js'
-import { failureEnvelope, sendFailure } from './envelope.js'
+import { failureEnvelope, sendBodyFailure, sendFailure } from './envelope.js'
 import { invalid } from './handler.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
 import { InnerMessage, exchangeInside } from './inner-exchange.js'
+import { readBytes, readJson } from './read-body.js'
 import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
 /** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
@@ -43,11 +44,14 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       if (!isPlainUtf8(request)) return sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
     },
     handler: async (request, reply) => {
-      const refusal = refuseUnknown(request.query, []) ?? refuseUnknown(request.body, SESSION_MEMBERS)
+      const read = await readJson(request)
+      if (!read.ok) return sendBodyFailure(request, reply, read)
+      const { value: body } = read
+      const refusal = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
       if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
       const creation = createServerSession(
-        { body: request.body, origin: originOf(request) },
+        { body, origin: originOf(request) },
         {
           allowedOrigins: secure.allowedOrigins,
           brand: secure.brand,
@@ -68,41 +72,31 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     return { ...refuse('RATE_LIMITED'), retryAfterSeconds: verdict.resetSeconds }
   }
 
-  // Its body is no JSON of ours: read whole, within a limit of its own.
-  app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    // Named as well, because Fastify remembers the parser of a type by its name only.
-    for (const type of [MEDIA_TYPE, '*']) {
-      scope.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: MAX_ENVELOPE_BYTES }, (_request, body, done) =>
-        done(null, body),
-      )
-    }
-    scope.setErrorHandler((error: FastifyError, request, reply) => {
-      if (error.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') throw error
-      return sendFailure(request, reply, refuse('SECURE_ENVELOPE_TOO_LARGE'))
-    })
-    scope.route({
-      method: 'POST',
-      url: contract.dispatch.path,
-      config: { endpoint: contract.dispatch },
-      onRequest: (request, reply, done) => {
-        const refusal = disabled() ?? checkDispatchHead(request.headers as Record<string, string | undefined>)
-        if (refusal === undefined) done()
-        else sendFailure(request, reply, refusal)
-      },
-      handler: (request, reply) => dispatch(request, reply),
-    })
+  app.route({
+    method: 'POST',
+    url: contract.dispatch.path,
+    config: { endpoint: contract.dispatch },
+    onRequest: (request, reply, done) => {
+      const refusal = disabled() ?? checkDispatchHead(request.headers as Record<string, string | undefined>)
+      if (refusal === undefined) done()
+      else sendFailure(request, reply, refusal)
+    },
+    handler: dispatch,
   })
 
   async function dispatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const opened = refuseUnknown(request.query, []) ?? (await open(request))
+    const reading = readBytes(request.raw, MAX_ENVELOPE_BYTES)
+    const bytes = reading instanceof Promise ? await reading : reading
+    if (bytes === 'too_large') return sendBodyFailure(request, reply, refuse('SECURE_ENVELOPE_TOO_LARGE'))
+    if (bytes === 'broken') return sendBodyFailure(request, reply, refuse('SECURE_ENVELOPE_INVALID'))
+    const opened = refuseUnknown(request.query, []) ?? (await open(request, bytes))
     if (!opened.ok) return sendFailure(request, reply, opened)
     const { head, session, plaintext } = opened
     const inner = readInnerRequest(plaintext)
     const answer = inner.ok
       ? await exchangeInside(
           app.routing as Parameters<typeof exchangeInside>[0],
-          new InnerMessage(inner.request, session.origin, { request: request.raw, response: reply.raw }),
+          new InnerMessage(inner.request, plaintext, session.origin, { request: request.raw, response: reply.raw }),
         )
       : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
     // With a serializer of its own, since Fastify adds a charset where there is none.
@@ -115,9 +109,10 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   /** The order of decisions.md 10. A replay is marked only after the tag was verified. */
   async function open(
     request: FastifyRequest,
+    body: Uint8Array,
   ): Promise<{ ok: true; head: EnvelopeHead; session: ServerSession; plaintext: Uint8Array } | SecureRefusal> {
     const now = clock.now()
-    const read = readDispatch(request.body instanceof Uint8Array ? request.body : new Uint8Array(), now)
+    const read = readDispatch(body, now)
     if (!read.ok) return read
     const { message } = read
     const session = await secure.sessions.find(message.sid)

@@ -99,11 +99,31 @@ describe('a request inside that breaks a rule is answered inside', () => {
     expect(inside.sameness).toBe(outside.sameness)
   })
 
+  it('a body that fits as it came is not too large, however long its numbers are written out', async () => {
+    const { call } = await wireSession(server.send)
+    const { path } = contract.templates.create
+    const headers = bearer(tenant.token)
+    const body = `{"name":[${'1e20,'.repeat(10_000)}1]}`
+    const inner = `{"method":"POST","path":"${path}","headers":${JSON.stringify(headers)},"body":${body}}`
+    const inside = await call(Buffer.from(inner))
+    const outside = await server.send({ method: 'POST', path, headers, body })
+    expect(inside.code).toBe('VALIDATION_FAILED')
+    expect(inside.sameness).toBe(outside.sameness)
+  })
+
   it('404 and 405 of the routes', async () => {
     const { call } = await wireSession(server.send)
     expect((await call({ method: 'GET', path: '/api/v1/nothing' })).code).toBe('ROUTE_NOT_FOUND')
     expect((await call({ method: 'PUT', path: contract.vouchers.issue.path })).code).toBe('METHOD_NOT_ALLOWED')
   })
+})
+
+it('text inside is brought to the form that it has outside', async () => {
+  const { call } = await wireSession(server.send)
+  const body = { name: 'Cafe\u0301' }
+  const path = contract.apps.create.path
+  const answer = await call({ method: 'POST', path, headers: bearer(tenant.jwt), body })
+  expect(answer.data).toMatchObject({ name: 'Caf\u00e9' })
 })
 
 describe('nothing flows in', () => {
