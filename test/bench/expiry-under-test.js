@@ -10,6 +10,7 @@ import { Forgetting } from '../../src/server/forgetting.js'
 import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
 import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { dropSum } from '../../src/store/sqlite-sum.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import { issue, redeem, sharedIssue, sharedRedeem } from '../../src/store/vouchers.js'
 
@@ -82,6 +83,7 @@ async function storeRecords(count) {
     await client.end()
     return
   }
+  dropSum(place)
   const db = openDatabase(place)
   db.exec('pragma cache_size = -400000')
   db.exec(`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})

@@ -10,6 +10,7 @@ import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
 import { measureListener } from './listener.js'
+import { measurePartitions } from './partitions.js'
 import { measurePostgres } from './postgres.js'
 import { measureSize } from './size.js'
 import { measureStartup } from './startup.js'
@@ -83,6 +84,10 @@ if (wanted('P11')) {
 }
 if (wanted('P12')) {
   rows.push(...(await measurePostgres({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
+}
+// Of no budget: only when it is asked for.
+if (flags.only?.split(',').includes('partitions')) {
+  rows.push(...(await measurePartitions({ rounds: Number(flags.rounds), count: flags.quick ? 1_000 : 5_000, say })))
 }
 if (wanted('P13')) rows.push(...measureSize())
 if (wanted('P14')) {

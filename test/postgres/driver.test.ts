@@ -241,6 +241,17 @@ describe('operations that share a commit', () => {
   })
 })
 
+it('statements are planned once for all values, unless PGOPTIONS says otherwise', async () => {
+  const modeOf = async (env: Record<string, string>) => {
+    const own = await openPostgresStore({ url: await database.url, env })
+    const row = await own.read(() => one("select current_setting('plan_cache_mode') as mode"))
+    await own.close()
+    return row?.mode
+  }
+  expect(await modeOf({})).toBe('force_generic_plan')
+  expect(await modeOf({ PGOPTIONS: '-c plan_cache_mode=auto' })).toBe('auto')
+})
+
 it('a schema that a newer version has extended is served on by connections that knew the one before', async () => {
   const select = () => store.write(() => one('select * from credential_keys where key_id = $1', ['a'], 'row'))
   const read = () => store.read(() => one('select * from credential_keys where key_id = $1', ['a']))

@@ -1,0 +1,109 @@
+// Runs as a process of its own, as one server would: a store on the database of argv, asked by messages. `prepare`
+// makes applications with a template each; `run` issues, verifies and redeems vouchers of random ones of them through
+// the store's own operations.
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import process from 'node:process'
+import { indexCredential } from '../../src/domain/credentials.js'
+import { newId } from '../../src/domain/ids.js'
+import { run } from '../../src/store/operation.js'
+import { openPostgresStore } from '../../src/store/postgres.js'
+import { issue, redeem, sharedIssue, sharedRedeem, verify } from '../../src/store/vouchers.js'
+import { createPartitioned } from '../support/partitioned.js'
+
+const AT_ONCE = 32
+
+const [, , url, partitions] = process.argv
+if (Number(partitions) > 0) await createPartitioned(url, Number(partitions))
+const store = await openPostgresStore({ url, env: {} })
+const key = { id: 'key', derive: randomBytes(32), index: randomBytes(32) }
+const keys = { current: key, all: [key] }
+const faces = new Map()
+let made = 0
+
+const nameOf = (n) => [`app_${String(n).padStart(26, '0')}`, `tpl_${String(n).padStart(26, '0')}`]
+
+async function prepare(applications) {
+  for (; made < applications; made++) {
+    await store.write(() =>
+      run(
+        `insert into templates (application_id, id, account_id, external_template_id, name, type, issuer_name,
+           fulfiller_name, fulfillment_category, acquisition_source, validity, issue_limit, issued_count, status,
+           metadata, created_at, updated_at)
+         values ($1, $2, 'acc', 'e', 'One coffee', 'exchange', 'Cafe', 'Cafe', 'offline_service', 'campaign_reward',
+           '{"type":"relative","durationDays":30,"delayDays":0,"notAfter":null}', 1000000000, 0, 'active', '{}', 0, 0)`,
+        nameOf(made),
+      ),
+    )
+  }
+}
+
+/** @returns calls a second of each kind */
+async function runAll({ applications, count }) {
+  const now = Date.now()
+  const issued = []
+  const common = { metadata: {}, newDeliveryId: () => newId('dlv', now, randomBytes), now }
+  const issuing = await timed(count, async (n) => {
+    const [applicationId, templateId] = nameOf(randomInt(applications))
+    const externalIssueId = `order-${now}-${n}`
+    const call = {
+      ...common,
+      applicationId,
+      templateId,
+      externalIssueId,
+      recipientUserId: `user-${n}`,
+      claim: { key: randomUUID(), fingerprint: 'f' },
+      voucherId: newId('vch', now, randomBytes),
+      keys,
+      faces,
+    }
+    const { data } = succeeded(
+      await store.write(() => issue(call), sharedIssue(applicationId, templateId, externalIssueId)),
+    )
+    const [{ value }] = data.credentials
+    issued.push({ applicationId, hashes: [indexCredential(key.index, 'redeem_code', value.replaceAll('-', ''))] })
+  })
+  const verifying = await timed(count, async (n) => {
+    const { applicationId, hashes } = issued[n]
+    succeeded(await store.read(() => verify(applicationId, hashes, undefined, now, faces)))
+  })
+  const redeeming = await timed(count, async (n) => {
+    const { applicationId, hashes } = issued[n]
+    const call = {
+      ...common,
+      applicationId,
+      hashes,
+      credentialType: 'redeem_code',
+      claim: { key: randomUUID(), fingerprint: 'f' },
+      redemptionId: newId('rdm', now, randomBytes),
+    }
+    succeeded(await store.write(() => redeem(call), sharedRedeem(applicationId, hashes)))
+  })
+  return { issue: issuing, verify: verifying, redeem: redeeming }
+}
+
+function succeeded(answer) {
+  if (!answer.ok) throw new Error(JSON.stringify(answer))
+  return answer
+}
+
+/** So many at once, each of them the next when it is answered. */
+async function timed(count, call) {
+  let begun = 0
+  const startedAt = performance.now()
+  const one = async () => {
+    while (begun < count) await call(begun++)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, one))
+  return (count * 1000) / (performance.now() - startedAt)
+}
+
+process.on('message', async (job) => {
+  if (job.prepare !== undefined) process.send(await prepare(job.prepare).then(() => 'prepared'))
+  else process.send(await runAll(job))
+})
+process.once('disconnect', async () => {
+  await store.close()
+  process.exit()
+})
+process.send('ready')
