@@ -75,12 +75,28 @@ async function versionOf(client: Client, name: string): Promise<number> {
   return version
 }
 
+/** OpenSSL's words for a chain that ends in no root that was named. */
+const UNTRUSTED = [
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+]
+const UNTRUSTED_HINT =
+  'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
+
 /** What the user can do about it, by the code of the error. */
 export function unusable(error: unknown, name: string): StoreUnusable {
   const { state, message } = new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {
     ENOTFOUND: 'Its host is not known here: check the name.',
     ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',
+    ERR_TLS_CERT_ALTNAME_INVALID:
+      'Its certificate is of another host: connect to a name that it holds, or ask for no more than sslmode=verify-ca.',
+    ...Object.fromEntries(UNTRUSTED.map((code) => [code, UNTRUSTED_HINT])),
+    CERT_HAS_EXPIRED: 'Its certificate has expired: renew it.',
     '28P01': 'The password is wrong: set PGPASSWORD, or a line of ~/.pgpass.',
     '28000': 'The server does not let this user in: see pg_hba.conf.',
     '3D000': 'There is no such database: createdb makes one.',
