@@ -25,12 +25,6 @@ export const timeouts = {
   keepAliveInitialDelayMillis: 10_000,
 }
 
-/**
- * Every statement is prepared and finds its rows by keys, so one plan fits all values. Left to itself, PostgreSQL plans
- * anew for each where a table has partitions, which takes longer than the statement.
- */
-const PLANNED_ONCE = '-c plan_cache_mode=force_generic_plan'
-
 /** A connection for the length of one transaction. */
 export class Lent {
   readonly #client: PoolClient
@@ -90,8 +84,7 @@ export class Connections {
   #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {
-    const options = config.options === undefined ? PLANNED_ONCE : `${PLANNED_ONCE} ${config.options}`
-    this.#pool = new Pool({ ...config, ...timeouts, options, max: CONNECTIONS_MAX, idleTimeoutMillis: 0 })
+    this.#pool = new Pool({ ...config, ...timeouts, max: CONNECTIONS_MAX, idleTimeoutMillis: 0 })
     // One that ends while nobody uses it leaves the pool; the next call makes another.
     this.#pool.on('error', () => {})
   }
