@@ -50,13 +50,19 @@ export interface Server extends Place {
 
 /**
  * `voucherctl server start` of the built package, a process of its own, on any port.
+ * @param env beside PATH and HOME
  * @throws Refused
  */
-export async function startServer(root: string, dataDir: string, flags = ['--rate-limit', 'off']): Promise<Server> {
+export async function startServer(
+  root: string,
+  dataDir: string,
+  flags = ['--rate-limit', 'off'],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const startedAt = performance.now()
   const args = ['server', 'start', '--port', '0', '--json', '--data', dataDir, '--log-level', 'warn', ...flags]
   const child = spawn(process.execPath, [join(root, 'bin', 'voucherctl.js'), ...args], {
-    env: { PATH: process.env.PATH, HOME: dataDir },
+    env: { PATH: process.env.PATH, HOME: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

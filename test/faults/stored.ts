@@ -1,9 +1,13 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { openDatabase } from '../../src/store/sqlite-engine.js'
 
+/** PostgreSQL's int8, which pg answers as text. */
+const BIGINT = 20
+
 export interface Stored {
-  /** What SQLite's integrity_check says: `ok`. */
+  /** What SQLite's integrity_check says: `ok`; PostgreSQL has none. */
   readonly integrity: string
   readonly templates: readonly { id: string; issue_limit: number; issued_count: number }[]
   readonly vouchers: readonly {
@@ -17,6 +21,33 @@ export interface Stored {
   /** Keys of redeems never expire, the others do. */
   readonly keys: readonly { idempotency_key: string; subject_id: string; expires_at: number | null }[]
   readonly credentials: readonly { voucher_id: string }[]
+}
+
+const QUERIES = {
+  templates: 'select id, issue_limit, issued_count from templates',
+  vouchers: 'select id, template_id, external_issue_id, state, redemption_id from vouchers',
+  redemptions: 'select id, voucher_id, reversed_at from redemptions',
+  keys: 'select idempotency_key, subject_id, expires_at from idempotency_keys',
+  credentials: 'select voucher_id from credentials',
+} as const
+
+/** The same of a PostgreSQL database, in one snapshot. */
+export async function readStoredIn(url: string): Promise<Stored> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('begin transaction isolation level repeatable read, read only')
+    const stored: Record<string, unknown> = { integrity: 'ok' }
+    for (const [name, sql] of Object.entries(QUERIES)) {
+      const { rows, fields } = await client.query<Record<string, unknown>>(sql)
+      const numbers = fields.filter((it) => it.dataTypeID === BIGINT).map((it) => it.name)
+      for (const row of rows) for (const it of numbers) row[it] = row[it] === null ? null : Number(row[it])
+      stored[name] = rows
+    }
+    return stored as unknown as Stored
+  } finally {
+    await client.end()
+  }
 }
 
 /**
@@ -35,11 +66,11 @@ export function readStored(dataDir: string, scratch: string): Stored {
       const verdicts = rows<{ integrity_check: string }>('pragma integrity_check')
       return {
         integrity: verdicts.map((it) => it.integrity_check).join('; '),
-        templates: rows('select id, issue_limit, issued_count from templates'),
-        vouchers: rows('select id, template_id, external_issue_id, state, redemption_id from vouchers'),
-        redemptions: rows('select id, voucher_id, reversed_at from redemptions'),
-        keys: rows('select idempotency_key, subject_id, expires_at from idempotency_keys'),
-        credentials: rows('select voucher_id from credentials'),
+        templates: rows(QUERIES.templates),
+        vouchers: rows(QUERIES.vouchers),
+        redemptions: rows(QUERIES.redemptions),
+        keys: rows(QUERIES.keys),
+        credentials: rows(QUERIES.credentials),
       }
     } finally {
       db.close()

@@ -6,7 +6,7 @@ import { type LiveServer, liveServer, temporaryFolder } from '../support/server.
 import type { Answer } from '../support/server-client.js'
 import { until } from '../support/server-deliveries.js'
 import { type Tenant, codeOf, newTenant } from '../support/server-tenant.js'
-import { tcpGate } from '../support/tcp-gate.js'
+import { type Gate, tcpGate } from '../support/tcp-gate.js'
 
 /** A database server of this file alone, with fsync, that tests stop and kill. */
 let postgres: PostgresServer
@@ -24,6 +24,12 @@ const live = async (url: string): Promise<LiveServer> => {
   const server = await liveServer({ dataDir, databaseUrl: url, testClock: false })
   onTestFinished(() => server.close())
   return server
+}
+
+async function gateToPostgres(): Promise<Gate> {
+  const gate = await tcpGate(postgres.port)
+  onTestFinished(() => gate.remove())
+  return gate
 }
 
 /** Clerks who issue and redeem until told to stop; each repeats a call that was not done, with its key. */
@@ -119,7 +125,7 @@ describe('PostgreSQL restarted under load', () => {
 
 describe('PostgreSQL that does not answer', () => {
   it('for 10 s: 503 in bounded time, then back within 5 s without help', async () => {
-    const gate = await tcpGate(postgres.port)
+    const gate = await gateToPostgres()
     const server = await live(postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`))
     const tenant = await newTenant(server)
     const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
@@ -142,7 +148,7 @@ describe('PostgreSQL that does not answer', () => {
   }, 60_000)
 
   it('the answer to a commit lost: 503, and the repeat answers what was done', async () => {
-    const gate = await tcpGate(postgres.port)
+    const gate = await gateToPostgres()
     const server = await live(postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`))
     const tenant = await newTenant(server)
     const { id: templateId } = await tenant.template({ issue_limit: 3 })

@@ -1,17 +1,21 @@
-import { type Socket, connect, createServer } from 'node:net'
-import { onTestFinished } from 'vitest'
-import { listen } from './listen.js'
+import { once } from 'node:events'
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 
 export interface Gate {
   readonly port: number
   /** From now on nothing passes, in neither direction, and nobody is told. */
   freeze(): void
   thaw(): void
+  /** Cuts what is open, and refuses connections until it is opened again. */
+  shut(): Promise<void>
+  open(): Promise<void>
   /** Told of what clients send; true keeps it and everything after it from its connection, and cuts that. */
   cutWhen: ((sent: Buffer) => boolean) | null
+  /** For good. */
+  remove(): Promise<void>
 }
 
-/** A way to a port of this machine that can be closed as networks close: without a word. */
+/** A way to a port of this machine that can be closed as networks close: without a word, or with a refusal. */
 export async function tcpGate(port: number): Promise<Gate> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let frozen = false
@@ -34,8 +38,20 @@ export async function tcpGate(port: number): Promise<Gate> {
     upstream.on('data', (bytes) => client.write(bytes))
     if (frozen) for (const socket of pair) socket.pause()
   })
+  const listening = async (where: number) => {
+    await once(server.listen(where, '127.0.0.1'), 'listening')
+    return (server.address() as AddressInfo).port
+  }
+  const shut = async () => {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    for (const pair of pairs) for (const socket of pair) socket.destroy()
+    await closed
+  }
+  const own = await listening(0)
   const gate: Gate = {
-    port: await listen(server),
+    port: own,
     freeze() {
       frozen = true
       for (const pair of pairs) for (const socket of pair) socket.pause()
@@ -44,10 +60,12 @@ export async function tcpGate(port: number): Promise<Gate> {
       frozen = false
       for (const pair of pairs) for (const socket of pair) socket.resume()
     },
+    shut,
+    open: async () => {
+      await listening(own)
+    },
     cutWhen: null,
+    remove: shut,
   }
-  onTestFinished(() => {
-    for (const pair of pairs) for (const socket of pair) socket.destroy()
-  })
   return gate
 }

@@ -1,4 +1,5 @@
 import type { Campaign } from '../campaign.js'
+import { databaseAway } from './database-away.js'
 import { damagedFiles } from './damaged-files.js'
 import { droppedAnswers } from './dropped-answers.js'
 import { failingFsync } from './failing-fsync.js'
@@ -15,6 +16,7 @@ export const campaigns: readonly Campaign[] = [
   kill,
   races,
   droppedAnswers,
+  databaseAway,
   fullDisk,
   failingFsync,
   damagedFiles,

@@ -1,0 +1,209 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import type { Answer, Send } from '../../support/server-client.js'
+import { type Tenant, newTenant } from '../../support/server-tenant.js'
+import { type Gate, tcpGate } from '../../support/tcp-gate.js'
+import { Book } from '../book.js'
+import { type Campaign, type Run, spread } from '../campaign.js'
+import { clerks, send } from '../clients.js'
+import { breachesIn, differences } from '../invariants.js'
+import { type Server, startServer, tenantAt } from '../server.js'
+import { readStoredIn } from '../stored.js'
+
+const CLIENTS_EACH = 8
+const AWAY_MS = 10_000
+const RECOVERY_MS_MAX = 5_000
+/** So many answers of either process say that it serves again. */
+const SERVES = 10
+const AGAIN_MS = 20
+
+/** What happens to the database, or to one of its two servers. */
+const harms = ['restarted', 'killed', 'refusing', 'silent', 'server killed'] as const
+type Harm = (typeof harms)[number]
+const shortForm: readonly Harm[] = ['restarted', 'killed', 'refusing', 'server killed', 'server killed']
+
+/** Two servers on one database, either of which may be away. */
+interface Fleet {
+  readonly servers: [Server, Server]
+  /** Successes of each, counted. */
+  readonly served: [number, number]
+  /** Answers that say that the database is away: how long each took. */
+  readonly refusedMs: number[]
+  readonly wrong: string[]
+}
+
+/** A client that repeats a call until it is done, with its key: at the same place, whoever stands there by then. */
+function patient(fleet: Fleet, place: 0 | 1): Send {
+  return async (request) => {
+    for (;;) {
+      const askedAt = performance.now()
+      const answer = await fleet.servers[place].send(request).catch(() => null)
+      if (answer !== null && answer.status !== 503) {
+        fleet.served[place] += 1
+        return answer
+      }
+      if (answer !== null) {
+        fleet.refusedMs.push(performance.now() - askedAt)
+        if (answer.code !== 'SERVICE_UNAVAILABLE' || answer.headers['retry-after'] === undefined) {
+          fleet.wrong.push(`while the database was away: ${answer.status} ${answer.text}`)
+        }
+      }
+      await wait(AGAIN_MS)
+    }
+  }
+}
+
+async function until(holds: () => boolean, msMax: number): Promise<boolean> {
+  const deadline = performance.now() + msMax
+  while (!holds() && performance.now() < deadline) await wait(5)
+  return holds()
+}
+
+/** What is left of a killed server's processes may hold its memory for a moment. */
+async function startAgain(postgres: PostgresServer): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await postgres.start()
+    } catch (error) {
+      if (tries === 20) throw error
+      await wait(100)
+    }
+  }
+}
+
+export const databaseAway: Campaign = {
+  row: 'R4',
+  name: 'PostgreSQL restarted, killed and unreachable, servers killed, under load of 2 servers',
+
+  async run(run: Run) {
+    let postgres: PostgresServer
+    try {
+      postgres = await startPostgres({ durable: true })
+    } catch (error) {
+      return { skipped: `PostgreSQL does not start here: ${error}` }
+    }
+    const gate = await tcpGate(postgres.port)
+    try {
+      return await campaign(run, postgres, gate)
+    } finally {
+      await gate.remove()
+      await postgres.remove()
+    }
+  },
+}
+
+async function campaign({ quick, random, folder, root, say }: Run, postgres: PostgresServer, gate: Gate) {
+  const book = new Book(join(folder, 'acknowledged.ndjson'))
+  const broken: string[] = []
+  const recoveries: number[] = []
+  const env = { VOUCHERCTL_DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`) }
+  const start = () => startServer(root, join(folder, 'data'), ['--rate-limit', 'off'], env)
+  const servers: [Server, Server] = [await start(), await start()]
+  const fleet: Fleet = { servers, served: [0, 0], refusedMs: [], wrong: broken }
+  const first = await newTenant(servers[0])
+  const { id } = await first.template({ issue_limit: 1_000_000 })
+  const at = (place: 0 | 1): Tenant => tenantAt({ send: patient(fleet, place), operatorKey: '' }, first)
+  const rounds = quick ? shortForm : Array.from({ length: 60 }, (_, round) => harms[round % harms.length] as Harm)
+
+  for (const [round, harm] of rounds.entries()) {
+    if (broken.length > 0) break
+    let over = false
+    const load = Promise.all(
+      ([0, 1] as const).map((place) =>
+        clerks(CLIENTS_EACH, {
+          tenant: at(place),
+          book,
+          random: random.of(`round ${round} ${place}`),
+          name: `d${round}-${place}`,
+          templateIds: [id],
+          goesOn: () => !over,
+        }),
+      ),
+    )
+    const before = fleet.served[0] + fleet.served[1]
+    const after = random.between(20, 200)
+    await until(() => fleet.served[0] + fleet.served[1] >= before + after, 20_000)
+    await wait(random.below(20))
+    const place = random.below(2) as 0 | 1
+    const refused = fleet.refusedMs.length
+    const backAt = await hurt(harm, { postgres, gate, fleet, place, start, quick })
+    if (harm !== 'server killed' && fleet.refusedMs.length === refused) {
+      broken.push(`${harm}: no call was answered 503`)
+    }
+    const [one, two] = fleet.served
+    const serves = () => fleet.served[0] >= one + SERVES && fleet.served[1] >= two + SERVES
+    if (!(await until(serves, RECOVERY_MS_MAX))) broken.push(`${harm}: not both serve again after 5 s`)
+    recoveries.push(performance.now() - backAt)
+    over = true
+    await load
+    // What was answered before, by either, is answered the same by the other.
+    const answered = book.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
+    await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), book, entry)))
+    broken.push(...book.unanswered().map(({ key }) => `${key} was never answered`))
+    say(`${harm}, ${round + 1} of ${rounds.length}: ${book.acknowledged().length} acknowledged`)
+  }
+  for (const server of servers) await server.stop()
+  const stored = await readStoredIn(postgres.url)
+  broken.push(...breachesIn(stored), ...differences(book, stored))
+  return {
+    facts: {
+      harms: recoveries.length,
+      acknowledged: book.acknowledged().length,
+      'done but unanswered': book.doneUnanswered,
+      '503 after': spread(fleet.refusedMs),
+      recovery: spread(recoveries),
+    },
+    broken,
+  }
+}
+
+interface Scene {
+  readonly postgres: PostgresServer
+  readonly gate: Gate
+  readonly fleet: Fleet
+  readonly place: 0 | 1
+  readonly start: () => Promise<Server>
+  readonly quick: boolean
+}
+
+/** Does the harm and puts it right; answers when what was away was back. */
+async function hurt(harm: Harm, { postgres, gate, fleet, place, start, quick }: Scene): Promise<number> {
+  const refused = fleet.refusedMs.length
+  const awayMs = quick ? 1_000 : AWAY_MS
+  switch (harm) {
+    case 'restarted':
+    case 'killed':
+      if (harm === 'killed') postgres.kill()
+      await postgres.stop()
+      await until(() => fleet.refusedMs.length > refused, awayMs)
+      await expectAway(fleet)
+      await startAgain(postgres)
+      break
+    case 'refusing':
+      await gate.shut()
+      await wait(awayMs)
+      await expectAway(fleet)
+      await gate.open()
+      break
+    case 'silent':
+      gate.freeze()
+      await wait(awayMs)
+      gate.thaw()
+      break
+    case 'server killed':
+      await fleet.servers[place].kill()
+      fleet.servers[place] = await start()
+      break
+  }
+  return performance.now()
+}
+
+/** A server whose database is away is alive, and says that it is not ready. */
+async function expectAway({ servers, wrong }: Fleet): Promise<void> {
+  const ask = (path: string): Promise<Answer> => servers[0].send({ method: 'GET', path })
+  const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]
+  if (alive.status !== 200 || ready.status !== 503) {
+    wrong.push(`with its database away: /healthz ${alive.status}, /readyz ${ready.status}`)
+  }
+}
