@@ -13,9 +13,9 @@ import { createPartitioned } from '../support/partitioned.js'
 
 const AT_ONCE = 32
 
-const [, , url, partitions] = process.argv
+const [, , url, partitions, options] = process.argv
 if (Number(partitions) > 0) await createPartitioned(url, Number(partitions))
-const store = await openPostgresStore({ url, env: {} })
+const store = await openPostgresStore({ url, env: { PGOPTIONS: options || undefined } })
 const key = { id: 'key', derive: randomBytes(32), index: randomBytes(32) }
 const keys = { current: key, all: [key] }
 const faces = new Map()
