@@ -13,7 +13,7 @@ _voucherctl_commands() {
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
     'scenario'|'scenarios') REPLY='run' ;;
-    'server'|'servers') REPLY='start status stop logs keys openapi migrate' ;;
+    'server'|'servers') REPLY='start status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
     'platform') REPLY='reviews templates bots apps users chats clock faults' ;;
     'platform templates'|'platform template') REPLY='approve reject' ;;

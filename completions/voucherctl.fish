@@ -104,7 +104,9 @@ function __voucherctl_commands
                 logs 'Show the requests of the local server, or the log of its last detached run' \
                 keys 'Keys of the encrypted transport' \
                 openapi 'Print the OpenAPI 3.1 document of what the server answers' \
-                migrate 'Bring the schema of a PostgreSQL database up to date'
+                migrate 'Bring the schema of a PostgreSQL database up to date' \
+                export 'Write all that a store holds into one file, as a backup or to move it' \
+                import 'Fill an empty store with what `server export` has written'
         case 'server keys' 'server key' 'servers keys' 'servers key'
             printf '%s\t%s\n' \
                 list 'List the keys of the encrypted transport' \

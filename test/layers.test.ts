@@ -27,6 +27,8 @@ const layers: Readonly<Record<string, { readonly folders: readonly string[]; rea
 const serverCommands = [
   'cli/commands/server.ts',
   'cli/commands/server-migrate.ts',
+  'cli/commands/server-export.ts',
+  'cli/commands/server-import.ts',
   'cli/commands/quickstart.ts',
   'cli/scenario/stage.ts',
 ]

@@ -46,7 +46,7 @@ export const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
   VOUCHERCTL_COMPLETION_TIMEOUT: 'how long completion waits for ids, default 150ms; 0 asks no server',
   VOUCHERCTL_DATABASE_URL:
-    'PostgreSQL of `server start` and `server migrate`, as --database-url; it may hold a password',
+    'PostgreSQL of `server start`, `migrate`, `export` and `import`, as --database-url; it may hold a password',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomFillSync } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -33,6 +33,7 @@ import {
   writeServerFile,
 } from './folder.js'
 import { Forgetting } from './forgetting.js'
+import { keyChecks } from './key-checks.js'
 import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
@@ -44,6 +45,8 @@ import { sessionSealing } from './session-sealing.js'
 import { SharedSecureKeys } from './shared-secure-keys.js'
 import { TokenUses } from './token-uses.js'
 
+export { exportStore } from './export.js'
+export { importStore, verifyExport } from './import.js'
 export { migrateDatabase } from './migrate.js'
 
 export const DEFAULT_PORT = 8420
@@ -249,13 +252,7 @@ async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): 
 
 /** A database whose vouchers were made with other keys could verify none of them: refused at the start. */
 async function requireSameKeys(store: Store, ring: Keyring, now: number): Promise<void> {
-  const checks = new Map(
-    ring.all.map(({ id, derive, index }) => [
-      id,
-      createHmac('sha256', derive).update(index).update('voucherctl key check').digest('base64url'),
-    ]),
-  )
-  const unknown = await store.write(() => unknownKeys(ring, checks, now))
+  const unknown = await store.write(() => unknownKeys(ring, keyChecks(ring), now))
   if (unknown.length === 0) return
   throw new KeysUnusable(
     `The vouchers in this database were made with credential key ${unknown.join(', ')}, which the key file lacks or has with another value. Restore keys.json of this data folder, or name the right file with --key-file.`,

@@ -7,7 +7,8 @@ import type { Store } from '../store/store.js'
 import type { Clock } from './clock.js'
 import { type KeyFacts, SecureKeys, type TransportKeys } from './secure-keys.js'
 
-const OWNER = 'transport keys'
+/** What they are sealed for. */
+export const OWNER = 'transport keys'
 
 /**
  * The static keys of the encrypted transport for every process of a store: sealed in the database under the key file,

@@ -4,7 +4,7 @@ import { DatabaseFailure } from './postgres-errors.js'
 import { StoreUnusable } from './store.js'
 
 /** "vchr" twice: those who bring the schema up to date do it one after the other. */
-const MIGRATION_LOCK = '0x7663687276636872'
+export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
 /** So long a start waits for another one that is at it. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
@@ -18,12 +18,12 @@ export interface Migration {
 }
 
 /** Part of what a dry run prints, so that a database that psql has brought up to date is known as such. */
-const NOTE = {
+export const noteOf = (version: number) => ({
   name: 'version',
   sql: `create table if not exists voucherctl_schema (version integer not null);
 delete from voucherctl_schema;
-insert into voucherctl_schema (version) values (${migrations.length});`,
-}
+insert into voucherctl_schema (version) values (${version});`,
+})
 
 /**
  * Brings the schema up to date, in one transaction, under a lock: of processes that start at once the first does it.
@@ -37,9 +37,9 @@ export async function migratePostgres(config: ClientConfig, name: string, dryRun
   try {
     await client.connect()
     await client.query('begin')
-    if (!dryRun) await client.query(`select pg_advisory_xact_lock(${BigInt(MIGRATION_LOCK)})`)
+    if (!dryRun) await client.query(LOCK_MIGRATIONS)
     const from = await versionOf(client, name)
-    const steps = from === migrations.length ? [] : [...migrations.slice(from), NOTE]
+    const steps = from === migrations.length ? [] : [...migrations.slice(from), noteOf(migrations.length)]
     if (!dryRun) for (const { sql } of steps) await client.query(sql)
     await client.query(dryRun ? 'rollback' : 'commit')
     return { from, to: migrations.length, steps }
@@ -51,7 +51,7 @@ export async function migratePostgres(config: ClientConfig, name: string, dryRun
 }
 
 /** How many migrations the database has had. */
-async function versionOf(client: Client, name: string): Promise<number> {
+export async function versionOf(client: Client, name: string): Promise<number> {
   const found = await client.query<{ relname: string }>(
     `select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
      order by relname limit 1000`,

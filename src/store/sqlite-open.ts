@@ -28,9 +28,10 @@ const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
  * One connection, in exclusive locking mode: the lock ends with the process, no other connection can exist,
  * so SQLite's WAL-reset race between two connections (3.7.0 to 3.51.2) cannot happen with any version.
  * @param path a file, or `:memory:`
+ * @param migrates false leaves an older schema as it is
  * @throws StoreUnusable with what to do
  */
-export function openSqliteFile(path: string): SqliteDatabase {
+export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDatabase {
   const inMemory = path === ':memory:'
   // Of a file that was moved away the sum says nothing.
   const sum = inMemory ? 'unknown' : compareSum(path)
@@ -54,7 +55,7 @@ export function openSqliteFile(path: string): SqliteDatabase {
     db.exec('begin immediate; commit')
     if (!inMemory) dropSum(path)
     if (sum === 'unknown' && size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
-    migrate(db, path)
+    if (migrates) migrate(db, path)
     return db
   } catch (error) {
     db.close()

@@ -17,6 +17,7 @@ const others: Readonly<Record<string, string>> = {
   'profiles remove': 'shop',
   'server start': '--port 0 --data {home}/data',
   'server stop': '',
+  'server export': '--out {home}/export.ndjson',
   'secure call': 'POST /api/v1/open-platform/vouchers/verify --body {home}/body.json',
   api: 'POST /open-platform/vouchers/verify --input {home}/body.json',
   'vouchers issue-many': '{home}/rows.csv --template tpl_01 --out {home}/out.ndjson',
@@ -30,7 +31,7 @@ const others: Readonly<Record<string, string>> = {
 }
 
 /** What a dry run needs more than these; tested where they are. */
-const elsewhere = ['webhook replay', 'server migrate']
+const elsewhere = ['webhook replay', 'server migrate', 'server import']
 
 const changing = (
   await Promise.all(

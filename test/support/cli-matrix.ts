@@ -58,6 +58,14 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'server openapi': { args: '', local: true },
   // No database is named.
   'server migrate': { args: '', local: true, exits: { ok: 2 } },
+  // No server has been started on the data folder.
+  'server export': { args: '--out {home}/export.ndjson', local: true, exits: { ok: 5 } },
+  'server import': {
+    args: '{home}/export.ndjson',
+    files: { 'export.ndjson': 'no export\n' },
+    local: true,
+    exits: { ok: 2, bare: 3 },
+  },
   commands: { args: '', local: true },
   'completion bash': { args: '', local: true },
   'completion zsh': { args: '', local: true },

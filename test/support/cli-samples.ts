@@ -420,6 +420,8 @@ export const otherLeaves = [
   'server stop',
   'server logs',
   'server migrate',
+  'server export',
+  'server import',
   'server openapi',
   'secure bootstrap',
   'secure session',

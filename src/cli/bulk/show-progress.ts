@@ -13,7 +13,11 @@ const MARGIN = 3
 const CLEAR_LINE = '\r\u001b[K'
 
 /** Shows on stderr how far a run is, until the function that it answers is called. */
-export function showProgress({ host, output, globals }: Context, tally: Readonly<Tally>, pace: Pace): () => void {
+export function showProgress(
+  { host, output, globals }: Context,
+  tally: Readonly<Tally>,
+  pace: Pick<Pace, 'pauseMs'>,
+): () => void {
   const { stderr, env } = host
   const { format } = output.options
   const isTerminal = stderr.isTTY === true

@@ -12,6 +12,8 @@ import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
+import { exportStore } from './server-export.js'
+import { importStore } from './server-import.js'
 import { logs } from './server-logs.js'
 import { migrate } from './server-migrate.js'
 import { serverKeys } from './server-keys.js'
@@ -290,5 +292,5 @@ export const server: Group = {
   name: 'server',
   alias: 'servers',
   summary: 'The bundled reference server',
-  commands: [start, status, stop, logs, serverKeys, openapi, migrate],
+  commands: [start, status, stop, logs, serverKeys, openapi, migrate, exportStore, importStore],
 }

@@ -1,0 +1,60 @@
+import { Digest, type Sums } from './digest.js'
+import { FORMAT, type Header, type KeyCheck, endLine, headerLine, rowLines } from './format.js'
+import { type MoveSource, type Table, countOf } from './session.js'
+import { moved } from './tables.js'
+
+/** Text of an export, in pieces, and how many rows are in each; at the end what the last line says. */
+export type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Sums>
+
+/** The tables of a store that have rows, with their number. */
+export async function filledTables(source: MoveSource): Promise<{ readonly table: Table; readonly rows: number }[]> {
+  const found: { table: Table; rows: number }[] = []
+  for (const name of moved) {
+    const table = await source.table(name)
+    const rows = table === undefined ? 0 : await countOf(source, table)
+    if (table !== undefined && rows > 0) found.push({ table, rows })
+  }
+  return found
+}
+
+export async function keyChecksOf(source: MoveSource): Promise<readonly KeyCheck[]> {
+  const rows = await source.all('select key_id, key_check from credential_keys order by key_id')
+  return rows.map((it) => ({ key_id: String(it.key_id), key_check: String(it.key_check) }))
+}
+
+/** A store as text: the header, one line a row, and what proves that nothing is missing. */
+export async function* exportText(
+  source: MoveSource,
+  header: Pick<Header, 'version' | 'schema' | 'exported_at' | 'keys' | 'transport_keys'>,
+  filled: readonly { readonly table: Table; readonly rows: number }[],
+): ExportText {
+  const digest = new Digest()
+  const { version, schema, exported_at, keys, transport_keys } = header
+  const rows = Object.fromEntries(filled.map((it) => [it.table.name, it.rows]))
+  const about = { version, schema, dialect: source.dialect, exported_at, keys, transport_keys, rows }
+  const first = headerLine({ voucherctl: 'export', format: FORMAT, ...about })
+  digest.addHeader(first)
+  yield { text: first, rows: 0 }
+  for (const { table } of filled) {
+    for await (const page of source.pages(table)) {
+      const text = rowLines(table.name, page)
+      digest.addRows(table.name, text, page.length)
+      yield { text, rows: page.length }
+    }
+  }
+  const sums = digest.end()
+  yield { text: endLine(sums), rows: 0 }
+  return sums
+}
+
+/** What the end of an export of this store would say of its rows, as they are now. @param onPage called with each page */
+export async function sumsOf(source: MoveSource, onPage: () => void = () => {}): Promise<Sums> {
+  const digest = new Digest()
+  for (const { table } of await filledTables(source)) {
+    for await (const page of source.pages(table)) {
+      onPage()
+      digest.addRows(table.name, rowLines(table.name, page), page.length)
+    }
+  }
+  return digest.end()
+}

@@ -1,0 +1,107 @@
+import { DatabaseFailure } from '../postgres-errors.js'
+import { isOfOperation, sqliteProblemOf } from '../sqlite-engine.js'
+import { StoreUnusable } from '../store.js'
+import type { Sums } from './digest.js'
+import { sumsOf } from './export.js'
+import { ExportUnusable } from './format.js'
+import type { ExportRead, RowsRead } from './read.js'
+import type { MoveTarget, Table } from './session.js'
+import { inHeader, isMoved, moved } from './tables.js'
+
+/** A store that has rows already: two stores are not made one. */
+export class StoreNotEmpty extends Error {
+  override readonly name = 'StoreNotEmpty'
+  readonly code = 'STORE_NOT_EMPTY'
+}
+
+/** @throws StoreNotEmpty */
+export async function requireEmpty(target: MoveTarget): Promise<void> {
+  const filled = await firstFilled(target)
+  if (filled === undefined) return
+  const how =
+    target.dialect === 'postgres'
+      ? 'Make a new database (createdb), and name that with --database-url.'
+      : 'Choose another folder with --data, or move the database away.'
+  throw new StoreNotEmpty(
+    `${target.name} has rows in ${filled}: an import needs a store that no server has been started on. ${how}`,
+  )
+}
+
+async function firstFilled(target: MoveTarget): Promise<string | undefined> {
+  if ((await target.schema()) === 0) return undefined
+  const kept = target.insertTransportKeys === null ? [] : inHeader
+  for (const name of [...moved, ...kept]) {
+    if (isMoved(name) && (await target.table(name)) === undefined) continue
+    if ((await target.all(`select 1 as n from ${name} limit 1`)).length > 0) return name
+  }
+  return undefined
+}
+
+/**
+ * Writes what an export holds into an empty store, all of it or nothing, and looks whether the store gives it back:
+ * every row is read again, and must have the sums that the file ends with. The caller commits.
+ * @param onRows told how many rows were written; what it throws ends the import
+ * @throws ExportUnusable, StoreUnusable
+ */
+export async function importRows(
+  target: MoveTarget,
+  { header, rows }: ExportRead,
+  onRows: (count: number) => void,
+): Promise<Sums> {
+  await target.become(header.schema)
+  const tables = new Map<string, Table>()
+  let writing: Promise<void> = Promise.resolve()
+  try {
+    for (;;) {
+      const next = await rows.next()
+      await writing
+      if (next.done) {
+        await requireSame(target, next.value, onRows)
+        return next.value
+      }
+      const read = next.value
+      const table = tables.get(read.table) ?? (await target.table(read.table))
+      if (table === undefined)
+        throw new ExportUnusable(`line ${read.firstLine}: schema ${header.schema} has no ${read.table}`)
+      tables.set(read.table, table)
+      requireColumns(table, read)
+      // The next lines are read meanwhile.
+      writing = insert(target, table, read).then(() => onRows(read.rows.length))
+      writing.catch(() => {})
+    }
+  } finally {
+    await writing.catch(() => {})
+  }
+}
+
+function requireColumns({ columns }: Table, { rows, firstLine }: RowsRead): void {
+  for (const [index, row] of rows.entries()) {
+    const names = Object.keys(row)
+    if (names.length !== columns.length || !columns.every((it) => Object.hasOwn(row, it)))
+      throw new ExportUnusable(`line ${firstLine + index} has other members than its table has columns`)
+  }
+}
+
+async function insert(target: MoveTarget, table: Table, { rows, firstLine, lastLine }: RowsRead): Promise<void> {
+  try {
+    await target.insert(table, rows)
+  } catch (error) {
+    const refused =
+      error instanceof DatabaseFailure
+        ? error.problem === 'constraint' || error.problem === 'statement'
+        : sqliteProblemOf(error) !== null && isOfOperation(sqliteProblemOf(error))
+    if (!refused) throw error
+    const { message } = error as Error
+    throw new ExportUnusable(`${table.name} takes no such rows (lines ${firstLine} to ${lastLine}): ${message}`)
+  }
+}
+
+async function requireSame(target: MoveTarget, written: Sums, onRows: (count: number) => void): Promise<void> {
+  const found = await sumsOf(target, () => onRows(0))
+  const differs = moved.find((it) => found.rows[it] !== written.rows[it] || found.sha256[it] !== written.sha256[it])
+  if (differs === undefined) return
+  throw new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${target.name} gives back other rows of ${differs} than it was given; nothing was imported. Its encoding must be UTF-8.`,
+  )
+}

@@ -1,0 +1,151 @@
+import { Client } from 'pg'
+import { migrations } from '../migrations/postgres/index.js'
+import type { Row, Value } from '../operation.js'
+import { Batch, type Result, Statements } from '../postgres-batch.js'
+import { DatabaseFailure } from '../postgres-errors.js'
+import { LOCK_MIGRATIONS, noteOf, unusable, versionOf } from '../postgres-migrate.js'
+import { type PostgresSettings, connectionOf } from '../postgres-settings.js'
+import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
+import { inHeader, leftOut, type Moved, moved } from './tables.js'
+
+const CONNECT_MS_MAX = 5_000
+/** Of a server that starts on the same database, or of calls that servers are answering. */
+const LOCK_MS_MAX = 10_000
+/** So long the other end of a pipe may stand still before the database gives up the transaction. */
+const IDLE_MS_MAX = 600_000
+
+const SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
+
+/** One snapshot, beside servers that go on. @throws StoreUnusable */
+export async function openPostgresSource(settings: PostgresSettings): Promise<MoveSource> {
+  return (await connect(settings, SNAPSHOT)).source
+}
+
+/**
+ * A transaction under the lock of migrations, so that no server starts meanwhile, and with all tables locked, so that
+ * one that runs already writes nothing.
+ * @throws StoreUnusable
+ */
+export async function openPostgresTarget(settings: PostgresSettings): Promise<MoveTarget> {
+  const { client, send, source } = await connect(settings, 'begin')
+  const guarded = guardedBy(source)
+  try {
+    await guarded(client.query(LOCK_MIGRATIONS))
+    const all = [...moved, ...leftOut, ...inHeader].join(', ')
+    if ((await source.schema()) === migrations.length) await guarded(client.query(`lock table ${all}`))
+  } catch (error) {
+    await source.close()
+    throw error
+  }
+  const migrate = async (from: number, to: number) => {
+    for (const { sql } of migrations.slice(from, to)) await guarded(client.query(sql))
+    await guarded(client.query(noteOf(to).sql))
+  }
+  return {
+    ...source,
+    async become(schema) {
+      const before = await source.schema()
+      if (schema === before) return
+      const all = [...moved, ...leftOut, ...inHeader].join(', ')
+      await guarded(client.query(`drop table if exists ${all}`))
+      await migrate(0, schema)
+    },
+    // One parameter for all rows: the types of its columns are those of the table.
+    async insert({ name, columns }, rows) {
+      const names = quoted(columns)
+      const sql = `insert into ${name} (${names}) select ${names} from json_populate_recordset(null::${name}, $1::json)`
+      await send(sql, [JSON.stringify(rows)])
+    },
+    async insertTransportKeys(sealed) {
+      await send('insert into secure_keys (place, version, sealed) values (1, 1, $1)', [sealed])
+    },
+    async commit() {
+      const before = await source.schema()
+      if (before < migrations.length) await migrate(before, migrations.length)
+      // Without it the first calls are planned for empty tables.
+      await guarded(client.query('analyze'))
+      const { tag } = await send('commit')
+      // `ROLLBACK` is what the server answers to the commit of a transaction that it has given up.
+      if (tag !== 'COMMIT') throw new Error('the transaction was rolled back')
+    },
+  }
+}
+
+type Send = (sql: string, params?: readonly Value[]) => Promise<Result>
+
+const guardedBy =
+  ({ name }: Pick<MoveSource, 'name'>) =>
+  <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw unusable(error, name)
+    })
+
+async function connect(
+  settings: PostgresSettings,
+  begin: string,
+): Promise<{ client: Client; send: Send; source: MoveSource }> {
+  const { config, name } = await connectionOf(settings)
+  const client = new Client({
+    ...config,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    lock_timeout: LOCK_MS_MAX,
+    idle_in_transaction_session_timeout: IDLE_MS_MAX,
+    keepAlive: true,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query(begin)
+    // A limit that the role or the database sets is meant for calls.
+    await client.query('set local statement_timeout = 0')
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw unusable(error, name)
+  }
+  const statements = new Statements()
+  const send: Send = (sql, params = []) =>
+    new Promise((resolve, reject) => {
+      const settle = (error: Error | null, [result]: readonly Result[]) =>
+        error === null ? resolve(result as Result) : reject(new DatabaseFailure(error))
+      client.query(new Batch([{ sql, params }], statements, settle))
+    })
+  const rowsOf = async (sql: string, params?: readonly Value[]) => (await send(sql, params)).rows
+  const source: MoveSource = {
+    dialect: 'postgres',
+    name,
+    schema: () => versionOf(client, name),
+    all: (sql) => rowsOf(sql),
+    async table(table: Moved): Promise<Table | undefined> {
+      const columns = await rowsOf(COLUMNS, [table])
+      if (columns.length === 0) return undefined
+      const named = (rows: readonly Row[]) => rows.map((it) => String(it.name))
+      return { name: table, columns: named(columns).sort(), key: named(await rowsOf(KEY, [table])) }
+    },
+    // A cursor, so that a page costs what is in it; the next one is on its way while this one is used. By table, since
+    // a connection remembers the columns that a statement answers.
+    async *pages(table) {
+      const cursor = `pages_of_${table.name}`
+      await send(`declare ${cursor} no scroll cursor for ${selectOf(table)} order by ${quoted(table.key)}`)
+      const fetch = () => {
+        const rows = rowsOf(`fetch ${PAGE_ROWS} from ${cursor}`)
+        rows.catch(() => {})
+        return rows
+      }
+      for (let rows = await fetch(); rows.length > 0; ) {
+        const next = fetch()
+        yield rows
+        rows = await next
+      }
+      await send(`close ${cursor}`)
+    },
+    close: () => client.end().catch(() => {}),
+  }
+  return { client, send, source }
+}
+
+const COLUMNS = `select attname as name from pg_attribute
+  where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`
+const KEY = `select a.attname as name from pg_index i
+  cross join lateral unnest(i.indkey) with ordinality as k (attnum, place)
+  join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+  where i.indrelid = to_regclass($1) and i.indisprimary order by k.place`

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import { migrations } from '../migrations/sqlite/index.js'
+import type { Row, Value } from '../operation.js'
+import { type SqliteDatabase, prepareStatement } from '../sqlite-engine.js'
+import { openSqliteFile } from '../sqlite-open.js'
+import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
+import { inHeader, leftOut, type Moved, moved } from './tables.js'
+
+/**
+ * The database of a server that is stopped, as it is: an older schema stays one.
+ * @returns undefined where there is none
+ * @throws StoreUnusable while a server runs on it, among others
+ */
+export function openSqliteSource(path: string): MoveSource | undefined {
+  return existsSync(path) ? sourceOf(openSqliteFile(path, { migrates: false }), path) : undefined
+}
+
+/** @throws StoreUnusable while a server runs on it, among others */
+export function openSqliteTarget(path: string): MoveTarget {
+  const db = openSqliteFile(path)
+  const source = sourceOf(db, path)
+  db.exec('begin immediate')
+  return {
+    ...source,
+    async become(schema) {
+      if (schema === (await source.schema())) return
+      for (const name of [...moved, ...leftOut, ...inHeader].reverse()) db.exec(`drop table if exists ${name}`)
+      for (const sql of migrations.slice(0, schema)) db.exec(sql)
+      db.exec(`pragma user_version = ${schema}`)
+    },
+    async insert({ name, columns }, rows) {
+      const places = columns.map((_, index) => `$${index + 1}`).join(', ')
+      const statement = prepareStatement(db, `insert into ${name} (${quoted(columns)}) values (${places})`)
+      for (const row of rows) statement.run(columns.map((it) => row[it] as Value))
+    },
+    insertTransportKeys: null,
+    async commit() {
+      for (const sql of migrations.slice(await source.schema())) db.exec(sql)
+      db.exec(`pragma user_version = ${migrations.length}; commit; pragma wal_checkpoint(truncate)`)
+    },
+  }
+}
+
+function sourceOf(db: SqliteDatabase, path: string): MoveSource {
+  const all = (sql: string, params: readonly Value[] = []) => prepareStatement(db, sql).all(params)
+  return {
+    dialect: 'sqlite',
+    name: path,
+    schema: async () => Number(all('pragma user_version')[0]?.user_version),
+    all: async (sql) => all(sql),
+    async table(name: Moved): Promise<Table | undefined> {
+      const found = all('select name, pk from pragma_table_info($1)', [name])
+      if (found.length === 0) return undefined
+      const key = found.filter((it) => Number(it.pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))
+      const named = (rows: readonly Row[]) => rows.map((it) => String(it.name))
+      return { name, columns: named(found).sort(), key: named(key) }
+    },
+    async *pages(table) {
+      const key = quoted(table.key)
+      const places = table.key.map((_, index) => `$${index + 1}`).join(', ')
+      const rest = `order by ${key} limit ${PAGE_ROWS}`
+      for (let after: readonly Value[] = []; ; ) {
+        const where = after.length === 0 ? '' : `where (${key}) > (${places})`
+        const rows = all(`${selectOf(table)} ${where} ${rest}`, after)
+        const last = rows.at(-1)
+        if (last === undefined) return
+        yield rows
+        if (rows.length < PAGE_ROWS) return
+        after = table.key.map((it) => last[it] as Value)
+      }
+    },
+    close: async () => db.close(),
+  }
+}
