@@ -5,7 +5,7 @@ const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-
 
 /** Nothing of these reaches the store, or nothing but a token. */
 const withoutStore = [
-  'test/store/sessions.test.ts',
+  'test/store/{sessions,move/read}.test.ts',
   'test/server/{connections,dropped,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}.test.ts',
   'test/server/secure-{fuzz,inner,keys,required,vectors}.test.ts',
 ]

@@ -1,0 +1,391 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { migrations as postgresMigrations } from '../../src/store/migrations/postgres/index.js'
+import { migrations } from '../../src/store/migrations/sqlite/index.js'
+import { openPostgresSource, openPostgresTarget } from '../../src/store/move/postgres-session.js'
+import type { MoveSource } from '../../src/store/move/session.js'
+import { openSqliteSource, openSqliteTarget } from '../../src/store/move/sqlite-session.js'
+import { moved } from '../../src/store/move/tables.js'
+import { run } from '../../src/store/operation.js'
+import { openPostgresStore } from '../../src/store/postgres.js'
+import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { openSqliteStore } from '../../src/store/sqlite.js'
+import { appOn, exportOf, fillStore, makeDeliveries, moveInto, rowLinesOf } from '../support/move.js'
+import { temporaryFolder } from '../support/server.js'
+import { newTenant } from '../support/server-tenant.js'
+import { commands, setUp } from '../support/voucher-steps.js'
+
+let folder: string
+beforeEach(() => {
+  folder = temporaryFolder()
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+let made = 0
+const filePath = () => join(folder, `${++made}.db`)
+
+async function sql(url: string, text: string) {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows as Record<string, unknown>[]
+  } finally {
+    await client.end()
+  }
+}
+
+const databases: string[] = []
+/** With nothing in it, not even tables. */
+async function newDatabase(): Promise<string> {
+  const server = inject('postgresUrl')
+  const name = `move_${process.pid}_${++made}`
+  await sql(server, `create database ${name}`)
+  databases.push(name)
+  return server.replace(/\/postgres$/, `/${name}`)
+}
+afterEach(async () => {
+  for (const name of databases.splice(0)) await sql(inject('postgresUrl'), `drop database ${name} with (force)`)
+})
+
+const fromPostgres = (url: string) => openPostgresSource({ url, env: {} })
+const toPostgres = (url: string) => openPostgresTarget({ url, env: {} })
+const fromSqlite = (path: string) => openSqliteSource(path) as MoveSource
+
+async function textOf(source: MoveSource | Promise<MoveSource>): Promise<string> {
+  const opened = await source
+  try {
+    return await exportOf(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+const tablesIn = (text: string) => [
+  ...new Set(rowLinesOf(text).map((it) => (JSON.parse(it) as { table: string }).table)),
+]
+
+describe('from one engine to the other and back', () => {
+  it('every row of a store that has met every operation is the same, line for line', async () => {
+    const path = filePath()
+    const store = openSqliteStore(path)
+    await fillStore(store)
+    await store.close()
+    const first = await textOf(fromSqlite(path))
+    expect(tablesIn(first)).toEqual(moved)
+
+    const url = await newDatabase()
+    await moveInto(await toPostgres(url), first)
+    const second = await textOf(fromPostgres(url))
+    expect(rowLinesOf(second)).toEqual(rowLinesOf(first))
+
+    const other = filePath()
+    await moveInto(openSqliteTarget(other), second)
+    expect(rowLinesOf(await textOf(fromSqlite(other)))).toEqual(rowLinesOf(first))
+    // Where no lease was held, an export is what the tables hold.
+    const rows = (from: string, table: string) => {
+      const db = openDatabase(from)
+      try {
+        return db.prepare(`select * from ${table} order by 1, 2, 3`).all()
+      } finally {
+        db.close()
+      }
+    }
+    for (const table of moved.filter((it) => it !== 'deliveries')) expect(rows(other, table)).toEqual(rows(path, table))
+  }, 60_000)
+
+  it('so is one that servers on PostgreSQL have filled', async () => {
+    const url = await newDatabase()
+    const store = await openPostgresStore({ url, env: {} })
+    await fillStore(store)
+    await store.close()
+    const first = await textOf(fromPostgres(url))
+    const path = filePath()
+    await moveInto(openSqliteTarget(path), first)
+    const second = await textOf(fromSqlite(path))
+    expect(rowLinesOf(second)).toEqual(rowLinesOf(first))
+    const again = await newDatabase()
+    await moveInto(await toPostgres(again), second)
+    expect(rowLinesOf(await textOf(fromPostgres(again)))).toEqual(rowLinesOf(first))
+  }, 60_000)
+
+  it('whatever sequence of commands has made it', async () => {
+    await fc.assert(
+      fc.asyncProperty(commands(25), async (sequence) => {
+        const path = filePath()
+        const store = openSqliteStore(path)
+        const server = appOn(store)
+        const { model, real } = await setUp(server)
+        await fc.asyncModelRun(() => ({ model, real }), sequence)
+        await server.close()
+        await store.close()
+        const first = await textOf(fromSqlite(path))
+        const url = await newDatabase()
+        await moveInto(await toPostgres(url), first)
+        const other = filePath()
+        await moveInto(openSqliteTarget(other), await textOf(fromPostgres(url)))
+        expect(rowLinesOf(await textOf(fromSqlite(other)))).toEqual(rowLinesOf(first))
+      }),
+      { numRuns: 4, seed: 1 },
+    )
+  }, 90_000)
+})
+
+describe('an export of PostgreSQL', () => {
+  it('is one state, whatever servers write meanwhile', async () => {
+    const url = await newDatabase()
+    const store = await openPostgresStore({ url, env: {} })
+    const server = appOn(store)
+    const tenant = await newTenant(server)
+    const { id } = await tenant.template({ issue_limit: 100_000 })
+    await tenant.issue(id)
+    let over = false
+    let issued = 0
+    const clerk = async () => {
+      while (!over) {
+        const voucher = await tenant.issue(id)
+        issued += 1
+        if (issued % 2 === 0) await tenant.redeem(voucher)
+      }
+    }
+    const clerks = Promise.all([clerk(), clerk(), clerk(), clerk()])
+    try {
+      for (let round = 0; round < 6; round++) {
+        const before = issued
+        const lines = rowLinesOf(await textOf(fromPostgres(url))).map(
+          (it) => JSON.parse(it) as { table: string; row: Record<string, string | number | null> },
+        )
+        while (issued === before) await new Promise((resolve) => setImmediate(resolve))
+        const rows = (table: string) => lines.filter((it) => it.table === table).map((it) => it.row)
+        const vouchers = rows('vouchers')
+        const redeemed = vouchers.filter((it) => it.state === 'redeemed')
+        expect(rows('templates').map((it) => it.issued_count)).toEqual([vouchers.length])
+        expect(rows('credentials').length).toBe(2 * vouchers.length)
+        expect(rows('idempotency_keys').length).toBe(vouchers.length + redeemed.length)
+        expect(
+          rows('redemptions')
+            .map((it) => it.id)
+            .sort(),
+        ).toEqual(redeemed.map((it) => it.redemption_id).sort())
+      }
+    } finally {
+      over = true
+      await clerks
+      await server.close()
+      await store.close()
+    }
+    expect(issued).toBeGreaterThan(20)
+  }, 60_000)
+
+  it('changes nothing, and lets nobody wait', async () => {
+    const url = await newDatabase()
+    const store = await openPostgresStore({ url, env: {} })
+    const source = await fromPostgres(url)
+    await exportOf(source)
+    const server = appOn(store)
+    // The snapshot is open still.
+    await newTenant(server)
+    await expect(source.all('delete from tokens')).rejects.toThrow(/25006/)
+    await source.close()
+    await server.close()
+    await store.close()
+  })
+
+  it('of an older schema is one of that schema', async () => {
+    const url = await newDatabase()
+    await sql(url, `${postgresMigrations[0]?.sql}; create table voucherctl_schema (version integer)`)
+    await sql(url, 'insert into voucherctl_schema values (1)')
+    await sql(url, "insert into credential_keys values ('key_1', 'check', 1)")
+    const text = await textOf(fromPostgres(url))
+    expect(JSON.parse(text.split('\n')[0] as string)).toMatchObject({ schema: 1, rows: { credential_keys: 1 } })
+    expect(await sql(url, 'select version from voucherctl_schema')).toEqual([{ version: 1 }])
+  })
+})
+
+describe('an export of the first schema', () => {
+  const olderText = async () => {
+    const path = filePath()
+    await openSqliteTarget(path).close()
+    const db = openDatabase(path)
+    for (const table of [...moved].reverse()) db.exec(`drop table if exists ${table}`)
+    db.exec(migrations[0] as string)
+    db.exec("pragma user_version = 1; insert into credential_keys values ('key_1', 'check', 1)")
+    db.exec(
+      `insert into applications values ('app_1', 'acme', 'Shop', null, 'active', 0, '[]', '[]', 'optional', 1, 2)`,
+    )
+    db.close()
+    return textOf(fromSqlite(path))
+  }
+  const current = migrations.length
+
+  it('is imported into either engine, whose schema is that of this version then', async () => {
+    const text = await olderText()
+    expect(JSON.parse(text.split('\n')[0] as string)).toMatchObject({ schema: 1 })
+    const [fresh, started] = [await newDatabase(), await newDatabase()]
+    await (await openPostgresStore({ url: started, env: {} })).close()
+    const path = filePath()
+    await moveInto(await toPostgres(fresh), text)
+    await moveInto(await toPostgres(started), text)
+    await moveInto(openSqliteTarget(path), text)
+    for (const source of [await fromPostgres(fresh), await fromPostgres(started), fromSqlite(path)]) {
+      expect(await source.schema()).toBe(current)
+      expect(rowLinesOf(await textOf(source))).toEqual(rowLinesOf(text))
+    }
+    // All of it is there: a server goes on with it.
+    const store = await openPostgresStore({ url: fresh, env: {} })
+    const server = appOn(store)
+    await makeDeliveries(server)
+    await server.close()
+    await store.close()
+  }, 60_000)
+})
+
+describe('an import', () => {
+  const filled = async () => {
+    const path = filePath()
+    const store = openSqliteStore(path)
+    const server = appOn(store)
+    const tenant = await newTenant(server)
+    await tenant.redeem(await tenant.issue())
+    await server.close()
+    await store.close()
+    return textOf(fromSqlite(path))
+  }
+
+  it('is refused by a store that has rows, be it only the keys of its first start', async () => {
+    const text = await filled()
+    const [url, path] = [await newDatabase(), filePath()]
+    await moveInto(await toPostgres(url), text)
+    await moveInto(openSqliteTarget(path), text)
+    const refused = { code: 'STORE_NOT_EMPTY', message: expect.stringContaining('applications') }
+    await expect(moveInto(await toPostgres(url), text)).rejects.toMatchObject(refused)
+    await expect(moveInto(openSqliteTarget(path), text)).rejects.toMatchObject(refused)
+    const started = await newDatabase()
+    await (await openPostgresStore({ url: started, env: {} })).close()
+    await sql(started, "insert into secure_keys values (1, 1, 'sealed')")
+    await expect(moveInto(await toPostgres(started), text)).rejects.toMatchObject({
+      code: 'STORE_NOT_EMPTY',
+      message: expect.stringContaining('secure_keys'),
+    })
+  })
+
+  it('that finds a wrong line leaves an empty database, whatever was written before', async () => {
+    const lines = (await filled()).split('\n')
+    const cut = lines.slice(0, -2).join('\n')
+    const other = lines.with(-3, (lines.at(-3) as string).replace('"status":', '"state":')).join('\n')
+    const twice = lines.toSpliced(2, 0, (lines[1] as string).replace('Shop', 'Ship')).join('\n')
+    const url = await newDatabase()
+    const path = filePath()
+    for (const [text, message] of [
+      [cut, /cut off after line/],
+      [other, /line \d+ has other members than its table has columns/],
+      [twice, /applications takes no such rows|had 1/],
+    ] as const) {
+      await expect(moveInto(await toPostgres(url), text)).rejects.toThrow(message)
+      expect(
+        await sql(url, 'select relname from pg_class where relnamespace = current_schema()::regnamespace'),
+      ).toEqual([])
+      await expect(moveInto(openSqliteTarget(path), text)).rejects.toThrow(message)
+      expect(rowLinesOf(await textOf(fromSqlite(path)))).toEqual([])
+    }
+  })
+
+  it('keeps servers from its database until it is over: one that starts waits, and finds all of it', async () => {
+    const url = await newDatabase()
+    const target = await toPostgres(url)
+    let opened = false
+    const starting = openPostgresStore({ url, env: {} }).then((store) => {
+      opened = true
+      return store
+    })
+    await waitsForLock()
+    expect(opened).toBe(false)
+    await moveInto(target, await filled())
+    const store = await starting
+    await store.close()
+    expect(await sql(url, 'select count(*)::int as n from vouchers')).toEqual([{ n: 1 }])
+    // In this run nobody else asks for that lock without getting it.
+    async function waitsForLock(): Promise<void> {
+      const waiting = `select 1 from pg_locks l join pg_database d on d.oid = l.database
+        where not l.granted and l.locktype = 'advisory' and d.datname = '${url.split('/').at(-1)}'`
+      while ((await sql(inject('postgresUrl'), waiting)).length === 0);
+    }
+  })
+
+  it('lets a server that runs already write nothing before it is over', async () => {
+    const url = await newDatabase()
+    const store = await openPostgresStore({ url, env: {} })
+    const order: string[] = []
+    const opened = await toPostgres(url)
+    const target = {
+      ...opened,
+      commit: () => {
+        order.push('import')
+        return opened.commit()
+      },
+    }
+    const text = await filled()
+    const writing = store
+      .write(() => run("insert into credential_keys values ('key_2', 'check', 1)"))
+      .then(() => order.push('server'))
+    await Promise.all([writing, moveInto(target, text)])
+    expect(order).toEqual(['import', 'server'])
+    await store.close()
+  })
+
+  it('into a database that cannot hold the text is refused, with nothing written', async () => {
+    const name = `move_${process.pid}_${++made}`
+    await sql(inject('postgresUrl'), `create database ${name} encoding 'LATIN1' template template0 locale 'C'`)
+    databases.push(name)
+    const url = inject('postgresUrl').replace(/\/postgres$/, `/${name}`)
+    const text = (await filled()).replaceAll('Corner Cafe', 'Corner \u6f22')
+    await expect(moveInto(await toPostgres(url), text)).rejects.toThrow(/takes no such rows.*LATIN1/)
+    expect(await sql(url, 'select relname from pg_class where relnamespace = current_schema()::regnamespace')).toEqual(
+      [],
+    )
+  })
+})
+
+describe('a lease', () => {
+  it('is not moved: its delivery waits as it did before, and the attempt under way is not counted', async () => {
+    const url = await newDatabase()
+    const store = await openPostgresStore({ url, env: {} })
+    const server = appOn(store)
+    await makeDeliveries(server)
+    await server.close()
+    await store.close()
+    await sql(url, "update deliveries set attempt_count = 2, next_attempt_at = 5 where status = 'failed'")
+    // By hand, once more after a failure, for the first time.
+    const ids = (await sql(url, "select id from deliveries where status <> 'delivering' order by id")).map(
+      (it) => it.id,
+    )
+    const lease = "status = 'delivering', ready = 0, lease_until = 9, last_attempt_at = 7, next_attempt_at = null"
+    await sql(
+      url,
+      `update deliveries set ${lease}, attempt_count = 3, resume_status = 'dead_letter' where id = '${ids[0]}'`,
+    )
+    await sql(url, `update deliveries set ${lease}, attempt_count = 3, resume_status = null where id = '${ids[1]}'`)
+    const path = filePath()
+    await moveInto(openSqliteTarget(path), await textOf(fromPostgres(url)))
+    const db = openDatabase(path)
+    const of = (where: string) =>
+      db
+        .prepare(
+          `select status, ready, attempt_count, resume_status, lease_until, next_attempt_at from deliveries where ${where}`,
+        )
+        .all()
+    const freed = { ready: 1, lease_until: null }
+    expect(of(`id = '${ids[0]}'`)).toMatchObject([
+      { ...freed, status: 'pending', attempt_count: 3, resume_status: 'dead_letter' },
+    ])
+    expect(of(`id = '${ids[1]}'`)).toMatchObject([{ ...freed, status: 'failed', attempt_count: 3, next_attempt_at: 7 }])
+    const first = await sql(url, "select id from deliveries where status = 'delivering' and attempt_count = 0")
+    expect(first.length).toBeGreaterThan(0)
+    for (const { id } of first)
+      expect(of(`id = '${id}'`)).toMatchObject([{ ...freed, status: 'pending', attempt_count: 0 }])
+    expect(of("status = 'delivering' or lease_until is not null")).toEqual([])
+    db.close()
+  }, 60_000)
+})

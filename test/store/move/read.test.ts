@@ -1,0 +1,172 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { ExportUnusable, headerLine } from '../../../src/store/move/format.js'
+import { readExport } from '../../../src/store/move/read.js'
+import type { MoveSource, Table } from '../../../src/store/move/session.js'
+import type { Moved } from '../../../src/store/move/tables.js'
+import { exportOf, inPieces } from '../../support/move.js'
+
+/** A store without a database: what is tested here is the file alone. */
+function sourceOf(content: Partial<Record<Moved, readonly Record<string, string | number | null>[]>>): MoveSource {
+  const rowsOf = ({ name }: { name: Moved }) => content[name] ?? []
+  return {
+    dialect: 'sqlite',
+    name: 'a store',
+    schema: async () => 2,
+    async table(name): Promise<Table | undefined> {
+      return { name, columns: [], key: [] }
+    },
+    async all(sql) {
+      const counted = /^select count.* from (\w+)$/.exec(sql)?.[1] as Moved | undefined
+      return counted === undefined ? [] : [{ n: rowsOf({ name: counted }).length }]
+    },
+    async *pages(table) {
+      for (const row of rowsOf(table)) yield [row]
+    },
+    close: async () => {},
+  }
+}
+
+const rows = (...ids: string[]) =>
+  ids.map((id, n) => ({ id, note: n % 2 === 0 ? `caf\u00e9 ${id}` : null, updated_at: n }))
+const content = { applications: rows('a', 'b', 'c'), tokens: rows('d'), vouchers: rows('e', 'f') } as const
+const whole = await exportOf(sourceOf(content))
+const lines = whole.split('\n').slice(0, -1)
+
+async function read(text: string | Buffer, bytes?: number): Promise<Record<string, unknown[]>> {
+  const found: Record<string, unknown[]> = {}
+  const { rows: read } = await readExport(inPieces(text, bytes))
+  for await (const { table, rows } of read) found[table] = [...(found[table] ?? []), ...rows]
+  return found
+}
+
+/** The message of the refusal; what was taken is told apart. */
+async function refusalOf(text: string | Buffer): Promise<string> {
+  try {
+    await read(text)
+  } catch (error) {
+    if (error instanceof ExportUnusable) return error.message
+    throw error
+  }
+  return 'it was taken'
+}
+
+const withLines = (change: (all: string[]) => string[]) => `${change([...lines]).join('\n')}\n`
+
+describe('an export', () => {
+  it('is read as it was written, however it is cut on its way', async () => {
+    for (const bytes of [1, 7, 100, 64 * 1024]) expect(await read(whole, bytes)).toEqual(content)
+  })
+
+  it('of an empty store has a header and an end', async () => {
+    const empty = await exportOf(sourceOf({}))
+    expect(empty.split('\n').length).toBe(3)
+    expect(await read(empty)).toEqual({})
+  })
+
+  it('can be checked without this program: the end says what sha256sum says', async () => {
+    const { createHash } = await import('node:crypto')
+    const hash = (text: readonly string[]) =>
+      createHash('sha256')
+        .update(text.map((it) => `${it}\n`).join(''))
+        .digest('hex')
+    const { end } = JSON.parse(lines.at(-1) as string)
+    expect(end.total_sha256).toBe(hash(lines.slice(0, -1)))
+    expect(end.sha256.vouchers).toBe(hash(lines.filter((it) => it.startsWith('{"table":"vouchers",'))))
+    expect(end.rows).toEqual({ applications: 3, tokens: 1, vouchers: 2 })
+  })
+})
+
+describe('an export is refused', () => {
+  it('where it was cut off, at any byte but the last line feed', async () => {
+    const bytes = Buffer.from(whole)
+    for (let length = 0; length < bytes.length - 1; length++)
+      expect([length, await refusalOf(bytes.subarray(0, length))]).not.toEqual([length, 'it was taken'])
+    expect(await refusalOf(bytes.subarray(0, -1))).toBe('it was taken')
+    expect(await refusalOf(withLines((all) => all.slice(0, 4)))).toBe('it was cut off after line 4')
+  })
+
+  it('where a bit of any byte was changed', async () => {
+    const bytes = Buffer.from(whole)
+    for (let at = 0; at < bytes.length - 1; at++) {
+      const changed = Buffer.from(bytes)
+      changed[at] = (changed[at] as number) ^ (1 << (at % 8))
+      expect([at, await refusalOf(changed)]).not.toEqual([at, 'it was taken'])
+    }
+  })
+
+  it.each(lines.map((_, n) => n))('where line %i from 0 is missing, doubled, or in another place', async (n) => {
+    const twice = withLines((all) => all.toSpliced(n, 0, all[n] as string))
+    expect(await refusalOf(withLines((all) => all.toSpliced(n, 1)))).not.toBe('it was taken')
+    expect(await refusalOf(twice)).toMatch(n === 0 ? /line 2 is no row/ : new RegExp(`line ${n + 2}`))
+    const moved = withLines((all) => [...all.toSpliced(n, 1), all[n] as string])
+    if (n < lines.length - 1) expect(await refusalOf(moved)).not.toBe('it was taken')
+  })
+
+  it('where two lines changed places, with the table whose lines they are', async () => {
+    const swapped = withLines(([head, a, b, ...rest]) => [head, b, a, ...rest] as string[])
+    expect(await refusalOf(swapped)).toBe('the rows of applications (lines 2 to 4) are not those that were written')
+    const apart = withLines((all) => all.with(4, all[6] as string).with(6, all[4] as string))
+    expect(await refusalOf(apart)).toMatch(/^line \d is not where it was written$/)
+  })
+
+  it('where rows are missing or too many, with their numbers', async () => {
+    expect(await refusalOf(withLines((all) => all.toSpliced(2, 1)))).toBe(
+      'applications has 2 rows (lines 2 to 3), and had 3',
+    )
+    const more = withLines((all) => all.toSpliced(2, 0, (all[2] as string).replace('"b"', '"bb"')))
+    expect(await refusalOf(more)).toBe('applications has 4 rows (lines 2 to 5), and had 3')
+  })
+
+  it.each([
+    ['nothing', '', /^it is empty$/],
+    ['something else', 'id,name\n1,a\n', /^line 1 is not that of an export/],
+    ['JSON of something else', '{"a":1}\n', /^line 1 is not that of an export/],
+    ['more after its end', `${whole}${lines[1]}\n`, /^line 9 comes after the end$/],
+    ['an empty line', `${whole}\n`, /^line 9 comes after the end$/],
+    ['Windows line ends', whole.replaceAll('\n', '\r\n'), /CRLF/],
+    ['compressed', gzipSync(whole), /^it is compressed.*gunzip/],
+    [
+      'no text',
+      Buffer.concat([Buffer.from(`${lines[0]}\n`), Buffer.from([0x22, 0xff, 0x0a])]),
+      /^line 2 is not UTF-8$/,
+    ],
+    [
+      'a table that is unknown',
+      withLines((all) => all.with(1, '{"table":"cats","row":{"id":"a"}}')),
+      /^line 2 is no row/,
+    ],
+    [
+      'values that no column has',
+      withLines((all) => all.with(1, '{"table":"tokens","row":{"id":[1]}}')),
+      /^line 2 is no row/,
+    ],
+    [
+      'numbers that are not whole',
+      withLines((all) => all.with(1, '{"table":"tokens","row":{"id":1.5}}')),
+      /^line 2 is no row/,
+    ],
+  ])('that is %s', async (_name, text, message) => {
+    expect(await refusalOf(text)).toMatch(message)
+  })
+
+  it.each([
+    [{ format: 2, version: '9.0.0' }, /newer voucherctl \(9\.0\.0, format 2\)/],
+    [{ schema: 99, version: '9.0.0' }, /newer voucherctl \(9\.0\.0, schema 99; this one knows \d+\)/],
+    [{ schema: 0 }, /^line 1 is not as it was written$/],
+    [{ rows: { cats: 1 } }, /^line 1 is not as it was written$/],
+    [{ keys: [{}] }, /^line 1 is not as it was written$/],
+  ])('whose header says %j', async (changed, message) => {
+    const header = headerLine({ ...JSON.parse(lines[0] as string), ...changed })
+    expect(await refusalOf(header + lines.slice(1).join('\n'))).toMatch(message)
+  })
+
+  it('whose one line goes on without end, long before memory is full', async () => {
+    async function* endless() {
+      yield Buffer.from(`${lines[0]}\n{"table":"`)
+      for (;;) yield Buffer.alloc(1024 * 1024, 0x61)
+    }
+    const { rows } = await readExport(endless())
+    await expect(rows.next()).rejects.toThrow('line 2 is longer than any that an export has')
+  })
+})

@@ -1,0 +1,98 @@
+import { Client } from 'pg'
+import { describe, expect, it } from 'vitest'
+import { openSqliteFile } from '../../../src/store/sqlite-open.js'
+import { inHeader, instead, leftOut, moved } from '../../../src/store/move/tables.js'
+import { onPostgres } from '../../support/engine-name.js'
+import { openPostgresStore } from '../../../src/store/postgres.js'
+import { takeDatabase } from '../../support/postgres-database.js'
+
+interface Column {
+  readonly table: string
+  readonly name: string
+  readonly type: string
+  /** Its place in the primary key, 0 for none. */
+  readonly key: number
+  /** It has values of its own: a default, a sequence. */
+  readonly counts: boolean
+  /** Of PostgreSQL. */
+  readonly collation: string | null
+}
+
+function columnsOnSqlite(): readonly Column[] {
+  const db = openSqliteFile(':memory:')
+  try {
+    const found = db
+      .prepare(
+        `select m.name as "table", c.name, lower(c.type) as type, c.pk as key, null as collation,
+           c.dflt_value is not null or m.sql like '%autoincrement%' as counts
+         from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' order by 1, 2`,
+      )
+      .all() as Column[]
+    return found.map((it) => ({ ...it, counts: Boolean(it.counts) }))
+  } finally {
+    db.close()
+  }
+}
+
+async function columnsOnPostgres(): Promise<readonly Column[]> {
+  const database = takeDatabase()
+  const url = await database.url
+  await (await openPostgresStore({ url, env: {} })).close()
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    const found = await client.query<Column>(
+      `select c.relname as "table", a.attname as name, format_type(a.atttypid, null) as type,
+         coalesce(array_position(i.indkey::int2[], a.attnum), -1) + 1 as key, l.collname as collation,
+         a.atthasdef or a.attidentity <> '' as counts
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       left join pg_index i on i.indrelid = c.oid and i.indisprimary
+       left join pg_collation l on l.oid = a.attcollation
+       where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+         and c.relname <> 'voucherctl_schema'
+       order by 1, 2`,
+    )
+    return found.rows
+  } finally {
+    await client.end()
+    database.release()
+  }
+}
+
+const columns = onPostgres ? await columnsOnPostgres() : columnsOnSqlite()
+const tables = [...new Set(columns.map((it) => it.table))]
+
+describe('what an export holds', () => {
+  it('names every table of the schema: new ones belong into one of the lists of src/store/move/tables.ts', () => {
+    const onlyPostgres = [...leftOut, ...inHeader]
+    expect(tables.sort()).toEqual([...moved, ...(onPostgres ? onlyPostgres : [])].sort())
+  })
+
+  it('is text and whole numbers, which both engines and JSON have alike: another type needs a form in the file', () => {
+    const known = onPostgres ? ['text', 'integer', 'bigint'] : ['text', 'integer']
+    expect(columns.filter((it) => !known.includes(it.type))).toEqual([])
+  })
+
+  it('has an order: each table has a primary key, whose texts are compared as bytes', () => {
+    const keys = columns.filter((it) => it.key > 0)
+    expect(tables.filter((table) => !keys.some((it) => it.table === table))).toEqual([])
+    if (onPostgres) expect(keys.filter((it) => it.type === 'text' && it.collation !== 'C')).toEqual([])
+  })
+
+  it('replaces columns that are there', () => {
+    for (const [table, replaced] of Object.entries(instead)) {
+      const names = columns.filter((it) => it.table === table).map((it) => it.name)
+      expect(names).toEqual(expect.arrayContaining(Object.keys(replaced)))
+    }
+  })
+
+  it('is all that new rows depend on: no column counts by itself, so that none goes on from a wrong number', () => {
+    expect(columns.filter((it) => it.counts)).toEqual([])
+  })
+
+  it.runIf(onPostgres)('has the same columns on both engines', () => {
+    const named = (all: readonly Column[]) =>
+      all.filter((it) => moved.some((name) => name === it.table)).map((it) => `${it.table}.${it.name}.${it.key}`)
+    expect(named(columns)).toEqual(named(columnsOnSqlite()))
+  })
+})

@@ -1,0 +1,112 @@
+import { contract, endpoints } from '../../src/contract/index.js'
+import { keyChecks } from '../../src/server/key-checks.js'
+import { Polls } from '../../src/server/polls.js'
+import { turn } from '../../src/store/delivery-turn.js'
+import { exportText, filledTables, keyChecksOf } from '../../src/store/move/export.js'
+import { importRows, requireEmpty } from '../../src/store/move/import.js'
+import { readExport } from '../../src/store/move/read.js'
+import type { MoveSource, MoveTarget } from '../../src/store/move/session.js'
+import { unknownKeys } from '../../src/store/keys.js'
+import { memorySessions } from '../../src/store/sessions.js'
+import type { Store } from '../../src/store/store.js'
+import { START_MS, type TestApp, testApp, testDeps } from './server-app.js'
+import { Scene, samples } from './server-scene.js'
+import { newChat } from './server-chats.js'
+import { newTenant } from './server-tenant.js'
+import { newDelivery } from './server-webhooks.js'
+
+/** What came before the rows of an export, in every test the same. */
+const facts = { version: '0.0.0', exported_at: new Date(START_MS).toISOString(), transport_keys: null }
+
+export async function exportOf(source: MoveSource): Promise<string> {
+  const header = { ...facts, schema: await source.schema(), keys: await keyChecksOf(source) }
+  let whole = ''
+  for await (const { text } of exportText(source, header, await filledTables(source))) whole += text
+  return whole
+}
+
+/** An export as it comes over a socket: cut anywhere. */
+export async function* inPieces(text: string | Buffer, bytes = 64 * 1024): AsyncGenerator<Uint8Array> {
+  const all = Buffer.from(text as string)
+  for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes)
+}
+
+/** @throws as a command does; the target is closed in any case */
+export async function moveInto(target: MoveTarget, text: string | Buffer): Promise<void> {
+  try {
+    await requireEmpty(target)
+    await importRows(target, await readExport(inPieces(text)), () => {})
+    await target.commit()
+  } finally {
+    await target.close()
+  }
+}
+
+/** What two exports of one content have in common. */
+export const rowLinesOf = (text: string): readonly string[] => text.split('\n').slice(1, -2)
+
+/** A server on a store of any engine, whichever one the run is for. */
+export function appOn(store: Store): TestApp {
+  if (store.name === 'postgres') return testApp({ store })
+  const { secure } = testDeps({ store })
+  return testApp({ store, polls: new Polls({ across: false }), secure: { ...secure, sessions: memorySessions() } })
+}
+
+/** Every operation of a server once at least, so that no table stays empty. */
+export async function fillStore(store: Store): Promise<void> {
+  const server = appOn(store)
+  try {
+    await store.write(() => unknownKeys(server.deps.keys, keyChecks(server.deps.keys), START_MS))
+    for (const endpoint of endpoints) {
+      if (samples[endpoint.id] === undefined) continue
+      const scene = await Scene.of(server, endpoint)
+      const answer = await scene.send()
+      if (answer.status >= 400) throw new Error(`${endpoint.id}: ${answer.text}`)
+      await scene.close()
+    }
+    await fillTexts(server)
+    await makeDeliveries(server)
+    await server.deps.tokenUses.flush()
+    await server.deps.botCalls.flush()
+  } finally {
+    await server.close()
+  }
+}
+
+/** Characters that programs get wrong. */
+async function fillTexts(server: TestApp): Promise<void> {
+  const tenant = await newTenant(server)
+  const bot = await tenant.bot()
+  const chat = await newChat(tenant, bot)
+  const texts = [
+    '\u00fc \u{1f375} \u6f22 "quoted" \\ }}{"end":',
+    '\ufffd\u{10ffff}\ue000',
+    'null',
+    '1e3',
+    "'; --",
+    '\\u0000',
+  ]
+  for (const text of texts) {
+    const sent = await tenant.operator(contract.platform.sendAsUser, { chatId: chat.id, text })
+    if (sent.status >= 400) throw new Error(`${JSON.stringify(text)}: ${sent.text}`)
+  }
+}
+
+/** One that failed, one that arrived, and one that is under way. */
+export async function makeDeliveries(server: TestApp): Promise<void> {
+  const { store } = server.deps
+  for (const failed of [true, false, null]) {
+    const tenant = await newTenant(server)
+    const bot = await tenant.bot()
+    await newDelivery(tenant, bot)
+    const at = { botIds: new Set([bot.id]), lostBefore: null, room: 1, now: START_MS, trueNow: START_MS }
+    const { begun } = await store.write(() => turn({ ...at, ended: [] }))
+    const [attempt] = begun
+    if (attempt === undefined) throw new Error('nothing was delivered')
+    if (failed === null) continue
+    const error = failed ? { code: 'http_status', message: 'The endpoint answered 500.' } : null
+    const outcome = { statusCode: failed ? 500 : 200, error, durationMs: 12 }
+    const ended = [{ attempt, outcome, ipAddress: '93.184.215.14', endedAt: START_MS }]
+    await store.write(() => turn({ ...at, botIds: new Set(), ended }))
+  }
+}
