@@ -38,10 +38,12 @@ export interface ExportReport {
   readonly total_sha256: string
 }
 
-/** There is nothing to export. */
 class StoreNotFound extends Error {
   override readonly name = 'StoreNotFound'
   readonly code = 'STORE_NOT_FOUND'
+  constructor(place: string) {
+    super(`There is no store in ${place}: no server has been started on it.`)
+  }
 }
 
 /**
@@ -51,24 +53,17 @@ class StoreNotFound extends Error {
  */
 export async function exportStore(place: MovePlace, options: ExportOptions): Promise<ExportReport> {
   const source = await openSource(place)
-  const schema = (await source?.schema()) ?? 0
-  if (source === undefined || schema === 0) {
-    await source?.close()
-    const where = place.databaseUrl === undefined ? `${place.dataDir} has no database` : `${source?.name} is empty`
-    throw new StoreNotFound(`${where}: no server has been started on it.`)
-  }
+  if (source === undefined) throw new StoreNotFound(place.dataDir)
   try {
+    const schema = await source.schema()
+    if (schema === 0) throw new StoreNotFound(source.name)
     const keys = await keyChecksOf(source)
-    const header = {
-      version: options.version,
-      schema,
-      exported_at: formatInstant(Date.now()),
-      keys,
-      transport_keys: await transportKeysOf(source, place, keys),
-    }
+    const exportedAt = formatInstant(Date.now())
+    const transportKeys = await transportKeysOf(source, place, keys)
+    const header = { version: options.version, schema, exported_at: exportedAt, keys, transport_keys: transportKeys }
     const { rows, total_sha256 } = await copy(source, header, options)
     const total = Object.values(rows).reduce((sum, it) => sum + it, 0)
-    return { store: source.name, schema, exported_at: header.exported_at, total, rows, total_sha256 }
+    return { store: source.name, schema, exported_at: exportedAt, total, rows, total_sha256 }
   } catch (error) {
     throw explained(error, source.name, 'Nothing was exported.')
   } finally {

@@ -8,6 +8,7 @@ import type { MoveTarget } from '../store/move/session.js'
 import { KeysUnusable, writePrivate } from './folder.js'
 import {
   Aborted,
+  databaseFile,
   type MovePlace,
   type Progress,
   explained,
@@ -59,7 +60,9 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
   return ofFile(options, async () => {
     const read = await readExport(untilAborted(chunks, options.signal))
     const transportKeys = openTransportKeys(read, place, options.name)
-    const target = await openTarget(place)
+    const target = await openTarget(place).catch((error: unknown) => {
+      throw explained(error, databaseFile(place), 'Nothing was imported.')
+    })
     try {
       await requireEmpty(target)
       const sums = await importRows(target, read, counting(read, options))
@@ -147,8 +150,10 @@ async function* untilAborted(chunks: Chunks, signal: AbortSignal): AsyncGenerato
       const abort = () => reject(interrupted())
       if (signal.aborted) return abort()
       signal.addEventListener('abort', abort, { once: true })
+      const unreadable = (error: unknown) =>
+        reject(new ExportUnusable(`it cannot be read to its end (${(error as NodeJS.ErrnoException).code})`))
       const ended = () => signal.removeEventListener('abort', abort)
-      return iterator.next().then(resolve, reject).finally(ended)
+      return iterator.next().then(resolve, unreadable).finally(ended)
     })
     if (next.done) return
     yield next.value

@@ -146,7 +146,11 @@ function migrate(db: SqliteDatabase, path: string): void {
     for (const sql of migrations.slice(version)) db.exec(sql)
     db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${migrations.length}; commit`)
   } catch (cause) {
-    db.exec('rollback')
+    try {
+      db.exec('rollback')
+    } catch {
+      // SQLite has rolled back by itself, as on a full disk.
+    }
     throw new StoreUnusable(
       'STORE_UNUSABLE',
       `The schema of ${path} could not be brought up to date; it is unchanged.`,

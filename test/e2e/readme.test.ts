@@ -62,6 +62,7 @@ test('the walk from a server of your own to a reversed redemption works as it is
   const { stdout, stderr, exitCode } = await bash(script)
   expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
   expect(stdout).toContain('Reversed.')
+  expect(stdout).toMatch(/Exported (\d+) rows of .*Imported \1 rows into /s)
   expect(stdout.match(/Every row has its voucher: 100 of 100\./g)).toHaveLength(2)
   expect(stdout).toContain('nothing listens on port')
   expect(stdout).toMatch(/^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show\.$/m)

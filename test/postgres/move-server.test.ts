@@ -26,11 +26,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function sql(text: string): Promise<void> {
+async function sql(text: string): Promise<readonly unknown[]> {
   const client = new Client({ connectionString: inject('postgresUrl') })
   await client.connect()
   try {
-    await client.query(text)
+    return (await client.query(text)).rows
   } finally {
     await client.end()
   }
@@ -190,6 +190,34 @@ describe.each<[Engine, Engine]>([
     await start(target, 1)
     const code = to === 'SQLite' ? 'DATA_FOLDER_IN_USE' : 'STORE_NOT_EMPTY'
     await expect(take(target, path)).rejects.toMatchObject({ code })
+  }, 60_000)
+})
+
+describe('an import into PostgreSQL', () => {
+  it('whose connection breaks off halfway has written nothing, and can come again', async () => {
+    const source = await newPlace('source', 'SQLite')
+    await (await start(source, 1)).close()
+    const path = join(folder, 'export.ndjson')
+    await write(source, path)
+    const target = await newPlace('target', 'PostgreSQL')
+    const text = readFileSync(path, 'utf8')
+    const end = text.lastIndexOf('{"end"')
+    async function* broken() {
+      yield Buffer.from(text.slice(0, end))
+      const ours = `datname = 'move_target_${process.pid}' and application_name = 'voucherctl'`
+      await until(async () => {
+        const found = await sql(`select pg_terminate_backend(pid) as ended from pg_stat_activity where ${ours}`)
+        return found.length > 0
+      })
+      yield Buffer.from(text.slice(end))
+    }
+    const options = { name: path, signal }
+    const keyFile = join(source.dataDir, 'keys.json')
+    await expect(importStore({ ...target, keyFile }, broken(), options)).rejects.toMatchObject({
+      code: 'DATABASE_UNREACHABLE',
+      message: expect.stringMatching(/Nothing was imported\.$/),
+    })
+    expect((await take({ ...target, keyFile }, path)).rows).toEqual({ credential_keys: 1 })
   }, 60_000)
 })
 

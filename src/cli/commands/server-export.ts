@@ -18,7 +18,7 @@ export const exportStore = leaf({
   notes: [
     'Of PostgreSQL it is one snapshot, taken while servers go on. Of SQLite the server must be stopped.',
     'The file is NDJSON, readable by you alone: a header, one line a row, and counts and SHA-256 at the end. It is there under its name when all of it is. `voucherctl server import` takes it, on the same engine or the other.',
-    'It holds what the database holds: hashes and sealed values, no token, code or secret. The keys that they need are not in it: keep keys.json of the data folder, or the --key-file, in another place. Without it the export is of no use to anybody.',
+    'It holds what the database holds: tokens, codes and secrets as hashes or sealed, names, texts and metadata as they are. The keys are not in it: keep keys.json of the data folder, or the --key-file, in another place. Without them no voucher of the export can be verified.',
     'What lasts a moment is left out: encrypted sessions, open polls, leases. A delivery that is under way goes out again after an import.',
   ],
   flags: {
@@ -33,7 +33,7 @@ export const exportStore = leaf({
       comment: 'Of the local data folder, its server stopped',
     },
     {
-      command: 'voucherctl server export --database-url postgres://db.example/vouchers | gzip > backup.ndjson.gz',
+      command: 'voucherctl server export --database-url postgres://db/shop | gzip > backup.gz',
       comment: 'While servers run on it',
     },
   ],

@@ -30,10 +30,10 @@ export const importStore = leaf({
   examples: [
     { command: 'voucherctl server import backup.ndjson --dry-run', comment: 'Is the backup whole?' },
     {
-      command: 'voucherctl server import backup.ndjson --database-url postgres://db.example/vouchers',
+      command: 'voucherctl server import backup.ndjson --database-url postgres://db/shop',
       comment: 'From SQLite to PostgreSQL, with keys.json in the data folder',
     },
-    { command: 'gunzip -c backup.ndjson.gz | voucherctl server import - --data restored' },
+    { command: 'gunzip -c backup.gz | voucherctl server import - --data restored' },
   ],
   changes: true,
   view: {

@@ -5,6 +5,7 @@ import { Batch, type Result, Statements } from '../postgres-batch.js'
 import { DatabaseFailure } from '../postgres-errors.js'
 import { LOCK_MIGRATIONS, noteOf, unusable, versionOf } from '../postgres-migrate.js'
 import { type PostgresSettings, connectionOf } from '../postgres-settings.js'
+import { StoreUnusable } from '../store.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
 import { inHeader, leftOut, type Moved, moved } from './tables.js'
 
@@ -77,7 +78,7 @@ const guardedBy =
   ({ name }: Pick<MoveSource, 'name'>) =>
   <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
-      throw unusable(error, name)
+      throw error instanceof StoreUnusable ? error : unusable(error, name)
     })
 
 async function connect(
@@ -113,7 +114,7 @@ async function connect(
   const source: MoveSource = {
     dialect: 'postgres',
     name,
-    schema: () => versionOf(client, name),
+    schema: () => guardedBy({ name })(versionOf(client, name)),
     all: (sql) => rowsOf(sql),
     async table(table: Moved): Promise<Table | undefined> {
       const columns = await rowsOf(COLUMNS, [table])

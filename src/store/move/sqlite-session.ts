@@ -19,7 +19,13 @@ export function openSqliteSource(path: string): MoveSource | undefined {
 export function openSqliteTarget(path: string): MoveTarget {
   const db = openSqliteFile(path)
   const source = sourceOf(db, path)
-  db.exec('begin immediate')
+  // The journal holds nothing but the import then, and goes with it when the disk becomes full.
+  try {
+    db.exec('pragma wal_checkpoint(truncate); begin immediate')
+  } catch (error) {
+    db.close()
+    throw error
+  }
   return {
     ...source,
     async become(schema) {
