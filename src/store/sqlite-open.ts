@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { migrations } from './migrations/sqlite/index.js'
 import { type SqliteDatabase, openDatabase, sqliteProblemOf } from './sqlite-engine.js'
 import { isJournalDamaged } from './sqlite-journal.js'
-import { compareSum, dropSum, sumPathOf } from './sqlite-sum.js'
+import { compareSum, dropSum, sumPathOf, writeSum } from './sqlite-sum.js'
 import { StoreUnusable } from './store.js'
 
 /** "vchr": marks a file as this program's (SQLite's application_id). */
@@ -60,6 +60,22 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
   } catch (error) {
     db.close()
     throw explain(error, path)
+  }
+}
+
+/** With nothing left in its journal, and a sum of it beside it. Nothing may be uncommitted. */
+export function closeSqliteFile(db: SqliteDatabase, path: string): void {
+  let afterwards = () => {}
+  try {
+    if (path !== ':memory:') {
+      db.exec('pragma wal_checkpoint(truncate)')
+      afterwards = writeSum(path)
+    }
+  } catch {
+    // A full disk: the journal stays, whole, and the next start takes it over.
+  } finally {
+    db.close()
+    afterwards()
   }
 }
 

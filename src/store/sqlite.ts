@@ -7,8 +7,7 @@ import {
   sqliteProblemOf,
 } from './sqlite-engine.js'
 import { Memo } from './sqlite-memo.js'
-import { openSqliteFile } from './sqlite-open.js'
-import { writeSum } from './sqlite-sum.js'
+import { closeSqliteFile, openSqliteFile } from './sqlite-open.js'
 import { type Store, StoreUnavailable } from './store.js'
 
 /** Operations that share one commit at most: keeps the event loop free for reads in between. */
@@ -218,18 +217,8 @@ export function openSqliteStore(path: string): Store {
       if (closed) return
       closed = true
       while (reads.length + writes.length > 0) drain()
-      let afterwards = () => {}
-      try {
-        if (broken === null && path !== ':memory:') {
-          db.exec('pragma wal_checkpoint(truncate)')
-          afterwards = writeSum(path)
-        }
-      } catch {
-        // A full disk: the journal stays, whole, and the next start takes it over.
-      } finally {
-        db.close()
-        afterwards()
-      }
+      if (broken === null) closeSqliteFile(db, path)
+      else db.close()
     },
   }
 }

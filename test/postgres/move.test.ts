@@ -12,6 +12,7 @@ import { moved } from '../../src/store/move/tables.js'
 import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
 import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { openSqliteFile } from '../../src/store/sqlite-open.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import { appOn, exportOf, fillStore, makeDeliveries, moveInto, rowLinesOf } from '../support/move.js'
 import { temporaryFolder } from '../support/server.js'
@@ -82,7 +83,7 @@ describe('from one engine to the other and back', () => {
     expect(rowLinesOf(second)).toEqual(rowLinesOf(first))
 
     const other = filePath()
-    await moveInto(openSqliteTarget(other), second)
+    await moveInto(await openSqliteTarget(other), second)
     expect(rowLinesOf(await textOf(fromSqlite(other)))).toEqual(rowLinesOf(first))
     // Where no lease was held, an export is what the tables hold.
     const rows = (from: string, table: string) => {
@@ -103,7 +104,7 @@ describe('from one engine to the other and back', () => {
     await store.close()
     const first = await textOf(fromPostgres(url))
     const path = filePath()
-    await moveInto(openSqliteTarget(path), first)
+    await moveInto(await openSqliteTarget(path), first)
     const second = await textOf(fromSqlite(path))
     expect(rowLinesOf(second)).toEqual(rowLinesOf(first))
     const again = await newDatabase()
@@ -125,7 +126,7 @@ describe('from one engine to the other and back', () => {
         const url = await newDatabase()
         await moveInto(await toPostgres(url), first)
         const other = filePath()
-        await moveInto(openSqliteTarget(other), await textOf(fromPostgres(url)))
+        await moveInto(await openSqliteTarget(other), await textOf(fromPostgres(url)))
         expect(rowLinesOf(await textOf(fromSqlite(other)))).toEqual(rowLinesOf(first))
       }),
       { numRuns: 4, seed: 1 },
@@ -207,8 +208,7 @@ describe('an export of PostgreSQL', () => {
 describe('an export of the first schema', () => {
   const olderText = async () => {
     const path = filePath()
-    await openSqliteTarget(path).close()
-    const db = openDatabase(path)
+    const db = openSqliteFile(path)
     for (const table of [...moved].reverse()) db.exec(`drop table if exists ${table}`)
     db.exec(migrations[0] as string)
     db.exec("pragma user_version = 1; insert into credential_keys values ('key_1', 'check', 1)")
@@ -228,7 +228,7 @@ describe('an export of the first schema', () => {
     const path = filePath()
     await moveInto(await toPostgres(fresh), text)
     await moveInto(await toPostgres(started), text)
-    await moveInto(openSqliteTarget(path), text)
+    await moveInto(await openSqliteTarget(path), text)
     for (const source of [await fromPostgres(fresh), await fromPostgres(started), fromSqlite(path)]) {
       expect(await source.schema()).toBe(current)
       expect(rowLinesOf(await textOf(source))).toEqual(rowLinesOf(text))
@@ -258,10 +258,10 @@ describe('an import', () => {
     const text = await filled()
     const [url, path] = [await newDatabase(), filePath()]
     await moveInto(await toPostgres(url), text)
-    await moveInto(openSqliteTarget(path), text)
+    await moveInto(await openSqliteTarget(path), text)
     const refused = { code: 'STORE_NOT_EMPTY', message: expect.stringContaining('applications') }
     await expect(moveInto(await toPostgres(url), text)).rejects.toMatchObject(refused)
-    await expect(moveInto(openSqliteTarget(path), text)).rejects.toMatchObject(refused)
+    await expect(moveInto(await openSqliteTarget(path), text)).rejects.toMatchObject(refused)
     const started = await newDatabase()
     await (await openPostgresStore({ url: started, env: {} })).close()
     await sql(started, "insert into secure_keys values (1, 1, 'sealed')")
@@ -287,7 +287,7 @@ describe('an import', () => {
       expect(
         await sql(url, 'select relname from pg_class where relnamespace = current_schema()::regnamespace'),
       ).toEqual([])
-      await expect(moveInto(openSqliteTarget(path), text)).rejects.toThrow(message)
+      await expect(moveInto(await openSqliteTarget(path), text)).rejects.toThrow(message)
       expect(rowLinesOf(await textOf(fromSqlite(path)))).toEqual([])
     }
   })
@@ -368,7 +368,7 @@ describe('a lease', () => {
     )
     await sql(url, `update deliveries set ${lease}, attempt_count = 3, resume_status = null where id = '${ids[1]}'`)
     const path = filePath()
-    await moveInto(openSqliteTarget(path), await textOf(fromPostgres(url)))
+    await moveInto(await openSqliteTarget(path), await textOf(fromPostgres(url)))
     const db = openDatabase(path)
     const of = (where: string) =>
       db

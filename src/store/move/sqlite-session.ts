@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { migrations } from '../migrations/sqlite/index.js'
 import type { Row, Value } from '../operation.js'
 import { type SqliteDatabase, prepareStatement } from '../sqlite-engine.js'
-import { openSqliteFile } from '../sqlite-open.js'
+import { closeSqliteFile, openSqliteFile } from '../sqlite-open.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
 import { inHeader, leftOut, type Moved, moved } from './tables.js'
 
@@ -16,18 +16,29 @@ export function openSqliteSource(path: string): MoveSource | undefined {
 }
 
 /** @throws StoreUnusable while a server runs on it, among others */
-export function openSqliteTarget(path: string): MoveTarget {
+export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   const db = openSqliteFile(path)
   const source = sourceOf(db, path)
-  // The journal holds nothing but the import then, and goes with it when the disk becomes full.
+  let isOpen = false
+  const close = async () => {
+    try {
+      if (isOpen) db.exec('rollback')
+    } catch {
+      // SQLite has rolled back by itself, as on a full disk.
+    }
+    closeSqliteFile(db, path)
+  }
   try {
+    // The journal holds nothing but the import then, and goes with it when the disk becomes full.
     db.exec('pragma wal_checkpoint(truncate); begin immediate')
+    isOpen = true
   } catch (error) {
-    db.close()
+    await close()
     throw error
   }
   return {
     ...source,
+    close,
     async become(schema) {
       if (schema === (await source.schema())) return
       for (const name of [...moved, ...leftOut, ...inHeader].reverse()) db.exec(`drop table if exists ${name}`)
@@ -42,7 +53,8 @@ export function openSqliteTarget(path: string): MoveTarget {
     insertTransportKeys: null,
     async commit() {
       for (const sql of migrations.slice(await source.schema())) db.exec(sql)
-      db.exec(`pragma user_version = ${migrations.length}; commit; pragma wal_checkpoint(truncate)`)
+      db.exec(`pragma user_version = ${migrations.length}; commit`)
+      isOpen = false
     },
   }
 }
@@ -75,6 +87,6 @@ function sourceOf(db: SqliteDatabase, path: string): MoveSource {
         after = table.key.map((it) => last[it] as Value)
       }
     },
-    close: async () => db.close(),
+    close: async () => closeSqliteFile(db, path),
   }
 }
