@@ -57,7 +57,11 @@ function kindOf(value: string): CredentialKind | null {
 }
 
 /** Authenticates a request and checks what its credential may do (decisions.md 1, order of checks). */
-export async function authenticate(deps: Deps, endpoint: Endpoint, request: FastifyRequest): Promise<Caller | Refusal> {
+export function authenticate(
+  deps: Deps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+): Caller | Refusal | Promise<Caller | Refusal> {
   if (deps.secure.required && request.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
   }
@@ -71,10 +75,8 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
       return byToken(deps, endpoint, request, value)
     case 'bot':
       return byBotToken(deps, endpoint, request, value)
-    case 'jwt': {
-      const verified = await deps.accounts.verify(value, deps.clock.now())
-      return verified.ok ? { ...OPERATOR, kind, accountId: verified.accountId } : verified
-    }
+    case 'jwt':
+      return byJwt(deps, value)
     case 'operator': {
       const known =
         deps.operatorKeyHash !== null &&
@@ -82,6 +84,11 @@ export async function authenticate(deps: Deps, endpoint: Endpoint, request: Fast
       return known ? OPERATOR : refuse('TOKEN_INVALID')
     }
   }
+}
+
+async function byJwt(deps: Deps, value: string): Promise<Caller | Refusal> {
+  const verified = await deps.accounts.verify(value, deps.clock.now())
+  return verified.ok ? { ...OPERATOR, kind: 'jwt', accountId: verified.accountId } : verified
 }
 
 async function byToken(

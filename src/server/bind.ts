@@ -9,6 +9,7 @@ import { parseIdempotencyKey } from '../domain/idempotency.js'
 import type { IdempotencyClaim } from '../store/idempotency.js'
 import { type Caller, authenticate } from './auth.js'
 import type { Deps } from './deps.js'
+import type { Fault } from './faults.js'
 import { sendBodyFailure, sendFailure } from './envelope.js'
 import { type Form, loadForm } from './form.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
@@ -50,10 +51,12 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
     config: { endpoint },
     ...(endpoint.streams ? { exposeHeadRoute: false } : {}),
 
-    onRequest: async (request, reply) => {
-      const refusal = await admit(deps, endpoint, request, reply)
-      if (refusal !== null) return sendFailure(request, reply, refusal)
-      if (!isPlainUtf8(request)) return sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
+    onRequest: (request, reply, done) => {
+      admit(deps, endpoint, request, reply).then((refusal) => {
+        if (refusal !== null) sendFailure(request, reply, refusal)
+        else if (!isPlainUtf8(request)) sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
+        else done()
+      }, done)
     },
 
     handler: async (request, reply) => {
@@ -101,14 +104,14 @@ async function admit(
   const caller = await authenticate(deps, endpoint, request)
   if ('ok' in caller) {
     if (!caller.code.startsWith('TOKEN_')) return caller
-    const verdict = await deps.limits.take('auth_failures', request.ip)
+    const verdict = deps.limits.take('auth_failures', request.ip)
     return verdict === null || verdict.allowed ? caller : limited(verdict.resetSeconds)
   }
   request.caller = caller
   if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
   request.applicationId = caller.applicationId === '' ? null : caller.applicationId
   if (endpoint.limit === undefined) return null
-  const verdict = await deps.limits.take(endpoint.limit, caller.botId || caller.applicationId || caller.accountId)
+  const verdict = deps.limits.take(endpoint.limit, caller.botId || caller.applicationId || caller.accountId)
   if (verdict === null) return null
   if (caller.kind === 'token' || caller.kind === 'bot') {
     const { policy, remaining, resetSeconds } = verdict
@@ -178,15 +181,15 @@ function readClaim(
   return { key, fingerprint: fingerprint(endpoint.method, path, body) }
 }
 
+type Faulty = Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'>>
+
 /** Meets the fault that was set for this endpoint, if any. */
-async function withFault(
-  deps: Deps,
-  endpoint: Endpoint,
-  connection: Outer,
-  call: () => Promise<Reply<Endpoint>>,
-): Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'>> {
+function withFault(deps: Deps, endpoint: Endpoint, connection: Outer, call: () => Promise<Reply<Endpoint>>): Faulty {
   const fault = deps.faults.next(endpoint.id)
-  if (fault === undefined) return call()
+  return fault === undefined ? call() : meet(fault, deps, connection, call)
+}
+
+async function meet(fault: Fault, deps: Deps, connection: Outer, call: () => Promise<Reply<Endpoint>>): Faulty {
   if (fault.delay_ms !== null) {
     try {
       await deps.faults.delay(fault.delay_ms)

@@ -1,5 +1,6 @@
 import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { together } from './together.js'
 
 /** After our last answer so much is still read and thrown away: closing at once would reset the connection of a client
  * that is still sending, and take the answer with it. */
@@ -21,9 +22,6 @@ const WAITING_MAX = 32
 const ALL_WAITING_MAX = 8_000
 /** A row that does not move for so long belongs to a client that reads none of its answers. */
 const STUCK_MS_MAX = 60_000
-
-/** So many that have come wait for no more of them. */
-const BATCH_MAX = 256
 
 /** A message that cannot be taken: bytes that are no request, one that came in part, a tunnel. */
 export type RefusedMessage = (error: NodeJS.ErrnoException | 'CONNECT') => Unasked
@@ -98,29 +96,6 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
     for (const socket of connections.keys()) socket.destroy()
   }
   return server
-}
-
-/**
- * Requests of several connections begin one after the other, when a tick brought no more of them: each step is made for
- * all before the next, while its code is in the processor's cache, and one wake-up of the peer serves several answers.
- */
-function together(): (begin: () => void) => void {
-  let waiting: (() => void)[] = []
-  let seen = 1
-  const beginAll = () => {
-    if (waiting.length > seen && waiting.length < BATCH_MAX) {
-      seen = waiting.length
-      setImmediate(beginAll)
-      return
-    }
-    const batch = waiting
-    waiting = []
-    seen = 1
-    for (const begin of batch) begin()
-  }
-  return (begin) => {
-    if (waiting.push(begin) === 1) setImmediate(beginAll)
-  }
 }
 
 /** Requests that wait for their turn, of all connections. */
@@ -198,8 +173,11 @@ class Connection {
 
   #start({ response, start }: Turn): void {
     this.#inWork += 1
-    // Not within this tick: the other connections have their turn between.
-    response.once('close', () => setImmediate(() => this.#startNext()))
+    response.once('close', () => {
+      // Not within this tick: the other connections have their turn between.
+      if (this.#waiting.length > 0) setImmediate(() => this.#startNext())
+      else this.#inWork -= 1
+    })
     start()
   }
 

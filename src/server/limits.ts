@@ -32,12 +32,12 @@ export interface LimitVerdict {
 
 export interface Limits {
   /** Counts one call of `subject`; null when limits are off. */
-  take(name: RateLimitName, subject: string): Promise<LimitVerdict | null>
+  take(name: RateLimitName, subject: string): LimitVerdict | null
   /** The window of `subject` as it stands, counting nothing; null when limits are off. */
-  look(name: RateLimitName, subject: string): Promise<LimitVerdict | null>
+  look(name: RateLimitName, subject: string): LimitVerdict | null
 }
 
-const noLimits: Limits = { take: async () => null, look: async () => null }
+const noLimits: Limits = { take: () => null, look: () => null }
 
 interface Window {
   calls: number
@@ -68,7 +68,7 @@ export function createLimits(
     policy,
   })
   return {
-    async take(name, subject) {
+    take(name, subject) {
       const policy = policies[name]
       const at = now()
       if (at >= sweepAt) sweep(at)
@@ -82,7 +82,7 @@ export function createLimits(
       return verdictOf(policy, window, at)
     },
 
-    async look(name, subject) {
+    look(name, subject) {
       const policy = policies[name]
       const at = now()
       const window = windows.get(`${name} ${subject}`)

@@ -38,10 +38,11 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     method: 'POST',
     url: contract.session.path,
     config: { endpoint: contract.session },
-    onRequest: async (request, reply) => {
-      const refusal = disabled() ?? (await limitSessions(request.ip))
-      if (refusal !== null) return sendFailure(request, reply, refusal)
-      if (!isPlainUtf8(request)) return sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
+    onRequest: (request, reply, done) => {
+      const refusal = disabled() ?? limitSessions(request.ip)
+      if (refusal !== null) sendFailure(request, reply, refusal)
+      else if (!isPlainUtf8(request)) sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
+      else done()
     },
     handler: async (request, reply) => {
       const read = await readJson(request)
@@ -66,8 +67,8 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     },
   })
 
-  async function limitSessions(address: string): Promise<Refusal | null> {
-    const verdict = await limits.take('secure_session', address)
+  function limitSessions(address: string): Refusal | null {
+    const verdict = limits.take('secure_session', address)
     if (verdict === null || verdict.allowed) return null
     return { ...refuse('RATE_LIMITED'), retryAfterSeconds: verdict.resetSeconds }
   }

@@ -98,7 +98,7 @@ export const botConsoleHandlers: (
     const now = clock.now()
     const stored = answer(await store.read(() => calls.metrics(caller.accountId, botId, now)))
     if (!stored.ok) return stored
-    return { ok: true, data: { ...stored.data, quota: quotaOf(await limits.look('bot_calls', botId), now) } }
+    return { ok: true, data: { ...stored.data, quota: quotaOf(limits.look('bot_calls', botId), now) } }
   },
 
   templates: async ({ botId, ...filter }, { caller }) =>

@@ -29,13 +29,13 @@ function hashesOf(credential: Credential, keys: Keyring): string[] {
 }
 
 /** The answer for a credential that no voucher has; guesses with a right check symbol are counted. */
-async function unknownCredential(
+function unknownCredential(
   { limits }: Deps,
   caller: Caller,
   wellFormed: boolean,
-): Promise<Refusal<'VOUCHER_NOT_FOUND' | 'CREDENTIAL_ATTEMPTS_EXCEEDED'>> {
+): Refusal<'VOUCHER_NOT_FOUND' | 'CREDENTIAL_ATTEMPTS_EXCEEDED'> {
   if (!wellFormed) return refuse('VOUCHER_NOT_FOUND', { credential_check: 'failed' })
-  const verdict = await limits.take('credential_failures', caller.applicationId)
+  const verdict = limits.take('credential_failures', caller.applicationId)
   if (verdict === null || verdict.allowed) return refuse('VOUCHER_NOT_FOUND')
   return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }
 }
