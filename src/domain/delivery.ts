@@ -10,6 +10,9 @@ import { formatInstant } from './time.js'
  */
 export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
+/** No attempt is ever due later than this, whatever the clock said when it was planned. */
+export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
+
 /** An attempt that has not ended by then, in true time, is lost: it counts as failed (decisions.md 9, statuses). */
 export const LEASE_MS = 30_000
 

@@ -51,3 +51,6 @@ function writeInstant(ms: number): string {
   const time = `${TWO_DIGITS[date.getUTCHours()]}:${TWO_DIGITS[date.getUTCMinutes()]}:${TWO_DIGITS[date.getUTCSeconds()]}`
   return `${day}T${time}.${THREE_DIGITS[date.getUTCMilliseconds()]}Z`
 }
+
+/** Clocks of processes that share a store differ by less. What lies further ahead was written by a clock set back since. */
+export const CLOCKS_APART_MS_MAX = 300_000

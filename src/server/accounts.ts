@@ -38,6 +38,8 @@ export function ownAccountKeys(key: Uint8Array): AccountKeys {
 
 const FETCH_MS_MAX = 5_000
 const REPORT_INTERVAL_MS = 60_000
+/** A clock that steps back by less delays the reading of a set by no more. */
+const CLOCK_STEP_MS = 10_000
 
 /**
  * Asymmetric algorithms only: a shared secret in a public key set would be no secret.
@@ -45,6 +47,7 @@ const REPORT_INTERVAL_MS = 60_000
  */
 export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => void): AccountKeys {
   let keySet: JWTVerifyGetKey | undefined
+  let latest = 0
   let reportedAt = Number.NEGATIVE_INFINITY
   const report = (reason: string) => {
     if (performance.now() - reportedAt < REPORT_INTERVAL_MS) return
@@ -53,6 +56,9 @@ export function remoteAccountKeys(url: URL, onUnavailable: (reason: string) => v
   }
   return {
     async verify(jwt, now) {
+      // jose tells the age of the set by the machine's clock: set back, it would never read the set again.
+      if (Date.now() < latest - CLOCK_STEP_MS) keySet = undefined
+      latest = Date.now()
       if (keySet === undefined) {
         const { createRemoteJWKSet, customFetch } = await jose()
         keySet = createRemoteJWKSet(url, { timeoutDuration: FETCH_MS_MAX, [customFetch]: fetchKeySet })

@@ -9,11 +9,12 @@ const neverMoved = () => () => {}
 
 export const systemClock: Clock = { now: () => Date.now(), onMove: neverMoved }
 
+const start = Date.now() - performance.now()
+
 /** From the true time on, whatever the machine's clock is set to later. */
-function steadyClock(): Clock {
-  const start = Date.now() - performance.now()
-  return { now: () => Math.floor(start + performance.now()), onMove: neverMoved }
-}
+export const steadyNow = (): number => Math.floor(start + performance.now())
+
+const steadyClock: Clock = { now: steadyNow, onMove: neverMoved }
 
 /** A running clock that can be moved forward (decisions.md 7, clock). */
 export class TestClock implements Clock {
@@ -21,7 +22,7 @@ export class TestClock implements Clock {
   readonly #base: Pick<Clock, 'now'>
   readonly #listeners = new Set<() => void>()
 
-  constructor(base: Pick<Clock, 'now'> = steadyClock()) {
+  constructor(base: Pick<Clock, 'now'> = steadyClock) {
     this.#base = base
   }
 

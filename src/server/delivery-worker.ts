@@ -5,7 +5,7 @@ import type { WebhookRow } from '../domain/bot-rows.js'
 import type { Store } from '../store/store.js'
 import type { Sender } from '../webhooks/deliver.js'
 import { signWebhook } from '../webhooks/signature.js'
-import type { Clock } from './clock.js'
+import { type Clock, steadyNow } from './clock.js'
 
 export interface DeliveryWorkerOptions {
   readonly store: Store
@@ -13,8 +13,8 @@ export interface DeliveryWorkerOptions {
   readonly clock: Clock
   readonly keys: Keyring
   readonly sender: Sender
-  /** True time, ms: of leases and of X-Platform-Timestamp. Default: Date.now. */
-  readonly trueNow?: () => number
+  /** True time, ms: of leases and of X-Platform-Timestamp. Default: Date.now, and steadyNow for leases of one process. */
+  readonly trueNow?: (() => number) | undefined
   /** Told of what went wrong here; nothing in it comes from a webhook or its receiver. */
   readonly onError: (error: unknown) => void
 }
@@ -43,7 +43,9 @@ interface Signing {
  * the store under a lease, and what came of it is written there, together with the next claims, in one turn at a time.
  */
 export class DeliveryWorker {
-  readonly #it: Required<DeliveryWorkerOptions>
+  readonly #it: DeliveryWorkerOptions
+  readonly #trueNow: () => number
+  #leaseNow: () => number
   readonly #stops: (() => unknown)[] = []
   readonly #signing = new Map<string, Signing>()
   #botIds = new Set<string>()
@@ -55,7 +57,9 @@ export class DeliveryWorker {
   #claims = true
 
   constructor(options: DeliveryWorkerOptions) {
-    this.#it = { trueNow: Date.now, ...options }
+    this.#it = options
+    this.#trueNow = options.trueNow ?? Date.now
+    this.#leaseNow = this.#trueNow
   }
 
   /**
@@ -63,6 +67,8 @@ export class DeliveryWorker {
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
     const { store, clock } = this.#it
+    // A clock that is set forward ends no attempt of a process that is here.
+    if (alone) this.#leaseNow = this.#it.trueNow ?? steadyNow
     const lookAround = () => void this.#lookAround().catch(this.#it.onError)
     this.#stops.push(store.listen((botId) => this.#look(botId), lookAround))
     this.#stops.push(clock.onMove(() => this.#wake()))
@@ -75,7 +81,7 @@ export class DeliveryWorker {
     sweep.unref()
     this.#stops.push(() => clearInterval(sweep))
     for (const botId of await store.read(botsWithWork)) this.#botIds.add(botId)
-    await this.#take(alone ? ALWAYS : this.#it.trueNow())
+    await this.#take(alone ? ALWAYS : this.#leaseNow())
     this.#wakeIfNeeded()
   }
 
@@ -120,7 +126,7 @@ export class DeliveryWorker {
   async #turn(): Promise<void> {
     // What ends in the same tick belongs to the same turn.
     await new Promise((resolve) => setImmediate(resolve))
-    const lostBefore = this.#looksForLost ? this.#it.trueNow() : null
+    const lostBefore = this.#looksForLost ? this.#leaseNow() : null
     this.#looksForLost = false
     try {
       await this.#take(lostBefore)
@@ -134,7 +140,7 @@ export class DeliveryWorker {
   }
 
   async #take(lostBefore: number | null): Promise<void> {
-    const { store, clock, trueNow } = this.#it
+    const { store, clock } = this.#it
     const [ended, botIds] = [this.#ended, this.#botIds]
     this.#ended = []
     this.#botIds = new Set()
@@ -147,7 +153,7 @@ export class DeliveryWorker {
           lostBefore,
           room: this.#claims ? IN_FLIGHT_MAX - this.#inFlight.size : 0,
           now: clock.now(),
-          trueNow: trueNow(),
+          trueNow: this.#leaseNow(),
         }),
       )
     } catch (error) {
@@ -199,7 +205,7 @@ export class DeliveryWorker {
     { row, secret, oldSecret }: Pick<Signing, 'row' | 'secret' | 'oldSecret'>,
   ): Record<string, string> {
     const both = oldSecret !== null && (row.old_secret_until ?? 0) > this.#it.clock.now()
-    const timestamp = Math.floor(this.#it.trueNow() / 1000)
+    const timestamp = Math.floor(this.#trueNow() / 1000)
     const secrets = both ? [secret, oldSecret] : [secret]
     return {
       'Content-Type': 'application/json',

@@ -6,6 +6,7 @@ import { readInnerRequest } from '../secure/inner-request.js'
 import { asMembers } from '../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
 import { type ServerSession, createServerSession, describeServer } from '../secure/server-session.js'
+import { hasEnded } from '../store/sessions.js'
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, type SecureRefusal } from '../secure/suite.js'
 import type { Deps } from './deps.js'
 import { failureEnvelope, sendBodyFailure, sendFailure } from './envelope.js'
@@ -116,7 +117,8 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     const read = readDispatch(body, now)
     if (!read.ok) return read
     const { message } = read
-    const session = await secure.sessions.find(message.sid)
+    const found = await secure.sessions.find(message.sid)
+    const session = found === undefined || hasEnded(found, now) ? undefined : found
     const opened = openDispatch(message, { session, origin: originOf(request), now })
     if (!opened.ok) return opened
     const use = await secure.sessions.use(message.sid, message.rid)

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { RandomBytes } from '../domain/ids.js'
+import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
 import { decodeBase64url, encodeBase64url } from '../secure/base64url.js'
 import { pinOf } from '../secure/public-key.js'
 import { type ServerKey, loadServerKey, makeServerPrivateKey } from '../secure/server-key.js'
@@ -174,7 +175,8 @@ export class SecureKeys implements TransportKeys {
 }
 
 function isOver({ grace_until }: KeptKey, now: number): boolean {
-  return grace_until !== null && now >= grace_until
+  // Further ahead than the time of grace: the clock was set back since.
+  return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + CLOCKS_APART_MS_MAX)
 }
 
 function readKeys(text: string, name: string): Held[] {

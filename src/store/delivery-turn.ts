@@ -3,11 +3,13 @@ import {
   type AfterAttempt,
   type AttemptOutcome,
   LEASE_MS,
+  RETRY_DELAY_MS_MAX,
   type Standing,
   afterAttempt,
   leaseExpired,
   saysOfEndpoint,
 } from '../domain/delivery.js'
+import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
 import { UNCONFIRMED_UPDATE_MS } from '../domain/update.js'
 import { type Op, all, one, run } from './operation.js'
 
@@ -70,8 +72,11 @@ export function* turn(it: Turn): Op<TurnResult> {
   yield* noteEndpoints(it.ended)
   for (const ended of it.ended) yield* settle(ended)
   for (const { attempt } of it.ended) botIds.add(attempt.botId)
-  if (it.lostBefore !== null) for (const botId of yield* loseLeases(it.lostBefore, it.now)) botIds.add(botId)
-  for (const botId of yield* flipDue(it.now)) botIds.add(botId)
+  if (it.lostBefore !== null) {
+    for (const botId of yield* loseLeases(it.lostBefore, it.now)) botIds.add(botId)
+    for (const botId of yield* flip('>', it.now + RETRY_DELAY_MS_MAX + CLOCKS_APART_MS_MAX)) botIds.add(botId)
+  }
+  for (const botId of yield* flip('<=', it.now)) botIds.add(botId)
 
   const begun: Attempt[] = []
   const waiting: string[] = []
@@ -188,8 +193,8 @@ function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
 /** Attempts that nobody will end any more count as failed. Answers their bots. */
 function* loseLeases(before: number, now: number): Op<string[]> {
   const lost = yield* all<DeliveryRow>(
-    'select * from deliveries where lease_until is not null and lease_until <= $1',
-    [before],
+    'select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)',
+    [before, Math.min(before + LEASE_MS + CLOCKS_APART_MS_MAX, Number.MAX_SAFE_INTEGER)],
     'skip',
   )
   for (const row of lost) {
@@ -213,11 +218,14 @@ function* loseLeases(before: number, now: number): Op<string[]> {
   return lost.map((row) => row.bot_id)
 }
 
-/** Failed deliveries whose time has come wait for a slot from now on. Answers their bots. */
-function* flipDue(now: number): Op<string[]> {
+/**
+ * Failed deliveries whose time has come wait for a slot from now on, and so do those whose time lies beyond what the
+ * schedule has: the clock has been set back since. Answers their bots.
+ */
+function* flip(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
-    "select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at <= $1",
-    [now],
+    `select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at ${side} $1`,
+    [at],
     'skip',
   )
   for (const { id } of due) yield* run('update deliveries set ready = 1 where id = $1', [id])

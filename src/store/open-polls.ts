@@ -1,3 +1,4 @@
+import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
 import { type Op, notify, one, run } from './operation.js'
 
 /**
@@ -9,6 +10,9 @@ export interface OpenPoll {
   readonly holder: string
   readonly until: number
 }
+
+/** Of the longest poll, and more. */
+const POLL_MS_MAX = 60_000
 
 /** After the lock of the bot's queue: a newer poll takes over, and the older one is told. */
 export function* takePoll(poll: OpenPoll): Op<void> {
@@ -36,7 +40,12 @@ export function* endPoll({ botId, holder }: OpenPoll): Op<void> {
   yield* run('delete from open_polls where bot_id = $1 and holder = $2', [botId, holder])
 }
 
+/** A poll whose end lies further ahead than polls last was written by a clock that has been set back since. */
 export function* isPolled(botId: string, trueNow: number): Op<boolean> {
-  const found = yield* one('select holder from open_polls where bot_id = $1 and until > $2', [botId, trueNow])
+  const found = yield* one('select holder from open_polls where bot_id = $1 and until > $2 and until <= $3', [
+    botId,
+    trueNow,
+    trueNow + POLL_MS_MAX + CLOCKS_APART_MS_MAX,
+  ])
   return found !== undefined
 }

@@ -1,8 +1,22 @@
+import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
+
 /** What is kept of a session of the encrypted transport, beside whatever its owner puts into it. */
 export interface KeptSession {
   readonly sid: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
+}
+
+/** Of the longest session; one that ends later was made by a clock that has been set back since. */
+const SESSION_MS_MAX = 600_000 + CLOCKS_APART_MS_MAX
+
+/** Milliseconds since 1970: sessions that end before `until` or after `from` have ended. */
+export const endsOfSessions = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
+
+/** @param now ms since 1970 */
+export function hasEnded({ expiresAt }: KeptSession, now: number): boolean {
+  const { until, from } = endsOfSessions(now)
+  return expiresAt <= until || expiresAt > from
 }
 
 /** `first`: nobody has used the rid before. `ended`: the session is gone, or has used up its rids. */
@@ -73,7 +87,7 @@ export function memorySessions<S extends KeptSession>(limits: SessionLimits = DE
 
     async forget(now) {
       for (const [sid, { session }] of kept) {
-        if (now < session.expiresAt) break
+        if (!hasEnded(session, now)) break
         end(sid)
       }
     },

@@ -1,5 +1,5 @@
 import { type Op, all, change, one, run, runEach } from './operation.js'
-import type { KeptSession, RidUse, Sessions } from './sessions.js'
+import { type KeptSession, type RidUse, type Sessions, endsOfSessions } from './sessions.js'
 import type { Store } from './store.js'
 
 /** What makes a session a text that says nothing without the key file, and back. */
@@ -48,9 +48,10 @@ export function sharedSessions<S extends KeptSession>(store: Store, sealing: Ses
 
 /** Of the sessions whose time is over, as many as have a bounded number of marks; answers how many. */
 function* forgetSome(now: number): Op<number> {
+  const { until, from } = endsOfSessions(now)
   const ended = yield* all<{ sid: string; rids: number }>(
-    'select sid, rids from secure_sessions where expires_at <= $1 order by expires_at limit $2',
-    [now, FORGOTTEN_AT_ONCE],
+    'select sid, rids from secure_sessions where expires_at <= $1 or expires_at > $2 order by expires_at limit $3',
+    [until, from, FORGOTTEN_AT_ONCE],
     'skip',
   )
   let marks = 0

@@ -39,6 +39,16 @@ describe('a key', () => {
     expect(JSON.parse(file.read() ?? '').keys).toEqual(held.slice(0, 2))
   })
 
+  it('is in grace no longer when the clock has been set back by days since it was replaced', () => {
+    const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
+    const first = kidIn(keys, 'current')
+    const replacedAt = 10 * 86_400_000
+    keys.rotate(replacedAt)
+    // Clocks of two processes may be minutes apart.
+    expect([replacedAt, replacedAt - 300_000].map((now) => keys.keyFor(first, now)?.kid)).toEqual([first, first])
+    expect(keys.keyFor(first, 0)).toBeUndefined()
+  })
+
   it('stays in grace for its own time when another rotation follows', () => {
     const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
     const first = kidIn(keys, 'current')

@@ -1,4 +1,5 @@
 import type { Campaign } from '../campaign.js'
+import { clockJumps } from './clock-jumps.js'
 import { databaseAway } from './database-away.js'
 import { damagedFiles } from './damaged-files.js'
 import { droppedAnswers } from './dropped-answers.js'
@@ -20,6 +21,7 @@ export const campaigns: readonly Campaign[] = [
   fullDisk,
   failingFsync,
   damagedFiles,
+  clockJumps,
   sigterm,
   slowClients,
   overload,

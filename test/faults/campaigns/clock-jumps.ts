@@ -1,0 +1,116 @@
+import { join } from 'node:path'
+import { contract } from '../../../src/contract/index.js'
+import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
+import { codeOf, newTenant } from '../../support/server-tenant.js'
+import { callerOf } from '../../support/server-client.js'
+import { Book } from '../book.js'
+import type { Campaign, Run } from '../campaign.js'
+import { clerks, retryUnanswered, send } from '../clients.js'
+import { jumpingBots } from '../jumping-bots.js'
+import { breachesIn, differences } from '../invariants.js'
+import { startServer, tenantAt } from '../server.js'
+import { ShiftedClock } from '../shifted-clock.js'
+import { readStored } from '../stored.js'
+
+const CLIENTS = 8
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Where the clock jumps to, each in its turn; keys live 30 days, more than lie between any two. */
+const SHIFTS = [HOUR, 12 * DAY, 0, -5 * HOUR, -12 * DAY, 2 * DAY, -1_500, 5 * HOUR]
+/** The limits that a busy server needs, and one that is soon reached. */
+const LIMITED = { calls: 5, seconds: 2 }
+const LIMITS = ['issue', 'redeem', 'reverse', 'verify', 'console', 'bot_calls', 'template_writes', 'auth_failures']
+  .map((name) => `${name}=1000000/60`)
+  .concat(`reads=${LIMITED.calls}/${LIMITED.seconds}`)
+
+export const clockJumps: Campaign = {
+  row: 'clock',
+  name: 'the wall clock set forward and back under load and across restarts',
+
+  async run({ quick, random, folder, root, say }: Run) {
+    const dataDir = join(folder, 'data')
+    const book = new Book(join(folder, 'acknowledged.ndjson'))
+    const broken: string[] = []
+    const clock = new ShiftedClock(folder)
+    const bots = await jumpingBots(broken)
+    const flags = [...LIMITS.flatMap((it) => ['--rate-limit', it]), '--dev-webhook-loopback', String(bots.port)]
+    const start = () => startServer(root, dataDir, flags, clock.env)
+    let server = await start()
+    const first = await newTenant(server)
+    const { id } = await first.template({ issue_limit: 1_000_000, validity: { type: 'relative', duration_days: 300 } })
+    const oneDay = await first.template({ validity: { type: 'relative', duration_days: 1 } })
+    const ofADay = { template_id: oneDay.id, external_issue_id: 'day', recipient_user_id: 'user' }
+    const issued = await send(first, book, book.open('issue-day', 'issue', ofADay))
+    const credential = codeOf(issued?.data as IssuedVoucher)
+    const dayToken = await first.console(contract.tokens.create, {
+      appId: first.appId,
+      name: 'a day',
+      scopes: ['vouchers:verify'],
+      expires_in_days: 1,
+    })
+    await bots.open(first)
+
+    let restarts = 0
+    const jumps = SHIFTS.length * (quick ? 1 : 6)
+    for (let round = 0; round < jumps && broken.length === 0; round++) {
+      const shift = SHIFTS[round % SHIFTS.length] as number
+      const end = random.pick(['none', 'none', 'kill', 'stop'] as const)
+      const jumpsAfter = random.between(20, 200)
+      const endsAfter = jumpsAfter + 200
+      let answers = 0
+      let jumping: Promise<unknown> | undefined
+      const [under, name] = [server, `j${round}`]
+      const jump = () => (end === 'none' ? clock.set(under.pid, shift) : under[end]())
+      await clerks(CLIENTS, {
+        tenant: tenantAt(server, first),
+        book,
+        random: random.of(name),
+        name,
+        templateIds: [id],
+        goesOn: () => answers < endsAfter,
+        onAnswer: () => {
+          answers += 1
+          if (answers === jumpsAfter) jumping = jump()
+        },
+      })
+      await jumping
+      if (end !== 'none') {
+        clock.preset(shift)
+        server = await start()
+        restarts += 1
+      }
+      const tenant = tenantAt(server, first)
+      const wedged = await retryUnanswered(tenant, book)
+      broken.push(...wedged.map(({ key }) => `${key} is not answered after the jump`))
+      // What was answered before the jump, in this round or long ago, is answered the same after it.
+      const answered = book.acknowledged()
+      await Promise.all(Array.from({ length: 100 }, () => send(tenant, book, random.pick(answered))))
+
+      // The limit was reached or not; after its window it is new, whatever the clock has done.
+      const list = () => tenant.runtime(contract.templates.list, { limit: 1 })
+      const limited = await Promise.all(Array.from({ length: LIMITED.calls + 1 }, list))
+      const refused = limited.find(({ status }) => status === 429)
+      const waits = Number(refused?.headers['retry-after'] ?? 'NaN')
+      if (!(waits <= LIMITED.seconds)) broken.push(`${name}: the limit lets one wait ${waits} s`)
+      await bots.meet(tenant, name)
+      await new Promise((resolve) => setTimeout(resolve, LIMITED.seconds * 1_000))
+      const { status } = await list()
+      if (status !== 200) broken.push(`${name}: the limit still answers ${status} after its window`)
+
+      const byDayToken = callerOf(server.send, dayToken.data.token)
+      const verified = await byDayToken(contract.vouchers.verify, { credential })
+      const seen = verified.code ?? verified.data.reason
+      const expected = shift >= DAY ? 'TOKEN_EXPIRED' : null
+      if (seen !== expected) broken.push(`${name}: a token and a voucher of a day, ${shift} ms off: ${seen}`)
+      const again = await tenant.runtime(contract.vouchers.verify, { credential })
+      const reason = shift >= DAY ? 'expired' : null
+      if (again.data.reason !== reason) broken.push(`${name}: a voucher of a day is ${again.data.reason}`)
+      say(`jump ${round + 1} of ${jumps}: ${book.acknowledged().length} acknowledged`)
+    }
+    const facts = await bots.close(tenantAt(server, first), (ms) => clock.set(server.pid, ms), quick)
+    await server.stop()
+    const stored = readStored(dataDir, folder)
+    broken.push(...breachesIn(stored), ...differences(book, stored))
+    return { facts: { jumps, restarts, acknowledged: book.acknowledged().length, ...facts }, broken }
+  },
+}

@@ -1,0 +1,117 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { contract } from '../../src/contract/index.js'
+import { pollOf, say } from '../support/server-chats.js'
+import { callerOf } from '../support/server-client.js'
+import type { Tenant, TestBot } from '../support/server-tenant.js'
+import type { Facts } from './campaign.js'
+
+const HOUR = 3_600_000
+const POLL_S = 1
+/** What a busy machine adds to the second of a poll. */
+const POLL_MS_MAX = 6_000
+/** The worker looks every 10 s for what the clock has left behind. */
+const DELIVERED_MS_MAX = 30_000
+/** Longer than the worker's look at its leases takes to come round. */
+const HELD_MS = 12_000
+
+/**
+ * What bots notice of a clock that jumps: one polls, one has a webhook whose receiver fails or takes its time.
+ * @param broken what should not have been
+ */
+export async function jumpingBots(broken: string[]) {
+  /** Attempts, by update. */
+  const attempts = new Map<number, number>()
+  let answer: 'fails' | 'takes' | 'holds' = 'fails'
+  const receiver = createServer(async (request, response) => {
+    const id = Number(request.headers['x-platform-update-id'])
+    attempts.set(id, (attempts.get(id) ?? 0) + 1)
+    request.resume()
+    if (answer === 'holds') await wait(HELD_MS)
+    response.writeHead(answer === 'fails' ? 503 : 204).end()
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const { port } = receiver.address() as AddressInfo
+  let polling: TestBot
+  let hooked: TestBot
+  let chatId = ''
+  let confirmed = 0
+  let jumps = 0
+
+  const ping = async (tenant: Tenant) => {
+    const { data } = await tenant.operator(contract.platform.addUpdate, { botId: hooked.id, type: 'ping' })
+    return (data as { update_id: number }).update_id
+  }
+  const deliveries = async (tenant: Tenant) =>
+    (await tenant.console(contract.webhook.deliveries, { botId: hooked.id, limit: 100 })).data.items
+
+  /** Answers how long the last one took. */
+  const delivered = async (tenant: Tenant, ids: readonly number[], what: string) => {
+    const startedAt = performance.now()
+    let left = [...ids]
+    while (left.length > 0 && performance.now() - startedAt < DELIVERED_MS_MAX) {
+      await wait(100)
+      const done = (await deliveries(tenant)).filter(({ status }) => status === 'delivered').map((it) => it.update_id)
+      left = left.filter((id) => !done.includes(id))
+    }
+    if (left.length > 0) broken.push(`${what}: ${left.length} not delivered within ${DELIVERED_MS_MAX / 1000} s`)
+    return Math.round(performance.now() - startedAt)
+  }
+
+  return {
+    port,
+    async open(tenant: Tenant) {
+      polling = await tenant.bot()
+      hooked = await tenant.bot()
+      chatId = (await tenant.operator(contract.platform.createChat, { bot_id: polling.id, user_id: 'user' })).data.id
+      await tenant.console(contract.webhook.set, { botId: hooked.id, url: `http://127.0.0.1:${port}/` })
+      confirmed = Math.max(0, ...(await pollOf(polling)).map((it) => it.update_id))
+    },
+
+    /** After a jump: ids go on, and a poll that finds nothing ends in time. */
+    async meet(tenant: Tenant, round: string) {
+      jumps += 1
+      const bot = { ...polling, call: callerOf(tenant.place.send, polling.token) }
+      for (let n = 0; n < 3; n++) await say(tenant, { id: chatId }, `${round} ${n}`)
+      const ids = (await pollOf(bot, { offset: confirmed + 1 })).map((it) => it.update_id)
+      const expected = [1, 2, 3].map((it) => confirmed + it)
+      if (ids.join() !== expected.join()) broken.push(`${round}: polled ${ids}, not ${expected}`)
+      confirmed += 3
+      const startedAt = performance.now()
+      const empty = await pollOf(bot, { offset: confirmed + 1, timeout: POLL_S })
+      const ms = performance.now() - startedAt
+      if (empty.length > 0 || ms < POLL_S * 900 || ms > POLL_MS_MAX) {
+        broken.push(`${round}: a poll of ${POLL_S} s found ${empty.length} in ${Math.round(ms)} ms`)
+      }
+    },
+
+    /** Deliveries that fail while the clock is far ahead go out soon after it is set back; none stays or storms. */
+    async close(tenant: Tenant, setClock: (ms: number) => Promise<void>, quick: boolean): Promise<Facts> {
+      await setClock(240 * HOUR)
+      const stranded = await Promise.all(Array.from({ length: 20 }, () => ping(tenant)))
+      const late = performance.now() + DELIVERED_MS_MAX
+      while ((await deliveries(tenant)).some(({ status }) => status !== 'failed') && performance.now() < late) {
+        await wait(100)
+      }
+      answer = 'takes'
+      await setClock(0)
+      const slowest = await delivered(tenant, stranded, 'after a jump back')
+      for (const id of stranded) {
+        const count = attempts.get(id) ?? 0
+        if (count > 3) broken.push(`update ${id} was sent ${count} times`)
+      }
+      if (!quick) {
+        answer = 'holds'
+        const held = await ping(tenant)
+        while (!attempts.has(held)) await wait(20)
+        await setClock(HOUR)
+        await delivered(tenant, [held], 'in flight while the clock jumps')
+        if (attempts.get(held) !== 1) broken.push(`what was in flight was sent ${attempts.get(held)} times`)
+      }
+      receiver.close()
+      receiver.closeAllConnections()
+      return { 'delivered after a jump back, ms': slowest, 'polls in time': jumps }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as wait } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+
+const READ_MS_MAX = 10_000
+
+/** Loaded before the server: its wall clock is off by what a file says, which it reads again at each SIGUSR2. */
+const PRELOAD = `
+import { readFileSync, writeFileSync } from 'node:fs'
+import process from 'node:process'
+const path = process.env.SHIFT_FILE
+const TrueDate = Date
+let shift = 0
+const read = () => { shift = Number(readFileSync(path, 'utf8')) }
+globalThis.Date = class Date extends TrueDate {
+  constructor(...args) { args.length === 0 ? super(TrueDate.now() + shift) : super(...args) }
+  static now() { return TrueDate.now() + shift }
+}
+read()
+process.on('SIGUSR2', () => {
+  read()
+  writeFileSync(path + '.read', String(shift))
+})
+`
+
+/** The wall clock of a server alone, which is set while it runs; its monotonic clock and its timers go on. */
+export class ShiftedClock {
+  readonly env: Readonly<Record<string, string>>
+  readonly #path: string
+
+  constructor(folder: string) {
+    const preload = join(folder, 'shift.mjs')
+    this.#path = join(folder, 'shift')
+    writeFileSync(preload, PRELOAD)
+    writeFileSync(this.#path, '0')
+    this.env = { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, SHIFT_FILE: this.#path }
+  }
+
+  /** Of a server that starts next. */
+  preset(ms: number): void {
+    writeFileSync(this.#path, String(ms))
+  }
+
+  /** Answers when the server has it. */
+  async set(pid: number, ms: number): Promise<void> {
+    const seen = `${this.#path}.read`
+    rmSync(seen, { force: true })
+    this.preset(ms)
+    process.kill(pid, 'SIGUSR2')
+    const late = performance.now() + READ_MS_MAX
+    while (!existsSync(seen) || readFileSync(seen, 'utf8') !== String(ms)) {
+      if (performance.now() > late) throw new Error('the server did not read its clock')
+      await wait(5)
+    }
+  }
+}

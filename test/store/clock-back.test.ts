@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { CLOCKS_APART_MS_MAX } from '../../src/domain/time.js'
+import { turn } from '../../src/store/delivery-turn.js'
+import { isPolled, takePoll } from '../../src/store/open-polls.js'
+import { hasEnded, memorySessions } from '../../src/store/sessions.js'
+import { onPostgres } from '../support/engine-name.js'
+import { DeliveryScene } from '../support/server-deliveries.js'
+
+const DAY = 86_400_000
+const HOUR = 3_600_000
+
+const idle = { ended: [], botIds: new Set<string>(), room: 10 }
+
+it('a delivery that failed while the clock was far ahead is due when it has been set back', async () => {
+  const scene = await DeliveryScene.open({ started: false })
+  const { store, clock } = scene.server.deps
+  await scene.set(await scene.receiver())
+  const updateId = await scene.ping()
+  const { begun } = await store.write(() =>
+    turn({ ...idle, botIds: new Set([scene.bot.id]), lostBefore: null, now: clock.now(), trueNow: 0 }),
+  )
+  const outcome = { statusCode: 503, error: { code: 'status', message: '503' }, durationMs: 5 }
+  const failedAt = clock.now() + 10 * DAY
+  const ended = begun.map((attempt) => ({ attempt, outcome, ipAddress: null, endedAt: failedAt }))
+  await store.write(() => turn({ ...idle, ended, lostBefore: null, now: failedAt, trueNow: 0 }))
+  expect((await scene.delivery(updateId)).status).toBe('failed')
+
+  // Looked for with the leases, every 10 s; up to the longest wait of the schedule nothing is wrong.
+  const look = (now: number) => store.write(() => turn({ ...idle, lostBefore: 0, now, trueNow: 0 }))
+  expect((await look(failedAt + 60_000 - HOUR - CLOCKS_APART_MS_MAX)).begun).toEqual([])
+  const { begun: again } = await look(failedAt + 60_000 - HOUR - CLOCKS_APART_MS_MAX - 1)
+  expect(again.map((it) => it.updateId)).toEqual([updateId])
+})
+
+it('a lease that lies further ahead than leases last is lost, and not one of a process whose clock is minutes ahead', async () => {
+  const scene = await DeliveryScene.open({ started: false })
+  const { store, clock } = scene.server.deps
+  await scene.set(await scene.receiver())
+  const updateId = await scene.ping()
+  const leasedAt = 10 * DAY
+  await store.write(() =>
+    turn({ ...idle, botIds: new Set([scene.bot.id]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
+  )
+  const look = (lostBefore: number) => store.write(() => turn({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
+  await look(leasedAt - CLOCKS_APART_MS_MAX)
+  expect((await scene.delivery(updateId)).status).toBe('delivering')
+  await look(leasedAt - CLOCKS_APART_MS_MAX - 1)
+  expect(await scene.delivery(updateId)).toMatchObject({ status: 'failed', last_error: { code: 'lease_expired' } })
+})
+
+// SQLite has one process, whose end ends its polls.
+it.runIf(onPostgres)('a poll of a process that ended while its clock was days ahead holds no webhook up', async () => {
+  const scene = await DeliveryScene.open({ started: false })
+  const { store } = scene.server.deps
+  const botId = scene.bot.id
+  await store.write(() => takePoll({ botId, holder: 'x', until: 10 * DAY }))
+  const at = (trueNow: number) => store.read(() => isPolled(botId, trueNow))
+  expect([await at(10 * DAY - 50_000), await at(10 * DAY), await at(0)]).toEqual([true, false, false])
+})
+
+it('a session that was opened while the clock was days ahead ends when it has been set back', async () => {
+  const session = { sid: 's', expiresAt: 10 * DAY + 600_000 }
+  const times = [10 * DAY, 10 * DAY - CLOCKS_APART_MS_MAX, 10 * DAY + 600_000, 0]
+  expect(times.map((now) => hasEnded(session, now))).toEqual([false, false, true, true])
+  const sessions = memorySessions<typeof session>()
+  await sessions.add(session)
+  await sessions.add({ sid: 'later', expiresAt: 600_000 })
+  await sessions.forget(0)
+  expect([await sessions.find('s'), (await sessions.find('later'))?.sid]).toEqual([undefined, 'later'])
+})
