@@ -17,6 +17,8 @@ export interface Migration {
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
 }
 
+type Migrations = Migration['steps']
+
 /** Part of what a dry run prints, so that a database that psql has brought up to date is known as such. */
 export const noteOf = (version: number) => ({
   name: 'version',
@@ -25,33 +27,51 @@ delete from voucherctl_schema;
 insert into voucherctl_schema (version) values (${version});`,
 })
 
+/** A migration that meets servers at work crosswise is begun again. */
+const RUNS_MAX = 5
+
 /**
  * Brings the schema up to date, in one transaction, under a lock: of processes that start at once the first does it.
- * @param dryRun looks, and changes nothing
  * @param name of the database in messages, without a password
+ * @param dryRun looks, and changes nothing
+ * @param known what there is; tests pass fewer or more
  * @throws StoreUnusable
  */
-export async function migratePostgres(config: ClientConfig, name: string, dryRun = false): Promise<Migration> {
+export async function migratePostgres(
+  config: ClientConfig,
+  name: string,
+  dryRun = false,
+  known: Migrations = migrations,
+): Promise<Migration> {
+  for (let run = 1; ; run++) {
+    try {
+      return await migrateOnce(config, name, dryRun, known)
+    } catch (error) {
+      if (error instanceof StoreUnusable) throw error
+      if (new DatabaseFailure(error).problem !== 'conflict' || run === RUNS_MAX) throw unusable(error, name)
+    }
+  }
+}
+
+async function migrateOnce(config: ClientConfig, name: string, dryRun: boolean, known: Migrations): Promise<Migration> {
   const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   client.on('error', () => {})
   try {
     await client.connect()
     await client.query('begin')
     if (!dryRun) await client.query(LOCK_MIGRATIONS)
-    const from = await versionOf(client, name)
-    const steps = from === migrations.length ? [] : [...migrations.slice(from), noteOf(migrations.length)]
+    const from = await versionOf(client, name, known.length)
+    const steps = from === known.length ? [] : [...known.slice(from), noteOf(known.length)]
     if (!dryRun) for (const { sql } of steps) await client.query(sql)
     await client.query(dryRun ? 'rollback' : 'commit')
-    return { from, to: migrations.length, steps }
-  } catch (error) {
-    throw error instanceof StoreUnusable ? error : unusable(error, name)
+    return { from, to: known.length, steps }
   } finally {
     await client.end().catch(() => {})
   }
 }
 
 /** How many migrations the database has had. */
-export async function versionOf(client: Client, name: string): Promise<number> {
+export async function versionOf(client: Client, name: string, known = migrations.length): Promise<number> {
   const found = await client.query<{ relname: string }>(
     `select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
      order by relname limit 1000`,
@@ -66,10 +86,10 @@ export async function versionOf(client: Client, name: string): Promise<number> {
   }
   const version =
     (await client.query<{ version: number }>('select version from voucherctl_schema')).rows[0]?.version ?? 0
-  if (version > migrations.length) {
+  if (version > known) {
     throw new StoreUnusable(
       'STORE_UNUSABLE',
-      `${name} was written by a newer voucherctl (schema ${version}, this one knows ${migrations.length}). Use that version, or another database.`,
+      `${name} was written by a newer voucherctl (schema ${version}, this one knows ${known}). Use that version, or another database.`,
     )
   }
   return version

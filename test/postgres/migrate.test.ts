@@ -68,6 +68,28 @@ describe('migrations', () => {
     expect(await tablesOf(url)).toEqual([])
   })
 
+  it('that meet servers at work crosswise are begun again', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    const atWork = new Client({ connectionString: url })
+    await atWork.connect()
+    // The migration finds the deadlock first, and is the one that PostgreSQL ends.
+    await atWork.query("set deadlock_timeout = '1min'")
+    await atWork.query('begin; lock table tokens')
+    const { config, name } = await connectionOf({ url, env: {} })
+    const later = {
+      name: 'later',
+      sql: 'alter table applications add column a text; alter table tokens add column b text',
+    }
+    const migrating = migratePostgres(config, name, false, [...migrations, later])
+    const waits = "select 1 from pg_locks where relation = 'tokens'::regclass and not granted"
+    while ((await sql(url, waits)).length === 0);
+    await atWork.query('lock table applications')
+    await atWork.query('commit')
+    await atWork.end()
+    expect((await migrating).to).toBe(migrations.length + 1)
+  })
+
   it('refuse the database of another program, and that of a newer version, and say what to do', async () => {
     const foreign = await emptyDatabase()
     await sql(foreign, 'create table invoices (id integer)')
