@@ -39,11 +39,13 @@ function patient(fleet: Fleet, place: 0 | 1): Send {
     for (;;) {
       const askedAt = performance.now()
       const answer = await fleet.servers[place].send(request).catch(() => null)
-      if (answer !== null && answer.status !== 503) {
+      // Its first sending is still at work, at a database that does not answer.
+      const isInFlight = answer?.code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
+      if (answer !== null && answer.status !== 503 && !isInFlight) {
         fleet.served[place] += 1
         return answer
       }
-      if (answer !== null) {
+      if (answer !== null && !isInFlight) {
         fleet.refusedMs.push(performance.now() - askedAt)
         if (answer.code !== 'SERVICE_UNAVAILABLE' || answer.headers['retry-after'] === undefined) {
           fleet.wrong.push(`while the database was away: ${answer.status} ${answer.text}`)
@@ -151,6 +153,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       harms: recoveries.length,
       acknowledged: book.acknowledged().length,
       'done but unanswered': book.doneUnanswered,
+      'answers of 503': fleet.refusedMs.length,
       '503 after': spread(fleet.refusedMs),
       recovery: spread(recoveries),
     },
