@@ -7,6 +7,9 @@ import { PAGE_ROWS } from './session.js'
 import { type Moved, isMoved, moved } from './tables.js'
 import { whatChanged } from './what-changed.js'
 
+/** Of rows that are written at once. */
+const CHARACTERS_MAX = 4 * 1024 * 1024
+
 /** Rows of one table in their order, with the numbers of their lines. */
 export interface RowsRead {
   readonly table: Moved
@@ -72,7 +75,7 @@ async function* readRows(
     if (text === before) throw new ExportUnusable(`line ${number} is the one before it once more`)
     before = text
     const { table, row } = parseRow(text, number)
-    if (batch.length > 0 && (table !== batch.table || batch.length >= PAGE_ROWS)) {
+    if (batch.length > 0 && (table !== batch.table || batch.isFull)) {
       yield batch.taken(digest, places)
       batch = new Rows()
     }
@@ -92,6 +95,10 @@ class Rows {
 
   get length(): number {
     return this.#rows.length
+  }
+
+  get isFull(): boolean {
+    return this.#rows.length >= PAGE_ROWS || this.#text.length >= CHARACTERS_MAX
   }
 
   add(table: Moved, row: Row, text: string, line: number): void {

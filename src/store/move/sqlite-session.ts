@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { migrations } from '../migrations/sqlite/index.js'
 import type { Row, Value } from '../operation.js'
-import { type SqliteDatabase, prepareStatement } from '../sqlite-engine.js'
+import { type PreparedStatement, type SqliteDatabase, prepareStatement } from '../sqlite-engine.js'
 import { closeSqliteFile, openSqliteFile } from '../sqlite-open.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
 import { inHeader, leftOut, type Moved, moved } from './tables.js'
@@ -18,6 +18,7 @@ export function openSqliteSource(path: string): MoveSource | undefined {
 /** @throws StoreUnusable while a server runs on it, among others */
 export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   const db = openSqliteFile(path)
+  const prepared = preparing(db)
   const source = sourceOf(db, path)
   let isOpen = false
   const close = async () => {
@@ -47,7 +48,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     },
     async insert({ name, columns }, rows) {
       const places = columns.map((_, index) => `$${index + 1}`).join(', ')
-      const statement = prepareStatement(db, `insert into ${name} (${quoted(columns)}) values (${places})`)
+      const statement = prepared(`insert into ${name} (${quoted(columns)}) values (${places})`)
       for (const row of rows) statement.run(columns.map((it) => row[it] as Value))
     },
     insertTransportKeys: null,
@@ -59,8 +60,19 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   }
 }
 
+/** What is run for every page is made ready once. */
+function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
+  const known = new Map<string, PreparedStatement>()
+  return (sql) => {
+    const statement = known.get(sql) ?? prepareStatement(db, sql)
+    known.set(sql, statement)
+    return statement
+  }
+}
+
 function sourceOf(db: SqliteDatabase, path: string): MoveSource {
   const all = (sql: string, params: readonly Value[] = []) => prepareStatement(db, sql).all(params)
+  const prepared = preparing(db)
   return {
     dialect: 'sqlite',
     name: path,
@@ -79,7 +91,7 @@ function sourceOf(db: SqliteDatabase, path: string): MoveSource {
       const rest = `order by ${key} limit ${PAGE_ROWS}`
       for (let after: readonly Value[] = []; ; ) {
         const where = after.length === 0 ? '' : `where (${key}) > (${places})`
-        const rows = all(`${selectOf(table)} ${where} ${rest}`, after)
+        const rows = prepared(`${selectOf(table)} ${where} ${rest}`).all(after)
         const last = rows.at(-1)
         if (last === undefined) return
         yield rows
