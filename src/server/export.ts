@@ -98,7 +98,7 @@ async function copy(
   const file = 'path' in to ? await ExportFile.create(to.path) : undefined
   try {
     for (let done = 0; ; ) {
-      if (signal.aborted) throw new Aborted('Interrupted: nothing was exported.')
+      if (signal.aborted) throw new Aborted('Interrupted before the export was whole.')
       const next = await text.next()
       if (next.done) {
         await file?.finish()
