@@ -10,9 +10,6 @@ const withoutStore = [
   'test/server/secure-{fuzz,inner,keys,required,vectors}.test.ts',
 ]
 
-/** Tens of thousands of calls, of which each kind is proved on both engines by a test of its own. */
-const tooLong = ['test/server/authorization.test.ts']
-
 /** Beside everything on SQLite: what depends on the store, once more on PostgreSQL. */
 export default defineConfig({
   test: {
@@ -31,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ['test/store/**/*.test.ts', 'test/server/**/*.test.ts', 'test/postgres/**/*.test.ts'],
-          exclude: [...onlySqlite, ...withoutStore, ...tooLong],
+          exclude: [...onlySqlite, ...withoutStore],
           env: { VOUCHERCTL_TEST_ENGINE: 'postgres' },
           // Each call is several round trips, on machines that do other things as well.
           testTimeout: 15_000,

@@ -135,6 +135,9 @@ export const openRoutes = [
   'POST /api/v1/secure/dispatch',
 ]
 
+/** Every other GET answers HEAD too, and nothing answers OPTIONS. */
+export const withoutHead = [`GET ${platform}/requests`]
+
 export type Transport = 'plain' | 'dispatch' | 'plain, server wants encryption'
 
 /** A credential, and what is the matter with it, its bot and its application. */

@@ -6,6 +6,7 @@ import { contract, endpoints } from '../../src/contract/index.js'
 import { type IdPrefix, newId } from '../../src/domain/ids.js'
 import { makeToken } from '../../src/domain/tokens.js'
 import { TestClock } from '../../src/server/clock.js'
+import { onPostgres } from '../support/engine-name.js'
 import { type WireSession, wireSession } from '../support/secure-wire.js'
 import {
   DAY_MS,
@@ -20,7 +21,15 @@ import { newChat } from '../support/server-chats.js'
 import { type Answer, type WireRequest, callerOf, freshKey, wireOf } from '../support/server-client.js'
 import { samples, unknownCredential } from '../support/server-scene.js'
 import { type Tenant, newTenant } from '../support/server-tenant.js'
-import { type Held, type Row, type Transport, expectedCode, openRoutes, rows } from './authorization-table.js'
+import {
+  type Held,
+  type Row,
+  type Transport,
+  expectedCode,
+  openRoutes,
+  rows,
+  withoutHead,
+} from './authorization-table.js'
 
 /** Every route x every kind and state of credential x own, foreign and absent objects, plain and encrypted. */
 
@@ -209,7 +218,26 @@ async function send(transport: Transport, request: WireRequest): Promise<Answer>
   })
 }
 
-const transports: readonly Transport[] = ['plain', 'dispatch', 'plain, server wants encryption']
+const takesHead = (route: string) => route.startsWith('GET ') && !withoutHead.includes(route)
+
+/** On PostgreSQL, where each call is several round trips, one for each way in which the rows of a caller decide. */
+const ofRows = [
+  'none',
+  'token',
+  'token, revoked',
+  'token, expired at this instant',
+  'token, application suspended',
+  'bot',
+  'bot, its token replaced',
+  'bot, disabled',
+  'bot, without an application',
+  'account',
+  'operator',
+]
+const tried = Object.entries(entries).filter(([name]) => !onPostgres || ofRows.includes(name))
+const transports: readonly Transport[] = onPostgres
+  ? ['plain']
+  : ['plain', 'dispatch', 'plain, server wants encryption']
 
 const codeOf = (answer: Answer): string | null => (answer.status < 300 ? null : answer.code)
 
@@ -241,7 +269,12 @@ async function tryAll(endpoint: Endpoint, row: Row, name: string, entry: Entry, 
     if (codeOf(answer) !== expected || !statuses.includes(answer.status)) {
       wrong.push({ name, transport, object, expected, got: [answer.status, codeOf(answer)] })
     }
-    return seen(answer)
+    if (transport === 'dispatch' || !takesHead(row.route)) return seen(answer)
+    const head = await send(transport, { ...wire, method: 'HEAD', headers })
+    if (head.status !== answer.status || head.text !== '') {
+      wrong.push({ name, transport, object, expected: `HEAD ${answer.status}`, got: [head.status, head.text] })
+    }
+    return seen(answer) + seen(head)
   }
   for (const transport of transports) {
     const alike: Record<string, string> = {}
@@ -277,12 +310,45 @@ describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (id, endpoint) 
     const own = await inputOf(endpoint, tenant)
     const others = { tenant, own, foreign: await inputOf(endpoint, await newTenant(server)) }
     const wrong: unknown[] = []
-    for (const [name, entry] of Object.entries(entries)) {
+    for (const [name, entry] of tried) {
       wrong.push(...(await tryAll(endpoint, row, name, entry, others)))
     }
     await tenant.operator(contract.platform.clearFaults, {})
     expect(wrong).toEqual([])
   }, 30_000)
+})
+
+it('OPTIONS, and HEAD where there is no GET, are no method of any route, whoever asks', async () => {
+  const routes = [...Object.values(rows).map((it) => it.route), ...openRoutes]
+  const methodsOf = new Map<string, Set<string>>()
+  for (const route of routes) {
+    const [method, path] = route.split(' ') as [string, string]
+    const methods = methodsOf.get(path) ?? new Set<string>()
+    methodsOf.set(path, methods.add(method))
+    if (takesHead(route)) methods.add('HEAD')
+  }
+  const credentials = await Promise.all(
+    Object.entries(entries)
+      .filter(([name]) => ['none', 'token', 'bot', 'account', 'operator'].includes(name))
+      .map(([name, entry]) => sharedOf(name, entry)),
+  )
+  const wrong: unknown[] = []
+  for (const [template, methods] of methodsOf) {
+    const path = template.replaceAll(/:[A-Za-z]+/g, 'x_01ARZ3NDEKTSV4RRFFQ69G5FAV')
+    for (const method of methods.has('HEAD') ? ['OPTIONS'] : ['OPTIONS', 'HEAD']) {
+      for (const { authorization } of credentials) {
+        const headers = authorization === null ? {} : { authorization }
+        const answer = await server.send({ method, path, headers })
+        const allow = answer.headers.allow?.split(', ').sort()
+        const { status, code } = answer
+        const expected = [405, 'METHOD_NOT_ALLOWED', [...methods].sort()]
+        if (JSON.stringify([status, code, allow]) !== JSON.stringify(expected)) {
+          wrong.push({ method, path, authorization, got: [status, code, allow], expected })
+        }
+      }
+    }
+  }
+  expect(wrong).toEqual([])
 })
 
 it('the table has a row for every endpoint of the contract, and each names its route', () => {
