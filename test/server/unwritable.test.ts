@@ -1,0 +1,29 @@
+import { expect, it, vi } from 'vitest'
+import { startServer } from '../../src/server/listen.js'
+import { inFolder } from '../support/server.js'
+
+/** The real database, on a disk that takes no commit. */
+vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
+  const module = await original()
+  return {
+    ...module,
+    openSqliteFile: (path: string) => {
+      const db = module.openSqliteFile(path)
+      const prepare = db.prepare.bind(db)
+      const refuse = () => {
+        throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+      }
+      return Object.assign(db, {
+        prepare: (sql: string) => (sql === 'commit' ? new Proxy(prepare(sql), { get: () => refuse }) : prepare(sql)),
+      })
+    },
+  }
+})
+
+it('a start whose first write fails says which database, what may be wrong and what to do', () =>
+  inFolder(async (dataDir) => {
+    await expect(startServer({ dataDir, port: 0, logLevel: 'silent' })).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or use another --data.`,
+    })
+  }))
