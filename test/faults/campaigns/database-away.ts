@@ -31,6 +31,8 @@ interface Fleet {
   /** Answers that say that the database is away: how long each took. */
   readonly refusedMs: number[]
   readonly wrong: string[]
+  /** Nobody repeats a call any more. */
+  isOver: boolean
 }
 
 /** A client that repeats a call until it is done, with its key: at the same place, whoever stands there by then. */
@@ -51,6 +53,7 @@ function patient(fleet: Fleet, place: 0 | 1): Send {
           fleet.wrong.push(`while the database was away: ${answer.status} ${answer.text}`)
         }
       }
+      if (fleet.isOver) throw new Error('the campaign is over')
       await wait(AGAIN_MS)
     }
   }
@@ -102,48 +105,52 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
   const env = { VOUCHERCTL_DATABASE_URL: postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`) }
   const start = () => startServer(root, join(folder, 'data'), ['--rate-limit', 'off'], env)
   const servers: [Server, Server] = [await start(), await start()]
-  const fleet: Fleet = { servers, served: [0, 0], refusedMs: [], wrong: broken }
+  const fleet: Fleet = { servers, served: [0, 0], refusedMs: [], wrong: broken, isOver: false }
   const first = await newTenant(servers[0])
   const { id } = await first.template({ issue_limit: 1_000_000 })
   const at = (place: 0 | 1): Tenant => tenantAt({ send: patient(fleet, place), operatorKey: '' }, first)
   const rounds = quick ? shortForm : Array.from({ length: 60 }, (_, round) => harms[round % harms.length] as Harm)
 
-  for (const [round, harm] of rounds.entries()) {
-    if (broken.length > 0) break
-    let over = false
-    const load = Promise.all(
-      ([0, 1] as const).map((place) =>
-        clerks(CLIENTS_EACH, {
-          tenant: at(place),
-          book,
-          random: random.of(`round ${round} ${place}`),
-          name: `d${round}-${place}`,
-          templateIds: [id],
-          goesOn: () => !over,
-        }),
-      ),
-    )
-    const before = fleet.served[0] + fleet.served[1]
-    const after = random.between(20, 200)
-    await until(() => fleet.served[0] + fleet.served[1] >= before + after, 20_000)
-    await wait(random.below(20))
-    const place = random.below(2) as 0 | 1
-    const refused = fleet.refusedMs.length
-    const backAt = await hurt(harm, { postgres, gate, fleet, place, start, quick })
-    if (harm !== 'server killed' && fleet.refusedMs.length === refused) {
-      broken.push(`${harm}: no call was answered 503`)
+  try {
+    for (const [round, harm] of rounds.entries()) {
+      if (broken.length > 0) break
+      let over = false
+      const load = Promise.all(
+        ([0, 1] as const).map((place) =>
+          clerks(CLIENTS_EACH, {
+            tenant: at(place),
+            book,
+            random: random.of(`round ${round} ${place}`),
+            name: `d${round}-${place}`,
+            templateIds: [id],
+            goesOn: () => !over,
+          }),
+        ),
+      )
+      const before = fleet.served[0] + fleet.served[1]
+      const after = random.between(20, 200)
+      await until(() => fleet.served[0] + fleet.served[1] >= before + after, 20_000)
+      await wait(random.below(20))
+      const place = random.below(2) as 0 | 1
+      const refused = fleet.refusedMs.length
+      const backAt = await hurt(harm, { postgres, gate, fleet, place, start, quick })
+      if (harm !== 'server killed' && fleet.refusedMs.length === refused) {
+        broken.push(`${harm}: no call was answered 503`)
+      }
+      const [one, two] = fleet.served
+      const serves = () => fleet.served[0] >= one + SERVES && fleet.served[1] >= two + SERVES
+      if (!(await until(serves, RECOVERY_MS_MAX))) broken.push(`${harm}: not both serve again after 5 s`)
+      recoveries.push(performance.now() - backAt)
+      over = true
+      await load
+      // What was answered before, by either, is answered the same by the other.
+      const answered = book.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
+      await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), book, entry)))
+      broken.push(...book.unanswered().map(({ key }) => `${key} was never answered`))
+      say(`${harm}, ${round + 1} of ${rounds.length}: ${book.acknowledged().length} acknowledged`)
     }
-    const [one, two] = fleet.served
-    const serves = () => fleet.served[0] >= one + SERVES && fleet.served[1] >= two + SERVES
-    if (!(await until(serves, RECOVERY_MS_MAX))) broken.push(`${harm}: not both serve again after 5 s`)
-    recoveries.push(performance.now() - backAt)
-    over = true
-    await load
-    // What was answered before, by either, is answered the same by the other.
-    const answered = book.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
-    await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), book, entry)))
-    broken.push(...book.unanswered().map(({ key }) => `${key} was never answered`))
-    say(`${harm}, ${round + 1} of ${rounds.length}: ${book.acknowledged().length} acknowledged`)
+  } finally {
+    fleet.isOver = true
   }
   for (const server of servers) await server.stop()
   const stored = await readStoredIn(postgres.url)
