@@ -59,39 +59,49 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
       }, done)
     },
 
-    handler: async (request, reply) => {
-      form ??= await loadForm(endpoint, query)
-      const reading = readJson(request)
-      const read = reading instanceof Promise ? await reading : reading
-      if (!read.ok) return sendBodyFailure(request, reply, read)
-      const params = request.params as Record<string, string>
-      const queryInput = readQuery(request.query as Record<string, unknown>, query)
-      const absent = endpoint.bodyOptional ? {} : undefined
-      const body = endpoint.body === undefined || read.value !== undefined ? read.value : absent
-      const issues =
-        form.validate(params, queryInput, body) ??
-        saidTwice(queryInput, body) ??
-        (check === undefined ? null : check(body))
-      if (issues !== null && issues.length > 0)
-        return sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: issues }))
-
-      const claim = readClaim(request, endpoint, body)
-      if (claim !== undefined && 'ok' in claim) return sendFailure(request, reply, claim)
-
-      const caller = request.caller as Caller
-      const input = { ...params, ...queryInput, ...(body as object | undefined) }
-      const call = {
-        caller,
-        claim,
-        isHead: request.method === 'HEAD',
-        isInner: request.inner !== null,
-        gone: () => goneSignal(connectionOf(request, reply)),
-      } as Call<Endpoint>
-      const run = () => withFault(deps, endpoint, connectionOf(request, reply), () => handle(input, call))
-      const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
-      return send(request, reply, endpoint, result, form)
+    // Answers nothing, since Fastify would wait for a reply as for a promise.
+    handler: (request, reply) => {
+      respond(request, reply).catch((error: unknown) => reply.send(error))
     },
   })
+
+  async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const refused = (refusal: Refusal): void => {
+      sendFailure(request, reply, refusal)
+    }
+    form ??= await loadForm(endpoint, query)
+    const reading = readJson(request)
+    const read = reading instanceof Promise ? await reading : reading
+    if (!read.ok) {
+      sendBodyFailure(request, reply, read)
+      return
+    }
+    const params = request.params as Record<string, string>
+    const queryInput = readQuery(request.query as Record<string, unknown>, query)
+    const absent = endpoint.bodyOptional ? {} : undefined
+    const body = endpoint.body === undefined || read.value !== undefined ? read.value : absent
+    const issues =
+      form.validate(params, queryInput, body) ??
+      saidTwice(queryInput, body) ??
+      (check === undefined ? null : check(body))
+    if (issues !== null && issues.length > 0) return refused(refuse('VALIDATION_FAILED', { errors: issues }))
+
+    const claim = readClaim(request, endpoint, body)
+    if (claim !== undefined && 'ok' in claim) return refused(claim)
+
+    const caller = request.caller as Caller
+    const input = { ...params, ...queryInput, ...(body as object | undefined) }
+    const call = {
+      caller,
+      claim,
+      isHead: request.method === 'HEAD',
+      isInner: request.inner !== null,
+      gone: () => goneSignal(connectionOf(request, reply)),
+    } as Call<Endpoint>
+    const run = () => withFault(deps, endpoint, connectionOf(request, reply), () => handle(input, call))
+    const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
+    send(request, reply, endpoint, result, form)
+  }
 }
 
 /** Who calls and whether it may, before anything of the body is read. */

@@ -83,16 +83,25 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       if (refusal === undefined) done()
       else sendFailure(request, reply, refusal)
     },
-    handler: dispatch,
+    // Answers nothing, as in bind.ts.
+    handler: (request, reply) => {
+      dispatch(request, reply).catch((error: unknown) => reply.send(error))
+    },
   })
 
-  async function dispatch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async function dispatch(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const reading = readBytes(request.raw, MAX_ENVELOPE_BYTES)
     const bytes = reading instanceof Promise ? await reading : reading
-    if (bytes === 'too_large') return sendBodyFailure(request, reply, refuse('SECURE_ENVELOPE_TOO_LARGE'))
-    if (bytes === 'broken') return sendBodyFailure(request, reply, refuse('SECURE_ENVELOPE_INVALID'))
+    if (typeof bytes === 'string') {
+      const code = bytes === 'too_large' ? 'SECURE_ENVELOPE_TOO_LARGE' : 'SECURE_ENVELOPE_INVALID'
+      sendBodyFailure(request, reply, refuse(code))
+      return
+    }
     const opened = refuseUnknown(request.query, []) ?? (await open(request, bytes))
-    if (!opened.ok) return sendFailure(request, reply, opened)
+    if (!opened.ok) {
+      sendFailure(request, reply, opened)
+      return
+    }
     const { head, session, plaintext } = opened
     const inner = readInnerRequest(plaintext)
     const answer = inner.ok
@@ -102,7 +111,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
         )
       : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
     // With a serializer of its own, since Fastify adds a charset where there is none.
-    return reply
+    reply
       .type(MEDIA_TYPE)
       .serializer(asItIs)
       .send(encodeEnvelope(sealAnswer(head, session, answer, random)))

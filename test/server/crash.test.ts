@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { openDatabase } from '../../src/store/sqlite-engine.js'
 import { temporaryFolder } from '../support/server.js'
@@ -136,6 +136,8 @@ describe('secrets', () => {
     })
     await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.verify', kind: 'error', times: 1 })
     await tenant.runtime(contract.vouchers.verify, { credential: qr })
+    // Lines come in their order, a few milliseconds after the answers.
+    await vi.waitFor(() => expect(server.output()).toContain('"code":"SERVICE_UNAVAILABLE"'))
     await server.kill()
 
     const keys = JSON.parse(readFileSync(join(dataDir, 'keys.json'), 'utf8')) as {

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { paths } from '../../src/secure/index.js'
 import { securely } from '../support/secure-send.js'
@@ -113,6 +113,8 @@ describe('a process', () => {
         expect((await session.call(call)).status).toBe(503)
         await tenant.operator(contract.platform.rotateSecureKeys, {})
         const requests = await tenant.operator(contract.platform.requests, {})
+        // Lines come in their order, a few milliseconds after the answers.
+        await vi.waitFor(() => expect(child.output()).toContain('"endpoint":"platform.requests"'))
         await child.kill()
 
         const kept = JSON.parse(readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')).keys as {
