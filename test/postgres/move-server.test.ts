@@ -221,6 +221,29 @@ describe('an import into PostgreSQL', () => {
   }, 60_000)
 })
 
+describe('an export of PostgreSQL', () => {
+  it('whose connection breaks off has failed, and says so', async () => {
+    const source = await newPlace('source', 'PostgreSQL')
+    await (await start(source, 1)).close()
+    const ours = `datname = 'move_source_${process.pid}' and application_name = 'voucherctl'`
+    const writing = exportStore(source, {
+      version: '0.0.0',
+      signal,
+      to: {
+        async write() {
+          await until(
+            async () => (await sql(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`)).length > 0,
+          )
+        },
+      },
+    })
+    await expect(writing).rejects.toMatchObject({
+      code: 'DATABASE_UNREACHABLE',
+      message: expect.stringMatching(/Nothing was exported\.$/),
+    })
+  }, 60_000)
+})
+
 /** As a server on SQLite keeps them. */
 function transportKeysOf({ dataDir }: MovePlace): Record<string, string> {
   const { keys } = JSON.parse(readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')) as {

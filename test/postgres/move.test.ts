@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { migrations as postgresMigrations } from '../../src/store/migrations/postgres/index.js'
 import { migrations } from '../../src/store/migrations/sqlite/index.js'
 import { openPostgresSource, openPostgresTarget } from '../../src/store/move/postgres-session.js'
-import type { MoveSource } from '../../src/store/move/session.js'
+import type { MoveSource, Table } from '../../src/store/move/session.js'
 import { openSqliteSource, openSqliteTarget } from '../../src/store/move/sqlite-session.js'
 import { moved } from '../../src/store/move/tables.js'
-import { run } from '../../src/store/operation.js'
+import { type Row, run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
 import { openDatabase } from '../../src/store/sqlite-engine.js'
 import { openSqliteFile } from '../../src/store/sqlite-open.js'
@@ -347,6 +347,23 @@ describe('an import', () => {
     await Promise.all([writing, moveInto(target, text)])
     expect(order).toEqual(['import', 'server'])
     await store.close()
+  })
+
+  it('looks whether the store gives back what it took: one that loses a row, or changes one, gets nothing', async () => {
+    const text = await filled()
+    const careless: ((rows: readonly Row[]) => readonly Row[])[] = [
+      (rows) => rows.slice(1),
+      (rows) => rows.map((it) => ('name' in it ? { ...it, name: `${it.name} ` } : it)),
+    ]
+    for (const change of careless) {
+      for (const opened of [await toPostgres(await newDatabase()), await openSqliteTarget(filePath())]) {
+        const target = { ...opened, insert: (table: Table, rows: readonly Row[]) => opened.insert(table, change(rows)) }
+        await expect(moveInto(target, text)).rejects.toMatchObject({
+          code: 'STORE_UNUSABLE',
+          message: expect.stringMatching(/gives back other rows of applications/),
+        })
+      }
+    }
   })
 
   it('into a database that cannot hold the text is refused, with nothing written', async () => {
