@@ -71,6 +71,7 @@ export class Forgetting {
       const startedAt = performance.now()
       const forgotten = await this.#store.write(() => some(this.#now))
       if (forgotten < FORGOTTEN_PER_WRITE) return
+      await this.#store.settle?.()
       await this.#pause(performance.now() - startedAt)
     }
   }

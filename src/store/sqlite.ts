@@ -213,6 +213,16 @@ export function openSqliteStore(path: string): Store {
       return () => listeners.delete(listener)
     },
 
+    async settle(): Promise<void> {
+      if (closed || broken !== null) return
+      try {
+        db.exec('pragma wal_checkpoint(passive)')
+      } catch (cause) {
+        abandon(cause)
+        throw new StoreUnavailable('the database could not be written', { cause })
+      }
+    },
+
     async close(): Promise<void> {
       if (closed) return
       closed = true

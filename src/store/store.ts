@@ -29,6 +29,11 @@ export interface Store {
    * @param missed called when notices of other processes may have been lost: anything may have changed
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
+  /**
+   * Where commits gather in a journal, brings to its place what has gathered. It is done by itself from time to time,
+   * which holds up the calls of that moment: whoever writes a lot, and has time, asks for it in small steps.
+   */
+  settle?(): Promise<void>
   /** Finishes what is queued, then closes. */
   close(): Promise<void>
 }
