@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 /** How long a redemption can be reversed (decisions.md 4, reverse). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
-type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until' | 'issued_at'>
+type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
 
 /** What redeeming needs to know of a voucher. */
 export type RedeemableVoucher = Live &
@@ -30,10 +30,7 @@ export function statusOf(voucher: Live, now: number): Voucher['status'] {
   return now < voucher.valid_until ? 'issued' : 'expired'
 }
 
-/**
- * Why a voucher cannot be redeemed now, or null. The order is the order of precedence. A clock that says that it was
- * not issued yet was set back, or is another machine's: a voucher that is valid from its issue on is valid all the same.
- */
+/** Why a voucher cannot be redeemed now, or null. The order is the order of precedence. */
 export function obstacleOf(
   voucher: Live & Pick<VoucherRow, 'recipient_user_id'>,
   now: number,
@@ -41,7 +38,7 @@ export function obstacleOf(
 ): Verification['reason'] {
   if (voucher.state === 'redeemed') return 'already_redeemed'
   if (now >= voucher.valid_until) return 'expired'
-  if (Math.max(now, voucher.issued_at) < voucher.valid_from) return 'not_yet_valid'
+  if (now < voucher.valid_from) return 'not_yet_valid'
   if (recipient !== undefined && recipient !== voucher.recipient_user_id) return 'recipient_mismatch'
   return null
 }

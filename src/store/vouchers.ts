@@ -275,7 +275,7 @@ function* redeemableByCredential(applicationId: string, hashes: readonly string[
   for (const hash of hashes) {
     const row = yield* one<RedeemableVoucher>(
       `select v.id, v.template_id, v.external_issue_id, v.recipient_user_id, v.state, v.valid_from, v.valid_until,
-         v.issued_at, v.code_hint, v.redeemed_at, v.redemption_id
+         v.code_hint, v.redeemed_at, v.redemption_id
        ${BY_CREDENTIAL}`,
       [applicationId, hash],
       { rowOf: 'v' },

@@ -21,7 +21,7 @@ export const defects = [
   {
     name: 'a voucher cannot be redeemed at the instant of its begin',
     file: 'src/domain/voucher.ts',
-    from: "if (Math.max(now, voucher.issued_at) < voucher.valid_from) return 'not_yet_valid'",
+    from: "if (now < voucher.valid_from) return 'not_yet_valid'",
     to: "if (now <= voucher.valid_from) return 'not_yet_valid'",
     tests: ['test/server/model.test.ts'],
   },
