@@ -11,7 +11,8 @@ import { memoryOf, startServer } from '../server.js'
 import { readStored } from '../stored.js'
 
 const HONEST_CLIENTS = 8
-const MEMORY_MIB_MAX = 400
+/** Of 200 floods at once the dead requests alone take V8 several hundred, which it gives back slowly. */
+const MEMORY_MIB_MAX = { short: 400, long: 1_200 }
 /** The server gives headers 10 s and a request 15 s, looks every 2 s, and reads on for 5 s after its last answer. */
 const ENDED_MS_MAX = 25_000
 /** They began late where the machine is busy. */
@@ -79,7 +80,8 @@ export const slowClients: Campaign = {
       },
     })
     const mib = memoryOf(server.pid) ?? 0
-    if (mib > MEMORY_MIB_MAX) broken.push(`the server took ${mib} MiB, more than ${MEMORY_MIB_MAX}`)
+    const mibMax = quick ? MEMORY_MIB_MAX.short : MEMORY_MIB_MAX.long
+    if (mib > mibMax) broken.push(`the server took ${mib} MiB, more than ${mibMax}`)
     if (book.unanswered().length > 0) broken.push(`${book.unanswered().length} honest calls had no answer`)
     const open = () => [...heads, ...bodies].filter((it) => !it.closed).length
     const late = performance.now() + LATE_MS_MAX
