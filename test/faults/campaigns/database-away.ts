@@ -21,7 +21,7 @@ const AGAIN_MS = 20
 /** What happens to the database, or to one of its two servers. */
 const harms = ['restarted', 'killed', 'refusing', 'silent', 'server killed'] as const
 type Harm = (typeof harms)[number]
-const shortForm: readonly Harm[] = ['restarted', 'killed', 'refusing', 'server killed', 'server killed']
+const shortForm: readonly Harm[] = ['killed', 'refusing', 'server killed']
 
 /** Two servers on one database, either of which may be away. */
 interface Fleet {
