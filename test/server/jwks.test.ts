@@ -9,7 +9,9 @@ let published: Record<string, unknown>[] = []
 let status = 200
 /** In the place of the key set. */
 let served: string | undefined
+let reads = 0
 const keySet = http.createServer((_request, response) => {
+  reads += 1
   response.writeHead(status, { 'content-type': 'application/json' }).end(served ?? JSON.stringify({ keys: published }))
 })
 
@@ -47,6 +49,24 @@ const read = async (jwt: string, to = server) => {
 }
 
 describe('accounts from a key set elsewhere', () => {
+  it('the set is read again when the clock has been set back since: its age is told by that clock', async () => {
+    const trueNow = Date.now
+    try {
+      Date.now = () => trueNow() + 86_400_000
+      expect(await read(await sign('ES256'))).toBe(200)
+      const before = reads
+      expect(await read(await sign('ES256'))).toBe(200)
+      expect(reads).toBe(before)
+      Date.now = trueNow
+      expect(await read(await sign('ES256'))).toBe(200)
+      expect(reads).toBe(before + 1)
+      expect(await read(await sign('ES256'))).toBe(200)
+      expect(reads).toBe(before + 1)
+    } finally {
+      Date.now = trueNow
+    }
+  })
+
   it.each(['RS256', 'ES256', 'Ed25519'])('a JWT signed with %s is taken', async (alg) =>
     expect(await read(await sign(alg))).toBe(200),
   )
