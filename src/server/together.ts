@@ -1,5 +1,5 @@
 /** So many that have come wait for no more of them. */
-const BATCH_MAX = 256
+const BATCH_MAX = 32
 
 /**
  * Requests of several connections begin one after the other, when a tick brought no more of them: each step is made for

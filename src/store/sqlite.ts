@@ -12,6 +12,8 @@ import { type Store, StoreUnavailable } from './store.js'
 
 /** Operations that share one commit at most: keeps the event loop free for reads in between. */
 const BATCH_MAX = 256
+/** So many wait for no more: an fsync costs each of them little by then, and callers have work meanwhile. */
+const GATHERED_MAX = 32
 
 interface Pending {
   readonly op: () => Op<unknown>
@@ -119,7 +121,7 @@ export function openSqliteStore(path: string): Store {
   function drain(): void {
     scheduled = false
     answerReads()
-    if (writes.length > gathered && writes.length < BATCH_MAX) gathered = writes.length
+    if (writes.length > gathered && writes.length < GATHERED_MAX) gathered = writes.length
     else if (writes.length > 0) {
       gathered = 0
       commitWrites()

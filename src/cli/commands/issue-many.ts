@@ -10,7 +10,8 @@ import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import type { BulkSummary } from '../bulk/run.js'
 
-const CONCURRENCY = 32
+/** Twice what a server carries out together: while it works on some, the answers of the others are taken. */
+const CONCURRENCY = 64
 const CONCURRENCY_MAX = 256
 
 export const issueMany = leaf({
