@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { seal } from '../domain/sealing.js'
 import { formatInstant } from '../domain/time.js'
-import type { Sums } from '../store/move/digest.js'
+import { type Sums, totalOf } from '../store/move/digest.js'
 import { exportText, filledTables, keyChecksOf } from '../store/move/export.js'
 import type { KeyCheck } from '../store/move/format.js'
 import type { MoveSource } from '../store/move/session.js'
@@ -62,8 +62,7 @@ export async function exportStore(place: MovePlace, options: ExportOptions): Pro
     const transportKeys = await transportKeysOf(source, place, keys)
     const header = { version: options.version, schema, exported_at: exportedAt, keys, transport_keys: transportKeys }
     const { rows, total_sha256 } = await copy(source, header, options)
-    const total = Object.values(rows).reduce((sum, it) => sum + it, 0)
-    return { store: source.name, schema, exported_at: exportedAt, total, rows, total_sha256 }
+    return { store: source.name, schema, exported_at: exportedAt, total: totalOf(rows), rows, total_sha256 }
   } catch (error) {
     throw explained(error, source.name, 'Nothing was exported.')
   } finally {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { unseal } from '../domain/sealing.js'
-import type { Sums } from '../store/move/digest.js'
+import { type Sums, totalOf } from '../store/move/digest.js'
 import { ExportUnusable } from '../store/move/format.js'
 import { importRows, requireEmpty } from '../store/move/import.js'
 import { type ExportRead, readExport } from '../store/move/read.js'
@@ -126,7 +126,7 @@ function holds(path: string, text: string): boolean {
 }
 
 function counting({ header }: ExportRead, { signal, onProgress }: ImportOptions): (rows: number) => void {
-  const total = Object.values(header.rows).reduce((sum, it) => sum + it, 0)
+  const total = totalOf(header.rows)
   let done = 0
   return (rows) => {
     if (signal.aborted) throw interrupted()
@@ -136,8 +136,8 @@ function counting({ header }: ExportRead, { signal, onProgress }: ImportOptions)
 }
 
 function reportOf({ header }: ExportRead, store: string | null, { rows, total_sha256 }: Sums): ImportReport {
-  const total = Object.values(rows).reduce((sum, it) => sum + it, 0)
-  return { store, schema: header.schema, exported_at: header.exported_at, total, rows, total_sha256 }
+  const { schema, exported_at } = header
+  return { store, schema, exported_at, total: totalOf(rows), rows, total_sha256 }
 }
 
 const interrupted = () => new Aborted('Interrupted: nothing was imported.')

@@ -9,6 +9,9 @@ export interface Sums {
   readonly total_sha256: string
 }
 
+/** Of all tables together. */
+export const totalOf = (rows: Sums['rows']): number => Object.values(rows).reduce((sum, it) => sum + it, 0)
+
 /** Adds up the lines of an export as they are written or read. */
 export class Digest {
   readonly #total = createHash('sha256')
