@@ -73,6 +73,23 @@ describe('operations of two processes', () => {
     expect([await valueOf('a'), await valueOf('b')]).toEqual([2, 2])
   })
 
+  it('that meet under serializable are both done: a serialization failure is run again', async () => {
+    const env = { PGOPTIONS: '-c default_transaction_isolation=serializable' }
+    const url = await database.url
+    const strict = await Promise.all([openPostgresStore({ url, env }), openPostgresStore({ url, env })])
+    await store.write(() => counter('a'))
+    let runs = 0
+    const add = function* (): Op<void> {
+      runs += 1
+      const row = yield* one<{ n: number }>("select created_at as n from credential_keys where key_id = 'a'")
+      yield* one('select pg_sleep(0.05)')
+      yield* run("update credential_keys set created_at = $1 where key_id = 'a'", [(row?.n ?? 0) + 1])
+    }
+    await Promise.all(strict.map((it) => it.write(add)))
+    await Promise.all(strict.map((it) => it.close()))
+    expect([await valueOf('a'), runs]).toEqual([2, 3])
+  })
+
   it('that insert one row run again, so that the second sees the first', async () => {
     const insertOrFind = function* (): Op<string> {
       const found = yield* one('select key_id from credential_keys where key_id = $1', ['a'])
@@ -165,9 +182,32 @@ describe('an operation', () => {
         yield* count('b')
         yield* count('a')
       })
-      await expect(waiting).rejects.toBeInstanceOf(StoreUnavailable)
+      // Ended by the database for its lock, not given up for its time.
+      await expect(waiting).rejects.toMatchObject({ name: 'StoreUnavailable', cause: { state: '55P03' } })
     })
     expect([await valueOf('a'), await valueOf('b')]).toEqual([0, 0])
+  })
+
+  it('whose statement takes longer than 5.5 s is ended by the database and unavailable, read or written', async () => {
+    const asleep = () => one('select pg_sleep(60)')
+    const ended = { name: 'StoreUnavailable', cause: { state: '57014' } }
+    await Promise.all([
+      expect(store.write(asleep)).rejects.toMatchObject(ended),
+      expect(other.read(asleep)).rejects.toMatchObject(ended),
+    ])
+    const left = `select query from pg_stat_activity
+                  where datname = current_database() and state = 'active' and pid <> pg_backend_pid()`
+    expect(await store.read(() => all(left))).toEqual([])
+  })
+
+  it('has connections on which the database itself keeps the times', async () => {
+    const [row] = await store.read(() =>
+      all(
+        `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+                current_setting('idle_in_transaction_session_timeout') as idle`,
+      ),
+    )
+    expect(row).toEqual({ lock: '5s', statement: '5500ms', idle: '10s' })
   })
 
   it('reads one state, however many statements it has', async () => {
