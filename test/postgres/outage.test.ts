@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../src/contract/index.js'
+import { wireSession } from '../support/secure-wire.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { type LiveServer, liveServer, temporaryFolder } from '../support/server.js'
 import type { Answer } from '../support/server-client.js'
@@ -121,6 +122,31 @@ describe('PostgreSQL restarted under load', () => {
     },
     60_000,
   )
+})
+
+describe('PostgreSQL that crashes', () => {
+  it('takes sessions of the encrypted transport with their marks, and leaves its keys: a client negotiates anew', async () => {
+    const server = await live(postgres.url)
+    const tenant = await newTenant(server)
+    const client = { now: Date.now }
+    const before = await wireSession(server.send, client)
+    const headers = { authorization: `Bearer ${tenant.token}` }
+    const call = { method: 'GET', path: contract.templates.list.path, headers }
+    const sent = before.seal(call)
+    expect(before.open(sent, await server.send(sent)).status).toBe(200)
+    expect((await server.send(sent)).code).toBe('REQUEST_REPLAYED')
+
+    postgres.kill()
+    await postgres.stop()
+    await postgres.start()
+    await until(async () => (await server.send({ method: 'GET', path: '/readyz' })).status === 200)
+    // A session without its marks would take the recorded call once more.
+    expect((await server.send(sent)).code).toBe('SECURE_SESSION_EXPIRED')
+    expect((await server.send(before.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
+    const after = await wireSession(server.send, client)
+    expect((await after.call(call)).status).toBe(200)
+    expect(after.kid).toBe(before.kid)
+  }, 60_000)
 })
 
 describe('PostgreSQL that does not answer', () => {
