@@ -10,7 +10,10 @@ import { StoreUnusable } from './store.js'
 export interface PostgresSettings {
   /** `postgres://user@host:5432/database?sslmode=verify-full`; what it leaves out comes from the environment. */
   readonly url: string
-  /** PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, PGPASSFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY. */
+  /**
+   * PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, PGPASSFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY,
+   * PGOPTIONS, PGAPPNAME.
+   */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -91,7 +94,8 @@ async function tlsOf(
     rejectUnauthorized: verifies,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    ...(verifies && mode !== 'verify-full' ? { checkServerIdentity: () => undefined } : {}),
+    // Any certificate of any public authority would do: libpq refuses this, here the name is looked at as well.
+    ...(verifies && mode !== 'verify-full' && ca !== undefined ? { checkServerIdentity: () => undefined } : {}),
   }
 }
 

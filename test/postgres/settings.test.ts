@@ -104,6 +104,16 @@ describe('sslmode', () => {
     expect(await sslOf('', { PGSSLMODE: 'verify-full', PGSSLROOTCERT: 'system' })).toEqual({ rejectUnauthorized: true })
   })
 
+  it('verify-ca looks at the name of the host as well where no root is named: anybody has a public certificate', async () => {
+    const named = await sslOf(`sslmode=verify-ca&sslrootcert=${ca}`)
+    expect(named).toMatchObject({ rejectUnauthorized: true, checkServerIdentity: expect.any(Function) })
+    expect(await sslOf('sslmode=verify-ca&sslrootcert=system')).toEqual({ rejectUnauthorized: true })
+  })
+
+  it('allow never encrypts', async () => {
+    expect(await sslOf('sslmode=allow')).toBe(false)
+  })
+
   it('of another word, and a certificate that cannot be read, are refused by name', async () => {
     await expect(sslOf('sslmode=maybe')).rejects.toThrow(/sslmode is one of disable/)
     await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(/no-such-file cannot be read/)
