@@ -1,7 +1,8 @@
 /**
  * Defects that are planted one at a time into a copy (`node test/faults/plant.js`). `from` stands exactly once in
- * `file`; the tests named must fail with `to` in its place. `match` narrows them as `vitest -t` does.
- * @type {readonly { name: string, file: string, from: string, to: string, tests: readonly string[], match?: string }[]}
+ * `file`; the tests named must fail with `to` in its place. `match` narrows them as `vitest -t` does,
+ * `project` is the engine that they run on where that is not SQLite.
+ * @type {readonly import('./defects.js').Defect[]}
  */
 export const defects = [
   {
@@ -407,5 +408,77 @@ export const defects = [
     from: '    if (this.#rows.waiting >= ALL_WAITING_MAX) this.#socket.destroy()\n',
     to: '',
     tests: ['test/server/rows.test.ts'],
+  },
+  {
+    name: 'what an operation decides from is read without a lock',
+    file: 'src/store/postgres-steps.ts',
+    from: "if (lock === 'row') return 'for no key update'",
+    to: "if (lock === 'row') return ''",
+    tests: ['test/postgres/driver.test.ts'],
+    match: 'operations of two processes',
+    project: 'postgres',
+  },
+  {
+    name: 'who divides rows with others waits for theirs',
+    file: 'src/store/postgres-steps.ts',
+    from: "if (lock === 'skip') return 'for no key update skip locked'",
+    to: "if (lock === 'skip') return 'for no key update'",
+    tests: ['test/postgres/driver.test.ts'],
+    match: 'divide',
+    project: 'postgres',
+  },
+  {
+    name: 'a serialization failure is not run again',
+    file: 'src/store/postgres-errors.ts',
+    from: "  '40001': 'conflict',\n",
+    to: '',
+    tests: ['test/postgres/driver.test.ts'],
+    match: 'serializable',
+    project: 'postgres',
+  },
+  {
+    name: 'a unique violation is an error and not another run',
+    file: 'src/store/postgres-errors.ts',
+    from: "  '23505': 'constraint',\n",
+    to: '',
+    tests: ['test/postgres/driver.test.ts'],
+    match: 'insert one row',
+    project: 'postgres',
+  },
+  {
+    name: 'a notice does not reach other processes',
+    file: 'src/store/postgres-writes.ts',
+    from: 'connection.send([...notices, COMMIT])',
+    to: 'connection.send([COMMIT])',
+    tests: ['test/postgres/driver.test.ts'],
+    match: 'hear of each other',
+    project: 'postgres',
+  },
+  {
+    name: 'operations of one row share a commit',
+    file: 'src/store/postgres-writes.ts',
+    from: '!rows.has(it.apart)',
+    to: 'rows.size >= 0',
+    tests: ['test/postgres/driver.test.ts'],
+    match: 'of one row',
+    project: 'postgres',
+  },
+  {
+    name: 'migrations of processes that start at once are not one after the other',
+    file: 'src/store/postgres-migrate.ts',
+    from: '    if (!dryRun) await client.query(LOCK_MIGRATIONS)\n',
+    to: '',
+    tests: ['test/postgres/migrate.test.ts'],
+    match: 'start at once',
+    project: 'postgres',
+  },
+  {
+    name: 'a process with another key of the same id serves',
+    file: 'src/store/keys.ts',
+    from: 'checks.get(row.key_id) !== row.key_check',
+    to: '!checks.has(row.key_id)',
+    tests: ['test/postgres/command.test.ts'],
+    match: 'same id',
+    project: 'postgres',
   },
 ]

@@ -21,10 +21,10 @@ const wanted = defects
   .filter((it) => only?.includes(it.number) ?? true)
 
 /** Runs tests in the copy: names of those that failed, and how many passed. */
-async function runTests(copy, { tests, match }) {
+async function runTests(copy, { tests, match, project = 'sqlite' }) {
   const report = join(copy, 'report.json')
   rmSync(report, { force: true })
-  const args = ['run', '--project', 'sqlite', '--bail', '1', '--reporter', 'json', '--outputFile', report]
+  const args = ['run', '--project', project, '--bail', '1', '--reporter', 'json', '--outputFile', report]
   const filter = match === undefined ? [] : ['-t', match]
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const child = spawn(process.execPath, [vitest, ...args, ...filter, ...tests], { cwd: copy, stdio: 'ignore' })
@@ -41,7 +41,7 @@ async function runTests(copy, { tests, match }) {
 /** The same tests without any defect, once for all who name them. */
 const cleanRuns = new Map()
 async function cleanRun(copy, defect) {
-  const key = JSON.stringify([defect.tests, defect.match])
+  const key = JSON.stringify([defect.tests, defect.match, defect.project])
   if (!cleanRuns.has(key)) cleanRuns.set(key, await runTests(copy, defect))
   return cleanRuns.get(key)
 }
