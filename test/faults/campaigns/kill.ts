@@ -12,6 +12,9 @@ import { readStored } from '../stored.js'
 const CLIENTS = 16
 const SMALL_QUOTA = 25
 
+/** A start after a kill, until it accepts connections. */
+const READY_MS_MAX = 2_000
+
 /** After the answer that decides it: the kill comes at any point of the server's turn. */
 const LATER_MS_MAX = 20
 
@@ -58,6 +61,7 @@ export const kill: Campaign = {
 
       server = await startServer(root, dataDir)
       readies.push(server.readyMs)
+      if (server.readyMs > READY_MS_MAX) broken.push(`ready again only after ${Math.round(server.readyMs)} ms`)
       const again = tenantAt(server, first)
       const wedged = await retryUnanswered(again, book)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
