@@ -70,6 +70,8 @@ export interface VoucherRow {
   /** Which credential key, and which attempt, the credentials derive from. */
   key_id: string
   key_counter: number
+  redeem_code_hash: string
+  qr_token_hash: string
   channel: 'direct' | 'bot'
   bot_id: string | null
   issued_at: number

@@ -19,7 +19,7 @@ export type RedeemableVoucher = Live &
   >
 
 /** What a voucher shows of itself. */
-export type ShownVoucher = Omit<VoucherRow, 'key_id' | 'key_counter'>
+export type ShownVoucher = Omit<VoucherRow, 'key_id' | 'key_counter' | 'redeem_code_hash' | 'qr_token_hash'>
 
 /** What issuing needs to know of a template. */
 export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>

@@ -3,8 +3,8 @@ export type Value = string | number | null
 
 export type Row = Readonly<Record<string, Value>>
 
-/** `row` waits for the rows, `skip` leaves out those that others hold; `of` names one table of several. */
-export type RowLock = 'row' | 'skip' | { readonly rowOf: string } | { readonly skipOf: string }
+/** `row` waits for the rows, `skip` leaves out those that others hold; `skipOf` names one table of several. */
+export type RowLock = 'row' | 'skip' | { readonly skipOf: string }
 
 /**
  * One SQL statement that every engine speaks, with `$1` parameters. `lock` asks an engine with concurrent

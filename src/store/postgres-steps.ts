@@ -79,5 +79,5 @@ const LOCK_SUBJECT = 'select pg_advisory_xact_lock(hashtextextended($1, 0))'
 function clauseOf(lock: RowLock): string {
   if (lock === 'row') return 'for no key update'
   if (lock === 'skip') return 'for no key update skip locked'
-  return 'rowOf' in lock ? `for no key update of ${lock.rowOf}` : `for no key update of ${lock.skipOf} skip locked`
+  return `for no key update of ${lock.skipOf} skip locked`
 }

@@ -14,10 +14,10 @@ const PAGE_BYTES_MIN = 512
 const CHECKPOINT_PAGES = 16_000
 
 /**
- * 16 MB of pages; the system caches the file too. More is slower to write: a commit that split a page walks the
- * whole hash table of the cache, since splits number pages beyond the end for a moment.
+ * 64 MB of pages: with millions of vouchers, room for the inner pages of every index that a call looks into. The system
+ * caches the file too; more makes a commit that split a page slower, which walks the whole hash table of the cache.
  */
-const CACHE_KIB = 16_384
+const CACHE_KIB = 65_536
 
 /** Up to this size every page of a file without a sum is checked; larger ones are checked page by page as they are read. */
 const CHECKED_AT_START_BYTES = 64 * 1024 * 1024

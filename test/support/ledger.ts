@@ -15,7 +15,6 @@ const tables = [
   'tokens',
   'templates',
   'vouchers',
-  'credentials',
   'redemptions',
   'idempotency_keys',
   'credential_keys',
@@ -78,8 +77,7 @@ export class Ledger {
   redeem(voucher: Pick<IssuedVoucher, 'credentials'>, now: number, overrides: Partial<vouchers.Redeem> = {}) {
     const call: vouchers.Redeem = {
       applicationId: this.applicationId,
-      hashes: hashesOf(voucher),
-      credentialType: 'redeem_code',
+      credential: hashedOf(voucher),
       metadata: {},
       claim: this.claim(`redeem ${++this.#made}`),
       redemptionId: `rdm_${++this.#made}`,
@@ -104,7 +102,7 @@ export class Ledger {
   }
 
   verify(voucher: Pick<IssuedVoucher, 'credentials'>, now: number, recipient?: string) {
-    return this.store.read(() => vouchers.verify(this.applicationId, hashesOf(voucher), recipient, now))
+    return this.store.read(() => vouchers.verify(this.applicationId, hashedOf(voucher), recipient, now))
   }
 
   everything(): Promise<Record<string, unknown[]>> {
@@ -112,12 +110,12 @@ export class Ledger {
   }
 }
 
-export function hashesOf(
+export function hashedOf(
   voucher: Pick<IssuedVoucher, 'credentials'>,
   type: Credential['type'] = 'redeem_code',
-): string[] {
+): vouchers.HashedCredential {
   const credential = voucher.credentials.find((it) => it.type === type) as Credential
   const parsed = parseCredential(credential.type, credential.value)
   if (!parsed.ok) throw new Error(`${credential.value} does not parse`)
-  return [indexCredential(testKey.index, credential.type, parsed.normalised)]
+  return { type, hashes: [indexCredential(testKey.index, type, parsed.normalised)] }
 }

@@ -2,7 +2,7 @@ import { Client } from 'pg'
 import { migrations } from '../../src/store/migrations/postgres/index.js'
 
 /** The tables whose rows spread by application. */
-export const runtimeTables = ['templates', 'vouchers', 'credentials', 'redemptions', 'idempotency_keys'] as const
+export const runtimeTables = ['templates', 'vouchers', 'redemptions', 'idempotency_keys'] as const
 
 /**
  * The schema of the migrations with the runtime tables divided by a hash of application_id: nothing else of them is

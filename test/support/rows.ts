@@ -41,6 +41,8 @@ export const voucherRow = (overrides: Partial<VoucherRow> = {}): VoucherRow => (
   code_hint: 'ABCD',
   key_id: 'key_test',
   key_counter: 0,
+  redeem_code_hash: 'hash of a code',
+  qr_token_hash: 'hash of a token',
   channel: 'direct',
   bot_id: null,
   issued_at: 500,

@@ -22,10 +22,10 @@ function credentialIssues({ credential }: { credential: Credential }): Validatio
 
 export const voucherChecks: Checks = { 'vouchers.verify': credentialIssues, 'vouchers.redeem': credentialIssues }
 
-/** One hash for each index key; none when the check symbol is wrong, which no voucher can have. */
-function hashesOf(credential: Credential, keys: Keyring): string[] {
-  const parsed = parseCredential(credential.type, credential.value)
-  return parsed.ok ? keys.all.map((key) => indexCredential(key.index, credential.type, parsed.normalised)) : []
+/** Without a hash when the check symbol is wrong, which no voucher can have. */
+function hashed({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
+  const parsed = parseCredential(type, value)
+  return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
 
 /** The answer for a credential that no voucher has; guesses with a right check symbol are counted. */
@@ -67,24 +67,23 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
       )
     },
 
-    verify: async ({ credential, recipient_user_id }, { caller }) => {
-      const hashes = hashesOf(credential, keys)
+    verify: async (input, { caller }) => {
+      const credential = hashed(input.credential, keys)
       const verified = await store.read(() =>
-        vouchers.verify(caller.applicationId, hashes, recipient_user_id, clock.now(), faces),
+        vouchers.verify(caller.applicationId, credential, input.recipient_user_id, clock.now(), faces),
       )
-      return verified.ok ? verified : unknownCredential(deps, caller, hashes.length > 0)
+      return verified.ok ? verified : unknownCredential(deps, caller, credential.hashes.length > 0)
     },
 
     redeem: async (input, { caller, claim }) => {
-      const hashes = hashesOf(input.credential, keys)
+      const credential = hashed(input.credential, keys)
       const redemptionId = newId('rdm')
       const { applicationId } = caller
       const redeemed = await store.write(
         () =>
           vouchers.redeem({
             applicationId,
-            hashes,
-            credentialType: input.credential.type,
+            credential,
             recipientUserId: input.recipient_user_id,
             reference: input.reference,
             metadata: input.metadata ?? {},
@@ -93,11 +92,11 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
             newDeliveryId,
             now: clock.now(),
           }),
-        vouchers.sharedRedeem(applicationId, hashes),
+        vouchers.sharedRedeem(applicationId, credential),
       )
       if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
         return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
-      return unknownCredential(deps, caller, hashes.length > 0)
+      return unknownCredential(deps, caller, credential.hashes.length > 0)
     },
 
     redemption: async ({ redemptionId }, { caller }) =>

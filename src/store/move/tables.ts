@@ -8,7 +8,6 @@ export const moved = [
   'tokens',
   'templates',
   'vouchers',
-  'credentials',
   'redemptions',
   'idempotency_keys',
   'bots',

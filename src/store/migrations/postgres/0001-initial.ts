@@ -84,6 +84,8 @@ create table vouchers (
   code_hint text not null,
   key_id text not null,
   key_counter integer not null,
+  redeem_code_hash text collate "C" not null,
+  qr_token_hash text collate "C" not null,
   channel text not null check (channel in ('direct', 'bot')),
   bot_id text,
   issued_at bigint not null,
@@ -93,15 +95,10 @@ create table vouchers (
   updated_at bigint not null,
   primary key (application_id, id),
   unique (application_id, template_id, external_issue_id),
+  unique (application_id, redeem_code_hash),
+  unique (application_id, qr_token_hash),
   check ((state = 'redeemed') = (redemption_id is not null))
 ) with (fillfactor = 85);
-
-create table credentials (
-  application_id text collate "C" not null,
-  credential_hash text collate "C" not null,
-  voucher_id text collate "C" not null,
-  primary key (application_id, credential_hash)
-);
 
 create table redemptions (
   application_id text collate "C" not null,

@@ -1,4 +1,9 @@
-/** Keys of the runtime plane start with application_id, so that its rows spread by application. */
+/**
+ * Keys of the runtime plane start with application_id, so that its rows spread by application.
+ *
+ * Tables with long rows have a rowid: without one SQLite keeps whole rows in the inner pages of the tree too, ten to a
+ * page, and millions of them lie under six or seven levels.
+ */
 export const initial = `
 create table credential_keys (
   key_id text primary key,
@@ -80,6 +85,8 @@ create table vouchers (
   code_hint text not null,
   key_id text not null,
   key_counter integer not null,
+  redeem_code_hash text not null,
+  qr_token_hash text not null,
   channel text not null check (channel in ('direct', 'bot')),
   bot_id text,
   issued_at integer not null,
@@ -89,15 +96,10 @@ create table vouchers (
   updated_at integer not null,
   primary key (application_id, id),
   unique (application_id, template_id, external_issue_id),
+  unique (application_id, redeem_code_hash),
+  unique (application_id, qr_token_hash),
   check ((state = 'redeemed') = (redemption_id is not null))
-) strict, without rowid;
-
-create table credentials (
-  application_id text not null,
-  credential_hash text not null,
-  voucher_id text not null,
-  primary key (application_id, credential_hash)
-) strict, without rowid;
+) strict;
 
 create table redemptions (
   application_id text not null,
@@ -113,7 +115,7 @@ create table redemptions (
   reversed_at integer,
   reversal_reason text,
   primary key (application_id, id)
-) strict, without rowid;
+) strict;
 
 create table idempotency_keys (
   application_id text not null,
@@ -125,6 +127,6 @@ create table idempotency_keys (
   created_at integer not null,
   expires_at integer,
   primary key (application_id, idempotency_key)
-) strict, without rowid;
+) strict;
 create index idempotency_keys_by_expiry on idempotency_keys (expires_at) where expires_at is not null;
 `
