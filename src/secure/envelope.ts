@@ -30,7 +30,8 @@ export interface SealedMessage extends EnvelopeHead {
   readonly sealed: Uint8Array
 }
 
-const fields = ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext']
+/** v, suite, kid, sid, rid, ts, iv, ciphertext. */
+const FIELDS = 8
 
 // Neither admits the bar that separates the fields of the additional data.
 const ID = /^[A-Za-z0-9_-]{1,64}$/
@@ -48,13 +49,14 @@ export function additionalData({ kid, sid, rid, ts }: EnvelopeHead, direction: D
 export function seal(
   key: Uint8Array,
   direction: Direction,
-  { kid, sid, rid, ts }: EnvelopeHead,
+  head: EnvelopeHead,
   iv: Uint8Array,
   plaintext: Uint8Array,
 ): Envelope {
-  const sealed = encrypt(key, iv, plaintext, Buffer.from(additionalData({ kid, sid, rid, ts }, direction)))
-  const binary = { iv: encodeBase64url(iv), ciphertext: encodeBase64url(sealed) }
-  return { v: PROTOCOL_VERSION, suite: SUITE, kid, sid, rid, ts, ...binary }
+  const { kid, sid, rid, ts } = head
+  const sealed = encrypt(key, iv, plaintext, Buffer.from(additionalData(head, direction)))
+  const ciphertext = encodeBase64url(sealed)
+  return { v: PROTOCOL_VERSION, suite: SUITE, kid, sid, rid, ts, iv: encodeBase64url(iv), ciphertext }
 }
 
 /**
@@ -83,13 +85,13 @@ export function parseEnvelope(value: unknown): ParsedEnvelope {
   if (members.v !== PROTOCOL_VERSION || members.suite !== SUITE) return refuse('SECURE_VERSION_UNSUPPORTED')
   const { kid, sid, rid, ts } = members
   const binary = decodeBinary(members)
-  if (!Object.keys(members).every((name) => fields.includes(name)) || binary === undefined) {
+  if (binary === undefined || !isText(kid, ID) || !isText(sid, ID) || !isText(rid, RID) || !isInstant(ts)) {
     return refuse('SECURE_ENVELOPE_INVALID')
   }
-  if (!isText(kid, ID) || !isText(sid, ID) || !isText(rid, RID) || !isInstant(ts)) {
-    return refuse('SECURE_ENVELOPE_INVALID')
-  }
-  return { ok: true, message: { kid, sid, rid, ts, ...binary } }
+  // All of them are there: any other would be one more.
+  if (Object.keys(members).length !== FIELDS) return refuse('SECURE_ENVELOPE_INVALID')
+  const { iv, sealed } = binary
+  return { ok: true, message: { kid, sid, rid, ts, iv, sealed } }
 }
 
 /** IV and ciphertext of an envelope, or undefined when their form is wrong. */

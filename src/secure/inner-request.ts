@@ -24,16 +24,32 @@ export interface InnerRefusal {
   readonly part: InnerPart
 }
 
-const members = ['method', 'path', 'query', 'headers', 'body']
+const members = new Set(['method', 'path', 'query', 'headers', 'body'])
 
 const MAX_PATH_LENGTH = 512
 const PATH = /^\/api\/v1(?:\/[A-Za-z0-9._~-]+)+$/
 const BARRED_SEGMENT = /\/(?:\.|\.\.|secure)(?:\/|$)/i
 
 /** What passes; other headers are dropped, except those that would speak for the outer request. */
-const passing = ['authorization', 'content-type', 'accept', 'idempotency-key', 'accept-language', 'traceparent']
+const passing = new Set([
+  'authorization',
+  'content-type',
+  'accept',
+  'idempotency-key',
+  'accept-language',
+  'traceparent',
+])
 const hopByHop = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te']
-const refused = [...hopByHop, 'trailer', 'transfer-encoding', 'upgrade', 'host', 'cookie', 'origin', 'forwarded']
+const refused = new Set([
+  ...hopByHop,
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'cookie',
+  'origin',
+  'forwarded',
+])
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // No control character but the tab: a line break would begin another header.
@@ -47,14 +63,19 @@ export function isLogicalPath(path: string): boolean {
   return path.length <= MAX_PATH_LENGTH && PATH.test(path) && !BARRED_SEGMENT.test(path)
 }
 
+export type InnerReading = { readonly ok: true; readonly request: InnerRequest } | InnerRefusal
+
 /** Reads what a client encrypted; absent query, headers and body are empty ones. */
-export function readInnerRequest(
-  plaintext: Uint8Array,
-): { readonly ok: true; readonly request: InnerRequest } | InnerRefusal {
+export function readInnerRequest(plaintext: Uint8Array): InnerReading {
   const text = decodeUtf8(plaintext)
-  const value = asMembers(text === undefined ? undefined : parseJson(text))
+  return text === undefined ? invalid('json') : readInnerText(text)
+}
+
+/** The same of a plaintext that was decoded. */
+export function readInnerText(text: string): InnerReading {
+  const value = asMembers(parseJson(text))
   if (value === undefined) return invalid('json')
-  if (!Object.keys(value).every((name) => members.includes(name))) return invalid('members')
+  if (!Object.keys(value).every((name) => members.has(name))) return invalid('members')
   const { method, path, body = null } = value
   if (!isMethod(method)) return invalid('method')
   if (typeof path !== 'string' || !isLogicalPath(path)) return invalid('path')
@@ -63,7 +84,8 @@ export function readInnerRequest(
   const headers = readInnerHeaders(value.headers ?? {})
   if (headers === undefined) return invalid('headers')
   if (body !== null && method === 'GET') return invalid('body')
-  return { ok: true, request: { method, path, query, headers, ...(body === null ? {} : { body }) } }
+  const request = body === null ? { method, path, query, headers } : { method, path, query, headers, body }
+  return { ok: true, request }
 }
 
 /** Strings as they are, numbers and booleans by their JSON text, arrays of these. */
@@ -85,20 +107,22 @@ function readQuery(value: unknown): (readonly [string, string])[] | undefined {
 export function readInnerHeaders(value: unknown): Record<string, string> | undefined {
   const given = asMembers(value)
   if (given === undefined) return undefined
-  const seen = new Set<string>()
+  const names = Object.keys(given)
   const headers: Record<string, string> = {}
-  for (const [name, text] of Object.entries(given)) {
+  let isLower = true
+  for (const name of names) {
+    const text = given[name]
     const lower = name.toLowerCase()
     if (!HEADER_NAME.test(name) || typeof text !== 'string' || !HEADER_VALUE.test(text)) return undefined
-    if (refused.includes(lower) || seen.has(lower)) return undefined
-    seen.add(lower)
-    if (passing.includes(lower)) headers[lower] = text
+    if (refused.has(lower)) return undefined
+    if (passing.has(lower)) headers[lower] = text
+    isLower &&= lower === name
   }
-  return headers
+  return isLower || new Set(names.map((name) => name.toLowerCase())).size === names.length ? headers : undefined
 }
 
 export function isMethod(value: unknown): value is InnerMethod {
-  return methods.some((method) => method === value)
+  return methods.includes(value as InnerMethod)
 }
 
 export function invalid(part: InnerPart): InnerRefusal {

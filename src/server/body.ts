@@ -28,13 +28,14 @@ export function parseBody(bytes: Buffer): ParsedBody {
 
 /**
  * Checks a body that came parsed out of an envelope as parseBody checks others.
- * @param plaintext what it was a part of
+ * @param text what it was a part of
+ * @param bytes of that text in UTF-8
  */
-export function checkInnerBody(value: unknown, plaintext: Uint8Array): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
-  const mayBeTooLarge = plaintext.length > BODY_BYTES_MAX
+export function checkInnerBody(value: unknown, text: string, bytes: number): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
+  const mayBeTooLarge = bytes > BODY_BYTES_MAX
   if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(value)) > BODY_BYTES_MAX) return refuse('PAYLOAD_TOO_LARGE')
-  const bytes = Buffer.from(plaintext.buffer, plaintext.byteOffset, plaintext.byteLength)
-  return checkValue(value, bytes.toString('latin1'), isAscii(bytes))
+  // Every other character takes more bytes than it has units of UTF-16.
+  return checkValue(value, text, bytes === text.length)
 }
 
 /** @param text holds the JSON of the value: what is not in it is not in the value */

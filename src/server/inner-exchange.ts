@@ -28,12 +28,14 @@ export class InnerMessage {
   readonly origin: string
   /** As it was parsed; read-body.ts checks it. */
   readonly body: unknown
-  /** What it was a part of. */
-  readonly plaintext: Uint8Array
+  /** What it was a part of, and how long that is in UTF-8. */
+  readonly text: string
+  readonly textBytes: number
 
   constructor(
     { method, path, query, headers, body }: InnerRequest,
-    plaintext: Uint8Array,
+    text: string,
+    textBytes: number,
     origin: string,
     outer: Outer,
   ) {
@@ -46,7 +48,8 @@ export class InnerMessage {
     this.outer = outer
     this.origin = origin
     this.body = body
-    this.plaintext = plaintext
+    this.text = text
+    this.textBytes = textBytes
   }
 }
 
@@ -56,7 +59,7 @@ class InnerAnswer {
   headersSent = false
   writableEnded = false
   readonly destroyed = false
-  readonly #headers: Record<string, string> = {}
+  #headers: Readonly<Record<string, string>> = {}
   readonly #done: (answer: HttpResponse) => void
   #finished: (() => void) | undefined
 
@@ -71,13 +74,13 @@ class InnerAnswer {
 
   removeListener(): void {}
 
-  setHeader(name: string, value: unknown): void {
-    this.#headers[name.toLowerCase()] = String(value)
-  }
+  /** Fastify says so that the connection closes, which the outer answer says as well. */
+  setHeader(): void {}
 
-  writeHead(status: number, headers: Readonly<Record<string, unknown>>): void {
+  /** @param headers names in lower case */
+  writeHead(status: number, headers: Readonly<Record<string, string>>): void {
     this.statusCode = status
-    for (const name in headers) if (headers[name] !== undefined) this.setHeader(name, headers[name])
+    this.#headers = headers
     this.headersSent = true
   }
 

@@ -265,7 +265,7 @@ export function isLoopback(host: string): boolean {
 
 /** Random bytes from the system, fetched in blocks: one call for several hundred ids. */
 function pooledRandom(): RandomBytes {
-  const pool = Buffer.alloc(8192)
+  const pool = new Uint8Array(8192)
   let used = pool.length
   return (size) => {
     if (size > pool.length) return randomFillSync(Buffer.alloc(size))
@@ -274,6 +274,6 @@ function pooledRandom(): RandomBytes {
       used = 0
     }
     used += size
-    return Uint8Array.prototype.slice.call(pool, used - size, used)
+    return pool.slice(used - size, used)
   }
 }

@@ -41,7 +41,7 @@ export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> 
   const isJson = isJsonType(headers['content-type'])
   if (inner !== null) {
     if (inner.body === undefined) return { ok: true, value: undefined }
-    return isJson ? checkInnerBody(inner.body, inner.plaintext) : refuse('UNSUPPORTED_MEDIA_TYPE')
+    return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
   }
   // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused at its first byte.
   const bytes = isJson ? readBytes(raw, BODY_BYTES_MAX) : readBytes(raw, 0)

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
 import { type EnvelopeHead, encodeEnvelope } from '../secure/envelope.js'
-import { readInnerRequest } from '../secure/inner-request.js'
-import { asMembers } from '../secure/json.js'
+import { readInnerText } from '../secure/inner-request.js'
+import { asMembers, decodeUtf8 } from '../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
 import { type ServerSession, createServerSession, describeServer } from '../secure/server-session.js'
 import { hasEnded } from '../store/sessions.js'
@@ -103,11 +103,15 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       return
     }
     const { head, session, plaintext } = opened
-    const inner = readInnerRequest(plaintext)
+    const text = decodeUtf8(plaintext) ?? ''
+    const inner = readInnerText(text)
     const answer = inner.ok
       ? await exchangeInside(
           app.routing as Parameters<typeof exchangeInside>[0],
-          new InnerMessage(inner.request, plaintext, session.origin, { request: request.raw, response: reply.raw }),
+          new InnerMessage(inner.request, text, plaintext.length, session.origin, {
+            request: request.raw,
+            response: reply.raw,
+          }),
         )
       : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
     // With a serializer of its own, since Fastify adds a charset where there is none.

@@ -74,14 +74,14 @@ export function memorySessions<S extends KeptSession>(limits: SessionLimits = DE
     async use(sid, rid) {
       const entry = kept.get(sid)
       if (entry === undefined) return 'ended'
-      if (entry.rids.has(rid)) return 'replayed'
-      if (entry.rids.size >= limits.ridsOfSession) {
-        end(sid)
-        return 'ended'
-      }
-      entry.rids.add(rid)
+      const { rids } = entry
+      const before = rids.size
+      // Added, not looked up first: a long set lies outside the processor's cache.
+      rids.add(rid)
+      if (rids.size === before) return 'replayed'
       marks += 1
-      if (marks > limits.rids) endLargest()
+      if (rids.size > limits.ridsOfSession) end(sid)
+      else if (marks > limits.rids) endLargest()
       return kept.has(sid) ? 'first' : 'ended'
     },
 
