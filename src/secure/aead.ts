@@ -9,16 +9,21 @@ const options = { authTagLength: TAG_BYTES } as const
 
 /**
  * AES-256-GCM: the ciphertext with its 16-byte tag behind it.
+ * @param plaintext bytes, or a text that is taken as UTF-8
  * @throws RangeError unless the key has 32 bytes and the IV 12.
  */
-export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, aad: Uint8Array): Uint8Array {
+export function encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array | string, aad: Uint8Array): Uint8Array {
   checkSizes(key, iv)
   const cipher = createCipheriv('aes-256-gcm', key, iv, options)
   cipher.setAAD(aad)
-  const ciphertext = cipher.update(plaintext)
+  // Encoded on the way in, a text needs no buffer of its own.
+  const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext)
   // Of a stream mode the end adds nothing but the tag.
   cipher.final()
-  return Buffer.concat([ciphertext, cipher.getAuthTag()])
+  const sealed = Buffer.allocUnsafe(ciphertext.length + TAG_BYTES)
+  sealed.set(ciphertext)
+  sealed.set(cipher.getAuthTag(), ciphertext.length)
+  return sealed
 }
 
 /**

@@ -51,7 +51,7 @@ export function seal(
   direction: Direction,
   head: EnvelopeHead,
   iv: Uint8Array,
-  plaintext: Uint8Array,
+  plaintext: Uint8Array | string,
 ): Envelope {
   const { kid, sid, rid, ts } = head
   const sealed = encrypt(key, iv, plaintext, Buffer.from(additionalData(head, direction)))

@@ -114,8 +114,8 @@ export function readInnerHeaders(value: unknown): Record<string, string> | undef
     const text = given[name]
     const lower = name.toLowerCase()
     if (!HEADER_NAME.test(name) || typeof text !== 'string' || !HEADER_VALUE.test(text)) return undefined
-    if (refused.has(lower)) return undefined
     if (passing.has(lower)) headers[lower] = text
+    else if (refused.has(lower)) return undefined
     isLower &&= lower === name
   }
   return isLower || new Set(names.map((name) => name.toLowerCase())).size === names.length ? headers : undefined

@@ -7,13 +7,18 @@ const passing = ['content-type', 'retry-after', 'x-request-id', 'idempotent-repl
  * The plaintext of a business answer: its status, the headers that a client may see, its body.
  * @param response `body` is JSON text, which goes in as it is, or empty
  */
-export function encodeInnerResponse({ status, headers, body }: HttpResponse): Uint8Array {
+export function encodeInnerResponse(response: HttpResponse): Uint8Array {
+  return Buffer.from(writeInnerResponse(response))
+}
+
+/** The same as text. */
+export function writeInnerResponse({ status, headers, body }: HttpResponse): string {
   let shown = ''
   for (const name of passing) {
     const value = headers[name]
     if (value !== undefined) shown += `${shown === '' ? '' : ','}"${name}":${quoted(value)}`
   }
-  return Buffer.from(`{"status":${status},"headers":{${shown}},"body":${body === '' ? 'null' : body}}`)
+  return `{"status":${status},"headers":{${shown}},"body":${body === '' ? 'null' : body}}`
 }
 
 /** JSON of a text; most need no escape, and looking closer takes longer than all the rest here. */

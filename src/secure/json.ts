@@ -12,7 +12,7 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 export function parseJson(text: string, levels = MAX_DEPTH): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return depthExceeds(value, levels) ? undefined : value
+    return opensMore(text, levels) && depthExceeds(value, levels) ? undefined : value
   } catch {
     return undefined
   }
@@ -23,6 +23,18 @@ export type Members = Readonly<Record<string, unknown>>
 /** Undefined for anything but a JSON object. */
 export function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
+}
+
+/** What opens no more objects and arrays than so many is no deeper: most texts need no walk through their value. */
+function opensMore(text: string, levels: number): boolean {
+  let opened = 0
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      opened += 1
+      if (opened > levels) return true
+    }
+  }
+  return false
 }
 
 function depthExceeds(value: unknown, levels: number): boolean {

@@ -2,7 +2,7 @@ import { IV_BYTES } from './aead.js'
 import type { Envelope, EnvelopeHead, SealedMessage } from './envelope.js'
 import { open, parseEnvelope, seal } from './envelope.js'
 import type { HttpResponse } from './http.js'
-import { encodeInnerResponse } from './inner-response.js'
+import { writeInnerResponse } from './inner-response.js'
 import { decodeUtf8, parseJson } from './json.js'
 import { isMediaType } from './media-type.js'
 import type { ServerSession } from './server-session.js'
@@ -80,5 +80,5 @@ export function sealAnswer(
   response: HttpResponse,
   randomBytes: RandomBytes,
 ): Envelope {
-  return seal(keyS2c, 's2c', request, randomBytes(IV_BYTES), encodeInnerResponse(response))
+  return seal(keyS2c, 's2c', request, randomBytes(IV_BYTES), writeInnerResponse(response))
 }

@@ -105,6 +105,9 @@ describe('an inner request', () => {
     { accept: ['a'] },
     { 'x-dropped': 'a\r\nb: c' },
     { 'x-dropped': '1', 'X-Dropped': '2' },
+    { Accept: '1', ACCEPT: '1' },
+    // The Kelvin sign, whose lower case is a k.
+    { 'idempotency-\u212aey': '1' },
     [],
     'accept: a',
   ])('is refused for the headers %j', (headers) => {
@@ -119,6 +122,7 @@ describe('an inner request', () => {
     }
     expect(partOf(nested(64))).toBeNull()
     expect(partOf(nested(65))).toBe('json')
+    expect(partOf({ method: 'POST', path: '/api/v1/x', body: Array(100).fill({}) })).toBeNull()
   })
 
   it.each(['', 'null', '[]', '"x"', '{', '\ufeff{}'])('is not %j', (text) => {

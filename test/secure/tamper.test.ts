@@ -44,6 +44,16 @@ test('a public key with any bit flipped is refused: it leaves the curve', () => 
   }
 })
 
+test('a text is sealed as its UTF-8', () => {
+  const { keyS2c: key } = keysOf(base)
+  const { kid, sid, ts } = base.request.envelope
+  const iv = new Uint8Array(12)
+  for (const text of ['{}', '{"name":"Käse 🧀"}', '{"half":"\ud83e"}', 'ł'.repeat(3_000)]) {
+    const head = { kid, sid, ts, rid: 'r'.repeat(16) }
+    expect(secure.seal(key, 's2c', head, iv, text)).toEqual(secure.seal(key, 's2c', head, iv, Buffer.from(text)))
+  }
+})
+
 test('what one side seals the other opens, byte for byte, and in the other direction not at all', () => {
   const keys = keysOf(base)
   const { kid, sid, ts } = base.request.envelope
