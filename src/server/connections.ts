@@ -1,6 +1,6 @@
 import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { together } from './together.js'
+import { Together } from './together.js'
 
 /** After our last answer so much is still read and thrown away: closing at once would reset the connection of a client
  * that is still sending, and take the answer with it. */
@@ -56,7 +56,7 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
     connections.set(socket, new Connection(socket, rows))
     socket.once('close', () => connections.delete(socket))
   })
-  const begin = together()
+  const together = new Together()
   const take = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(request.socket)
     if (!connection?.take(request, response, draining)) {
@@ -67,7 +67,7 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
       // What broke off meanwhile has its answer.
       if (!response.headersSent) answer(request, response)
     }
-    connection.inTurn({ request, response, start: () => begin(start) })
+    connection.inTurn({ request, response, start: () => together.add(start) })
   }
   server.on('request', take)
   // An expectation beyond 100-continue may be passed over (RFC 9110, 10.1.1).
@@ -81,11 +81,13 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
     else connections.get(socket as Socket)?.refuse(() => refuse(error))
   })
 
-  // Node calls this when the server closes, and would reset clients whose next request is on its way.
+  // To be called before the app closes. Node calls it too, and would reset clients whose next request is on its way.
   server.closeIdleConnections = () => {
     if (draining) return
     draining = true
     for (const connection of connections.values()) connection.drain()
+    // Before Fastify closes: it would say of the first that begins later that its connection ends, and others behind it are carried out as well.
+    together.begin()
     const sweep = setInterval(() => {
       for (const connection of connections.values()) connection.endIfQuiet()
     }, SWEEP_MS)

@@ -221,6 +221,7 @@ async function accepting(
       deps.faults.end()
       app.server.closeAllConnections()
     }, CLOSE_MS_MAX)
+    app.server.closeIdleConnections()
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
     await forgetting.stop()

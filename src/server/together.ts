@@ -5,21 +5,26 @@ const BATCH_MAX = 32
  * Requests of several connections begin one after the other, when a tick brought no more of them: each step is made for
  * all before the next, while its code is in the processor's cache, and one wake-up of the peer serves several answers.
  */
-export function together(): (begin: () => void) => void {
-  let waiting: (() => void)[] = []
-  let seen = 1
-  const beginAll = () => {
-    if (waiting.length > seen && waiting.length < BATCH_MAX) {
-      seen = waiting.length
-      setImmediate(beginAll)
-      return
-    }
-    const batch = waiting
-    waiting = []
-    seen = 1
+export class Together {
+  #waiting: (() => void)[] = []
+  #seen = 1
+
+  add(begin: () => void): void {
+    if (this.#waiting.push(begin) === 1) setImmediate(this.#beginOrWait)
+  }
+
+  /** Those that wait begin now. */
+  begin(): void {
+    const batch = this.#waiting
+    this.#waiting = []
+    this.#seen = 1
     for (const begin of batch) begin()
   }
-  return (begin) => {
-    if (waiting.push(begin) === 1) setImmediate(beginAll)
+
+  readonly #beginOrWait = (): void => {
+    const { length } = this.#waiting
+    if (length <= this.#seen || length >= BATCH_MAX) return this.begin()
+    this.#seen = length
+    setImmediate(this.#beginOrWait)
   }
 }

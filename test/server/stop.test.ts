@@ -1,7 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { inFolder } from '../support/server.js'
+import { inFolder, liveServer } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
 import { Tenant, newTenant } from '../support/server-tenant.js'
 import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
@@ -21,6 +22,14 @@ interface Seen {
   saidClose: boolean
   /** How the connection ended: what was on its way then. */
   readonly atEnd: 'nothing' | 'a request' | 'part of an answer' | 'a reset'
+}
+
+function issueBytes({ token }: Tenant, templateId: string, key: string): string {
+  const body = JSON.stringify({ template_id: templateId, external_issue_id: key, recipient_user_id: 'user-1' })
+  return (
+    `POST ${contract.vouchers.issue.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+    `Content-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
 }
 
 /** Sends a request as soon as the last one is answered, until it is told that the connection ends. */
@@ -90,13 +99,7 @@ describe('SIGTERM', () => {
         const child = await startServerChild(dataDir)
         const tenant = await newTenant(child)
         const { id } = await tenant.template()
-        const issue = (key: string) => {
-          const body = JSON.stringify({ template_id: id, external_issue_id: key, recipient_user_id: 'user-1' })
-          return (
-            `POST ${contract.vouchers.issue.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.token}\r\n` +
-            `Content-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-          )
-        }
+        const issue = (key: string) => issueBytes(tenant, id, key)
         let stopped: Promise<number | null> | undefined
         let answered = 0
         const askInRows = async (name: string) => {
@@ -127,5 +130,46 @@ describe('SIGTERM', () => {
         expect(await again.stop(10_000)).toBe(0)
       }),
     30_000,
+  )
+})
+
+describe('the end of a server in the middle of a row of requests', () => {
+  it.each([1, 4, 8, 9, 12])(
+    'that comes with request %i of twelve: those that are carried out are those that are answered',
+    (nth) =>
+      inFolder(async (dataDir) => {
+        const server = await liveServer({ dataDir })
+        const tenant = await newTenant(server)
+        const { id } = await tenant.template()
+        let parsed = 0
+        let closed: Promise<void> | undefined
+        const onRequest = () => {
+          parsed += 1
+          if (parsed === nth) closed = server.close()
+        }
+        const connection = await RawConnection.to(server.port)
+        subscribe('http.server.request.start', onRequest)
+        connection.write(Array.from({ length: 12 }, (_, n) => issueBytes(tenant, id, `order-${n}`)).join(''))
+        let answered = 0
+        for (let ends = false; !ends; ) {
+          const { status, headers } = await connection.answer()
+          expect(status).toBe(201)
+          answered += 1
+          ends = headers.connection === 'close'
+        }
+        await connection.end()
+        expect(connection.received).toBe('')
+        unsubscribe('http.server.request.start', onRequest)
+        await closed
+
+        const again = await liveServer({ dataDir })
+        const { accountId, jwt, appId, token, tokenId } = tenant
+        const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
+          contract.templates.list,
+          {},
+        )
+        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+        await again.close()
+      }),
   )
 })
