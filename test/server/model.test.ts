@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { onPostgres } from '../support/engine-name.js'
 import { testApp } from '../support/server-app.js'
-import { audit, commands, setUp } from '../support/voucher-steps.js'
+import { audit } from '../support/voucher-audit.js'
+import { commands, setUp } from '../support/voucher-steps.js'
 
 /** `VOUCHERCTL_MODEL=5000x50` is the long form; `VOUCHERCTL_SEED` repeats one. */
 /** Each command is several round trips on PostgreSQL. */

@@ -143,7 +143,7 @@ function expectAgreement(answer: Answer, expected: Expected): void {
   if (expected.code === null) expected.learn?.(answer.data as Record<string, unknown>, answer.sameness)
 }
 
-async function make(call: Call, key: string, way: Way, model: VoucherModel, real: Real): Promise<void> {
+export async function make(call: Call, key: string, way: Way, model: VoucherModel, real: Real): Promise<void> {
   const { endpoint, input, expected } = call(model)
   const answer = await callerOf(way === 'sealed' ? real.sealed : real.server.send, real.token.value)(
     endpoint,
@@ -157,7 +157,7 @@ async function make(call: Call, key: string, way: Way, model: VoucherModel, real
   expect(['VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED']).toContain(answer.code)
 }
 
-class Command implements fc.AsyncCommand<VoucherModel, Real> {
+export class Command implements fc.AsyncCommand<VoucherModel, Real> {
   constructor(readonly step: Step) {}
 
   check(): boolean {
@@ -232,7 +232,7 @@ async function decide(what: 'submit' | 'approve' | 'reject', template: ModelTemp
 }
 
 /** The counts of the templates, by the owner's own read: whatever has become of token and application. */
-async function expectCounts({ templates }: VoucherModel, { server, tenant }: Real): Promise<void> {
+export async function expectCounts({ templates }: VoucherModel, { server, tenant }: Real): Promise<void> {
   const rows = await server.deps.store.read(function* () {
     const sql = `select t.id, t.status, t.issued_count, (select count(*) from vouchers v
       where v.application_id = t.application_id and v.template_id = t.id) as vouchers
@@ -242,28 +242,6 @@ async function expectCounts({ templates }: VoucherModel, { server, tenant }: Rea
   const told = rows.map(({ id, status, issued_count: issued, vouchers }) => ({ id, status, issued, vouchers }))
   const wanted = templates.map(({ id, status, issued }) => ({ id, status, issued, vouchers: issued }))
   expect(told).toEqual(wanted.sort((a, b) => (a.id < b.id ? -1 : 1)))
-}
-
-/** After the last command: everything that is known is looked at once more, with a token that may. */
-export async function audit(model: VoucherModel, real: Real): Promise<void> {
-  await expectCounts(model, real)
-  if (model.isTokenRevoked) await new Command({ do: 'token' }).run(model, real)
-  if (model.isApplicationDisabled) await new Command({ do: 'application' }).run(model, real)
-  await verifyAll(model, real)
-  for (const redemption of model.redemptions.keys()) {
-    await new Command({ do: 'read', redemption, way: 'plain' }).run(model, real)
-  }
-  for (const { call, key } of real.history) await make(call, key, 'plain', model, real)
-  await new Command({ do: 'advance', ms: 400 * DAY }).run(model, real)
-  await verifyAll(model, real)
-  await expectCounts(model, real)
-}
-
-async function verifyAll(model: VoucherModel, real: Real): Promise<void> {
-  for (const voucher of model.vouchers.keys()) {
-    const type = voucher % 2 === 0 ? 'redeem_code' : 'qr_token'
-    await new Command({ do: 'verify', voucher, type, to: undefined, way: 'plain' }).run(model, real)
-  }
 }
 
 const key = fc.constantFrom('k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8')

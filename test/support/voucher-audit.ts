@@ -1,0 +1,39 @@
+import { DAY, type VoucherModel } from './voucher-model.js'
+import { Command, type Real, expectCounts, make } from './voucher-steps.js'
+
+/** After the last command: everything that is known is looked at once more, with a token that may. */
+export async function audit(model: VoucherModel, real: Real): Promise<void> {
+  await expectCounts(model, real)
+  if (model.isTokenRevoked) await new Command({ do: 'token' }).run(model, real)
+  if (model.isApplicationDisabled) await new Command({ do: 'application' }).run(model, real)
+  await verifyAll(model, real)
+  for (const redemption of model.redemptions.keys()) {
+    await new Command({ do: 'read', redemption, way: 'plain' }).run(model, real)
+  }
+  for (const { call, key } of real.history) await make(call, key, 'plain', model, real)
+  await meetEnds(model, real)
+  await new Command({ do: 'advance', ms: 400 * DAY }).run(model, real)
+  await verifyAll(model, real)
+  await expectCounts(model, real)
+}
+
+/** Every voucher in its last millisecond and at the instant of its end, which few sequences meet. */
+async function meetEnds(model: VoucherModel, real: Real): Promise<void> {
+  const byEnd = [...model.vouchers.entries()].sort(([, a], [, b]) => a.until - b.until)
+  for (const [voucher, { until }] of byEnd) {
+    for (const at of [until - 1, until]) {
+      if (at < model.now) continue
+      await new Command({ do: 'advance', ms: at - model.now }).run(model, real)
+      await verify(voucher, model, real)
+    }
+  }
+}
+
+async function verifyAll(model: VoucherModel, real: Real): Promise<void> {
+  for (const voucher of model.vouchers.keys()) await verify(voucher, model, real)
+}
+
+function verify(voucher: number, model: VoucherModel, real: Real): Promise<void> {
+  const type = voucher % 2 === 0 ? 'redeem_code' : 'qr_token'
+  return new Command({ do: 'verify', voucher, type, to: undefined, way: 'plain' }).run(model, real)
+}
