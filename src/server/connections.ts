@@ -86,7 +86,7 @@ export function createServer(answer: RequestListener, refuse: RefusedMessage): S
     if (draining) return
     draining = true
     for (const connection of connections.values()) connection.drain()
-    // Before Fastify closes: it would say of the first that begins later that its connection ends, and others behind it are carried out as well.
+    // What begins after Fastify has closed ends its connection, also where others of its row are carried out behind it.
     together.begin()
     const sweep = setInterval(() => {
       for (const connection of connections.values()) connection.endIfQuiet()
