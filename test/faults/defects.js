@@ -481,4 +481,12 @@ export const defects = [
     match: 'same id',
     project: 'postgres',
   },
+  {
+    name: 'a stop lets requests begin after the answer that ends their connection',
+    file: 'src/server/connections.ts',
+    from: '    together.begin()\n',
+    to: '',
+    tests: ['test/server/stop.test.ts'],
+    match: 'middle of a row',
+  },
 ]
