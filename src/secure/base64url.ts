@@ -1,6 +1,11 @@
 /** Unpadded base64url (RFC 4648, section 5). */
 export function encodeBase64url(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')
+  return asBuffer(bytes).toString('base64url')
+}
+
+/** The same bytes, no copy of them. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /**

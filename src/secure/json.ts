@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
+import { asBuffer } from './base64url.js'
 
 /** Levels of objects and arrays (decisions.md 10, sizes). */
 const MAX_DEPTH = 64
 
 /** The text of bytes, or undefined when they are not UTF-8. A byte order mark stays and is no JSON. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8') : undefined
+  return isUtf8(bytes) ? asBuffer(bytes).toString('utf8') : undefined
 }
 
 /** The value of a JSON text, or undefined when it is none or nested deeper than so many levels. */

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
-import { type EnvelopeHead, encodeEnvelope } from '../secure/envelope.js'
+import { encodeEnvelope } from '../secure/envelope.js'
 import { readInnerText } from '../secure/inner-request.js'
 import { asMembers, decodeUtf8 } from '../secure/json.js'
 import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
-import { type ServerSession, createServerSession, describeServer } from '../secure/server-session.js'
+import { createServerSession, describeServer } from '../secure/server-session.js'
 import { hasEnded } from '../store/sessions.js'
-import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, type SecureRefusal } from '../secure/suite.js'
+import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../secure/suite.js'
 import type { Deps } from './deps.js'
 import { failureEnvelope, sendBodyFailure, sendFailure } from './envelope.js'
 import { invalid } from './handler.js'
@@ -89,7 +89,11 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     },
   })
 
+  /** The order of decisions.md 10. A replay is marked only after the tag was verified. */
   async function dispatch(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const refused = (refusal: Refusal): void => {
+      sendFailure(request, reply, refusal)
+    }
     const reading = readBytes(request.raw, MAX_ENVELOPE_BYTES)
     const bytes = reading instanceof Promise ? await reading : reading
     if (typeof bytes === 'string') {
@@ -97,12 +101,18 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       sendBodyFailure(request, reply, refuse(code))
       return
     }
-    const opened = refuseUnknown(request.query, []) ?? (await open(request, bytes))
-    if (!opened.ok) {
-      sendFailure(request, reply, opened)
-      return
-    }
-    const { head, session, plaintext } = opened
+    const now = clock.now()
+    const read = refuseUnknown(request.query, []) ?? readDispatch(bytes, now)
+    if (!read.ok) return refused(read)
+    const { message } = read
+    const found = await secure.sessions.find(message.sid)
+    const live = found === undefined || hasEnded(found, now) ? undefined : found
+    const opened = openDispatch(message, { session: live, origin: originOf(request), now })
+    if (!opened.ok) return refused(opened)
+    const { session, plaintext } = opened
+    const use = await secure.sessions.use(message.sid, message.rid)
+    if (use === 'replayed') return refused(refuse('REQUEST_REPLAYED'))
+    if (use === 'ended') return refused(refuse('SECURE_SESSION_EXPIRED'))
     const text = decodeUtf8(plaintext) ?? ''
     const inner = readInnerText(text)
     const answer = inner.ok
@@ -118,26 +128,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     reply
       .type(MEDIA_TYPE)
       .serializer(asItIs)
-      .send(encodeEnvelope(sealAnswer(head, session, answer, random)))
-  }
-
-  /** The order of decisions.md 10. A replay is marked only after the tag was verified. */
-  async function open(
-    request: FastifyRequest,
-    body: Uint8Array,
-  ): Promise<{ ok: true; head: EnvelopeHead; session: ServerSession; plaintext: Uint8Array } | SecureRefusal> {
-    const now = clock.now()
-    const read = readDispatch(body, now)
-    if (!read.ok) return read
-    const { message } = read
-    const found = await secure.sessions.find(message.sid)
-    const session = found === undefined || hasEnded(found, now) ? undefined : found
-    const opened = openDispatch(message, { session, origin: originOf(request), now })
-    if (!opened.ok) return opened
-    const use = await secure.sessions.use(message.sid, message.rid)
-    if (use === 'replayed') return { ok: false, code: 'REQUEST_REPLAYED' }
-    if (use === 'ended') return { ok: false, code: 'SECURE_SESSION_EXPIRED' }
-    return { ok: true, head: message, session: opened.session, plaintext: opened.plaintext }
+      .send(encodeEnvelope(sealAnswer(message, session, answer, random)))
   }
 }
 
@@ -151,8 +142,9 @@ function originOf({ raw }: FastifyRequest): string | undefined {
 
 function refuseUnknown(value: unknown, known: readonly string[]): Refusal<'VALIDATION_FAILED'> | null {
   const unknown = Object.keys(asMembers(value) ?? {}).filter((name) => !known.includes(name))
+  if (unknown.length === 0) return null
   const errors = unknown.slice(0, ISSUES_MAX).map((name) => unknownMember('', name, known))
-  return errors.length === 0 ? null : invalid(...errors)
+  return invalid(...errors)
 }
 
 function refusedInside(refusal: Refusal, requestId: string) {
