@@ -163,6 +163,12 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
   ]
 }
 
+/**
+ * As long as what a redemption adds to the row, which takes its place. Pages are full of rows by then: in SQLite one that
+ * outgrows its page moves its neighbours, three more pages to write.
+ */
+const PADDING = ' '.repeat(38)
+
 /** Null when the external_issue_id has its voucher already. */
 function* insertVoucher(
   call: Issue,
@@ -196,8 +202,9 @@ function* insertVoucher(
     const inserted = yield* run(
       `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
          valid_until, code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, bot_id, issued_at,
-         redeemed_at, redemption_id, metadata, updated_at)
-       values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15)
+         redeemed_at, redemption_id, metadata, updated_at, padding)
+       values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15,
+         '${PADDING}')
        on conflict do nothing`,
       [
         row.application_id,
@@ -277,7 +284,7 @@ const REDEEMABLE = byType(
 /** By the hash again, since that part of its index was just read; of the index by id it would be another. */
 const REDEEMED = byType(
   (hash) =>
-    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
+    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3, padding = ''
      where application_id = $1 and ${hash} = $2`,
 )
 

@@ -93,6 +93,7 @@ create table vouchers (
   redemption_id text,
   metadata text not null,
   updated_at bigint not null,
+  padding text not null,
   primary key (application_id, id),
   unique (application_id, template_id, external_issue_id),
   unique (application_id, redeem_code_hash),
