@@ -1,5 +1,12 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { Credential, IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import type {
+  Credential,
+  CredentialType,
+  IssuedVoucher,
+  Redemption,
+  Verification,
+  Voucher,
+} from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
 import { IDEMPOTENCY_LIFETIME_MS } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
@@ -105,7 +112,7 @@ function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<Answ
   const { applicationId, claim, keys, now, faces = new Map() } = call
   const decision = decideIssue(template, undefined, call, now)
   const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
-  if (made !== null) {
+  if (made?.credentials) {
     const face = yield* faceOf(faces, applicationId, call.templateId)
     const voucher = voucherRecord(made.row, face, now)
     const success = { status: 201 as const, subjectId: made.row.id, data: null }
@@ -118,7 +125,7 @@ function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<Answ
   }
 
   // It is there already, or it is refused unless it is there already.
-  const existing = yield* voucherByExternalId(call)
+  const existing = made?.row ?? (yield* voucherByExternalId(call))
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat
   const row = existing as VoucherRow
@@ -169,11 +176,18 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
  */
 const PADDING = ' '.repeat(38)
 
-/** Null when the external_issue_id has its voucher already. */
+const INSERT_VOUCHER = `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
+    valid_until, code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, bot_id, issued_at,
+    redeemed_at, redemption_id, metadata, updated_at, padding)
+  values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15,
+    '${PADDING}')
+  on conflict do nothing`
+
+/** Credentials are null of a voucher that the external_issue_id has already. */
 function* insertVoucher(
   call: Issue,
   window: { validFrom: number; validUntil: number },
-): Op<{ row: VoucherRow; credentials: Credentials } | null> {
+): Op<{ row: VoucherRow; credentials: Credentials | null }> {
   const { applicationId, voucherId, now } = call
   const key = call.keys.current
   for (let counter = 0; counter < ATTEMPTS_MAX; counter++) {
@@ -199,34 +213,27 @@ function* insertVoucher(
       metadata: JSON.stringify(call.metadata),
       updated_at: now,
     }
-    const inserted = yield* run(
-      `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
-         valid_until, code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, bot_id, issued_at,
-         redeemed_at, redemption_id, metadata, updated_at, padding)
-       values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15,
-         '${PADDING}')
-       on conflict do nothing`,
-      [
-        row.application_id,
-        row.id,
-        row.template_id,
-        row.external_issue_id,
-        row.recipient_user_id,
-        row.valid_from,
-        row.valid_until,
-        row.code_hint,
-        row.key_id,
-        row.key_counter,
-        row.redeem_code_hash,
-        row.qr_token_hash,
-        row.channel,
-        row.bot_id,
-        row.issued_at,
-        row.metadata,
-      ],
-    )
+    const inserted = yield* run(INSERT_VOUCHER, [
+      row.application_id,
+      row.id,
+      row.template_id,
+      row.external_issue_id,
+      row.recipient_user_id,
+      row.valid_from,
+      row.valid_until,
+      row.code_hint,
+      row.key_id,
+      row.key_counter,
+      row.redeem_code_hash,
+      row.qr_token_hash,
+      row.channel,
+      row.bot_id,
+      row.issued_at,
+      row.metadata,
+    ])
     if (inserted === 1) return { row, credentials }
-    if ((yield* voucherByExternalId(call)) !== undefined) return null
+    const existing = yield* voucherByExternalId(call)
+    if (existing !== undefined) return { row: existing, credentials: null }
     // Another voucher of the application has one of the credentials.
   }
   throw new Error(`no credentials were free for ${voucherId}`)
@@ -259,8 +266,6 @@ function voucherByExternalId({ applicationId, templateId, externalIssueId }: Iss
 function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefined> {
   return yield* one<VoucherRow>('select * from vouchers where application_id = $1 and id = $2', [applicationId, id])
 }
-
-type CredentialType = RedemptionRow['credential_type']
 
 /** Statements that find a voucher by its credential: $1 is the application, $2 the hash. */
 type ByType = Readonly<Record<CredentialType, string>>
