@@ -187,14 +187,14 @@ export const defects = [
   {
     name: 'an envelope is marked as used before its tag is verified',
     file: 'src/server/secure-gateway.ts',
-    from: '    const opened = openDispatch(message, { session, origin: originOf(request), now })\n    if (!opened.ok) return opened\n    const use = await secure.sessions.use(message.sid, message.rid)\n',
-    to: '    const use = await secure.sessions.use(message.sid, message.rid)\n    const opened = openDispatch(message, { session, origin: originOf(request), now })\n    if (!opened.ok) return opened\n',
+    from: '    const opened = openDispatch(message, { session: live, origin: originOf(request), now })\n    if (!opened.ok) return refused(opened)\n    const { session, plaintext } = opened\n    const use = await secure.sessions.use(message.sid, message.rid)\n',
+    to: '    const use = await secure.sessions.use(message.sid, message.rid)\n    const opened = openDispatch(message, { session: live, origin: originOf(request), now })\n    if (!opened.ok) return refused(opened)\n    const { session, plaintext } = opened\n',
     tests: ['test/server/secure-gateway.test.ts', 'test/server/secure-vectors.test.ts'],
   },
   {
     name: 'an envelope is taken twice',
     file: 'src/server/secure-gateway.ts',
-    from: "if (use === 'replayed') return { ok: false, code: 'REQUEST_REPLAYED' }",
+    from: "    if (use === 'replayed') return refused(refuse('REQUEST_REPLAYED'))\n",
     to: '',
     tests: ['test/server/secure-gateway.test.ts', 'test/server/secure-vectors.test.ts'],
   },
