@@ -1,13 +1,13 @@
+import type { RequestListener } from 'node:http'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.js'
-import { refuse } from '../contract/errors.js'
+import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
-import { formatInstant } from '../domain/time.js'
 import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import { createServer } from './connections.js'
 import type { Deps } from './deps.js'
-import { answerOutsideHttp, targetOf } from './edge.js'
+import { answerOutsideHttp, refuseWithoutHost, targetOf } from './edge.js'
 import { sendFailure } from './envelope.js'
 import type { Handler } from './handler.js'
 import { checks, makeHandlers } from './handlers/index.js'
@@ -15,12 +15,18 @@ import { bindHealth } from './health.js'
 import { InFlight } from './in-flight.js'
 import { InnerMessage } from './inner-exchange.js'
 import type { Metrics } from './metrics.js'
+import { type Answered, entryOf } from './request-log.js'
 import { allowedMethods } from './routes.js'
+import { answerDispatches, isDispatch } from './secure-dispatch.js'
 import { bindSecureGateway } from './secure-gateway.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: Pick<Endpoint, 'id' | 'path'>
+  }
+  interface FastifyInstance {
+    /** What a connection hands its requests to: the routes, and before them the dispatches. */
+    readonly answer: RequestListener
   }
 }
 
@@ -33,11 +39,15 @@ export interface AppEvents {
 
 /** Fastify with every route bound; it never listens by itself. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): FastifyInstance {
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     logger: false,
-    genReqId: () => deps.newId('req'),
+    genReqId: (raw) => (raw instanceof InnerMessage ? raw.outer.id : deps.newId('req')),
     requestIdHeader: false,
-    serverFactory: (answer) => createServer(answer, (error) => answerOutsideHttp(error, deps.newId('req'))),
+    serverFactory: () =>
+      createServer(
+        (request, response) => app.answer(request, response),
+        (error) => answerOutsideHttp(error, deps.newId('req')),
+      ),
     // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
@@ -68,36 +78,24 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     prepare(request, reply)
     const raw: unknown = request.raw
     request.inner = raw instanceof InnerMessage ? raw : null
-    if (request.is404) answerOutsideRoutes(request, reply)
-    else if (request.inner === null && request.raw.httpVersionMinor > 0 && request.headers.host === undefined) {
-      sendFailure(request, reply, refuse('VALIDATION_FAILED', { errors: [NO_HOST] }))
-    } else done()
+    if (request.is404) return answerOutsideRoutes(request, reply)
+    const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
+    if (refusal === undefined) done()
+    else sendFailure(request, reply, refusal)
   })
+  const noteAnswered = (it: Answered) => {
+    const { endpoint, method, status, code, elapsedMs } = it
+    metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
+    events.onRequestDone(entryOf(it, deps.clock.now()))
+  }
   const note = (request: FastifyRequest, reply: FastifyReply) => {
+    const { botId, failureCode: code, applicationId, replayed } = request
     const { endpoint } = request.routeOptions.config
-    if (request.botId !== null && endpoint !== undefined) {
-      const { botId, failureCode: code } = request
-      deps.botCalls.note({ botId, path: endpoint.path, status: reply.statusCode, code }, deps.clock.now())
+    const { statusCode: status, elapsedTime: elapsedMs } = reply
+    if (botId !== null && endpoint !== undefined) {
+      deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
     }
-    metrics.observe({
-      endpoint: endpoint?.id ?? 'none',
-      method: request.method,
-      status: reply.statusCode,
-      code: request.failureCode,
-      seconds: reply.elapsedTime / 1000,
-    })
-    events.onRequestDone({
-      time: formatInstant(deps.clock.now()),
-      request_id: request.id,
-      endpoint: endpoint?.id ?? null,
-      method: request.method,
-      path: endpoint?.path ?? null,
-      status: reply.statusCode,
-      code: request.failureCode,
-      application_id: request.applicationId,
-      replayed: request.replayed,
-      duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
-    })
+    noteAnswered({ id: request.id, endpoint, method: request.method, status, code, applicationId, replayed, elapsedMs })
   }
   app.addHook('onResponse', (request, reply, done) => {
     note(request, reply)
@@ -117,11 +115,13 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   }
   app.setNotFoundHandler(answerOutsideRoutes)
 
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    events.onError(request.id, error)
-    const code = error instanceof StoreUnavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR'
-    return sendFailure(request, reply, refuse(code))
-  })
+  const refuseFailed = (id: string, error: unknown): Refusal => {
+    events.onError(id, error)
+    return refuse(error instanceof StoreUnavailable ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR')
+  }
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    sendFailure(request, reply, refuseFailed(request.id, error)),
+  )
 
   bindHealth(app, deps, metrics)
   // Held polls learn what was committed, and end when the server closes.
@@ -135,6 +135,11 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   })
   app.addHook('onClose', async () => stopListening())
   bindSecureGateway(app, deps)
+  const routing = app.routing as RequestListener
+  const answerDispatch = answerDispatches(deps, routing, { noteAnswered, refuseFailed })
+  app.decorate('answer', (request, response) =>
+    isDispatch(request) ? answerDispatch(request, response) : routing(request, response),
+  )
   const inFlight = new InFlight()
   const handlers = makeHandlers(deps)
   for (const [group, groupHandlers] of Object.entries(handlers)) {
@@ -147,8 +152,6 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
   }
   return app
 }
-
-const NO_HOST = { pointer: 'Host', code: 'required', message: 'is required' }
 
 function notUsed(): never {
   throw new Error('no route has a schema of its own')

@@ -1,6 +1,7 @@
-import { type FailureCode, failures, refuse } from '../contract/errors.js'
+import type { IncomingMessage } from 'node:http'
+import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
 import type { Unasked } from './connections.js'
-import { failureEnvelope } from './envelope.js'
+import { failureAnswer } from './envelope.js'
 
 /** Where HTTP ends and the routes begin: targets in their one form, and the envelope for what Node would answer itself. */
 
@@ -27,6 +28,14 @@ function decodable(url: string): string {
   }
 }
 
+const NO_HOST = { pointer: 'Host', code: 'required', message: 'is required' }
+
+/** HTTP/1.1 requires the header Host (RFC 9112, 3.2); left to itself, Node would refuse with an empty answer. */
+export function refuseWithoutHost(request: IncomingMessage): Refusal<'VALIDATION_FAILED'> | undefined {
+  if (request.httpVersionMinor === 0 || request.headers.host !== undefined) return undefined
+  return refuse('VALIDATION_FAILED', { errors: [NO_HOST] })
+}
+
 const OF_NODE: Record<string, FailureCode> = {
   HPE_HEADER_OVERFLOW: 'PAYLOAD_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'INVALID_JSON',
@@ -35,13 +44,13 @@ const OF_NODE: Record<string, FailureCode> = {
 /** The envelope for bytes that are no HTTP request, and for a tunnel, which is no route. */
 export function answerOutsideHttp(error: NodeJS.ErrnoException | 'CONNECT', requestId: string): Unasked {
   const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (OF_NODE[error.code ?? ''] ?? 'VALIDATION_FAILED')
-  const body = JSON.stringify(failureEnvelope(refuse(code), requestId))
+  const { status, headers: own, body } = failureAnswer(refuse(code), requestId, false)
   const headers = {
-    'content-type': 'application/json; charset=utf-8',
+    ...own,
     'content-length': Buffer.byteLength(body),
     'x-request-id': requestId,
     'cache-control': 'no-store',
     connection: 'close',
   }
-  return { status: failures[code].status, headers, body }
+  return { status, headers, body }
 }

@@ -31,25 +31,44 @@ export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, re
   return sendFailure(request, reply.header('connection', 'close'), refusal)
 }
 
-/** Answers a refusal from the failure table. */
-export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
-  const { code, details } = refusal
-  request.failureCode = code
-  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', String(refusal.retryAfterSeconds))
-  else if (code === 'SERVICE_UNAVAILABLE') reply.header('retry-after', '1')
+/** A refusal as it goes out: status, headers and envelope, from the failure table. */
+export function failureAnswer(refusal: Refusal, requestId: string, keepAlive: boolean): FailureAnswer {
+  const { status } = failures[refusal.code]
+  return {
+    status,
+    headers: { ...failureHeaders(refusal, keepAlive), 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(failureEnvelope(refusal, requestId)),
+  }
+}
+
+export interface FailureAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive: boolean): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
+  else if (code === 'SERVICE_UNAVAILABLE') headers['retry-after'] = '1'
   const { status } = failures[code]
   if (status === 426) {
+    headers.upgrade = 'platform-secure/1'
     // Ours replaces the header by which Node says that it closes the connection.
-    const connection = reply.raw.shouldKeepAlive ? 'Upgrade' : 'Upgrade, close'
-    reply.header('upgrade', 'platform-secure/1').header('connection', connection)
+    headers.connection = keepAlive ? 'Upgrade' : 'Upgrade, close'
   }
-  if (status === 401)
-    reply.header('www-authenticate', code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"')
+  if (status === 401) {
+    headers['www-authenticate'] = code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"'
+  }
   if (code === 'INSUFFICIENT_SCOPE') {
-    reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${String(details?.required_scope)}"`)
+    headers['www-authenticate'] = `Bearer error="insufficient_scope", scope="${String(details?.required_scope)}"`
   }
-  return reply
-    .code(status)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(failureEnvelope(refusal, request.id)))
+  return headers
+}
+
+/** Answers a refusal from the failure table. */
+export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  request.failureCode = refusal.code
+  const { status, headers, body } = failureAnswer(refusal, request.id, reply.raw.shouldKeepAlive)
+  return reply.code(status).headers(headers).send(body)
 }

@@ -8,6 +8,11 @@ export interface Outer {
   readonly response: ServerResponse
 }
 
+/** The call that an envelope came by; the one inside has its id. */
+export interface Dispatch extends Outer {
+  readonly id: string
+}
+
 /**
  * A request that came out of an envelope, as far as Fastify reads one. Its class is the mark that exempts it from what
  * holds for plain text: a header could be forged from outside. Nothing of the outer request goes in but the address.
@@ -23,7 +28,7 @@ export class InnerMessage {
   readonly httpVersion = '1.1'
   readonly aborted = false
   readonly socket: { readonly remoteAddress: string | undefined }
-  readonly outer: Outer
+  readonly outer: Dispatch
   /** Of the session; empty for none. */
   readonly origin: string
   /** As it was parsed; read-body.ts checks it. */
@@ -37,7 +42,7 @@ export class InnerMessage {
     text: string,
     textBytes: number,
     origin: string,
-    outer: Outer,
+    outer: Dispatch,
   ) {
     this.method = method
     this.url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`

@@ -1,5 +1,8 @@
 import { Readable } from 'node:stream'
+import type { Endpoint } from '../contract/endpoint.js'
+import type { FailureCode } from '../contract/errors.js'
 import type { RequestLogEntry } from '../contract/platform.js'
+import { formatInstant } from '../domain/time.js'
 
 const KEPT = 1000
 /** A follower that reads too slowly is cut off rather than buffered for. */
@@ -37,6 +40,35 @@ export class RequestLog {
   close(): void {
     for (const follower of this.#followers) follower.push(null)
     this.#followers.clear()
+  }
+}
+
+/** A request that was answered, from outside or out of an envelope. */
+export interface Answered {
+  readonly id: string
+  /** Undefined outside the routes. */
+  readonly endpoint: Pick<Endpoint, 'id' | 'path'> | undefined
+  readonly method: string
+  readonly status: number
+  readonly code: FailureCode | null
+  readonly applicationId: string | null
+  readonly replayed: boolean
+  readonly elapsedMs: number
+}
+
+/** @param now milliseconds since 1970 */
+export function entryOf(it: Answered, now: number): RequestLogEntry {
+  return {
+    time: formatInstant(now),
+    request_id: it.id,
+    endpoint: it.endpoint?.id ?? null,
+    method: it.method,
+    path: it.endpoint?.path ?? null,
+    status: it.status,
+    code: it.code,
+    application_id: it.applicationId,
+    replayed: it.replayed,
+    duration_ms: Math.round(it.elapsedMs * 1000) / 1000,
   }
 }
 

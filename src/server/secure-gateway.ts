@@ -1,25 +1,20 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
-import { encodeEnvelope } from '../secure/envelope.js'
-import { readInnerText } from '../secure/inner-request.js'
-import { asMembers, decodeUtf8 } from '../secure/json.js'
-import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../secure/server-dispatch.js'
+import { asMembers } from '../secure/json.js'
 import { createServerSession, describeServer } from '../secure/server-session.js'
-import { hasEnded } from '../store/sessions.js'
-import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../secure/suite.js'
 import type { Deps } from './deps.js'
-import { failureEnvelope, sendBodyFailure, sendFailure } from './envelope.js'
+import { sendBodyFailure, sendFailure } from './envelope.js'
 import { invalid } from './handler.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
-import { InnerMessage, exchangeInside } from './inner-exchange.js'
-import { readBytes, readJson } from './read-body.js'
+import { readJson } from './read-body.js'
 import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
 /** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
-/** Binds the encrypted transport (interface.md F, decisions.md 10). Calls inside go through `app` like plain ones. */
+/** Binds bootstrap and session of the encrypted transport (interface.md F, decisions.md 10). */
 export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   const { secure, clock, random, limits } = deps
   const disabled = (): Refusal | null => (secure.enabled ? null : refuse('SECURE_TRANSPORT_DISABLED'))
@@ -53,7 +48,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
       const creation = createServerSession(
-        { body, origin: originOf(request) },
+        { body, origin: originOf(request.raw) },
         {
           allowedOrigins: secure.allowedOrigins,
           brand: secure.brand,
@@ -73,84 +68,17 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     if (verdict === null || verdict.allowed) return null
     return { ...refuse('RATE_LIMITED'), retryAfterSeconds: verdict.resetSeconds }
   }
-
-  app.route({
-    method: 'POST',
-    url: contract.dispatch.path,
-    config: { endpoint: contract.dispatch },
-    onRequest: (request, reply, done) => {
-      const refusal = disabled() ?? checkDispatchHead(request.headers as Record<string, string | undefined>)
-      if (refusal === undefined) done()
-      else sendFailure(request, reply, refusal)
-    },
-    // Answers nothing, as in bind.ts.
-    handler: (request, reply) => {
-      dispatch(request, reply).catch((error: unknown) => reply.send(error))
-    },
-  })
-
-  /** The order of decisions.md 10. A replay is marked only after the tag was verified. */
-  async function dispatch(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const refused = (refusal: Refusal): void => {
-      sendFailure(request, reply, refusal)
-    }
-    const reading = readBytes(request.raw, MAX_ENVELOPE_BYTES)
-    const bytes = reading instanceof Promise ? await reading : reading
-    if (typeof bytes === 'string') {
-      const code = bytes === 'too_large' ? 'SECURE_ENVELOPE_TOO_LARGE' : 'SECURE_ENVELOPE_INVALID'
-      sendBodyFailure(request, reply, refuse(code))
-      return
-    }
-    const now = clock.now()
-    const read = refuseUnknown(request.query, []) ?? readDispatch(bytes, now)
-    if (!read.ok) return refused(read)
-    const { message } = read
-    const found = await secure.sessions.find(message.sid)
-    const live = found === undefined || hasEnded(found, now) ? undefined : found
-    const opened = openDispatch(message, { session: live, origin: originOf(request), now })
-    if (!opened.ok) return refused(opened)
-    const { session, plaintext } = opened
-    const use = await secure.sessions.use(message.sid, message.rid)
-    if (use === 'replayed') return refused(refuse('REQUEST_REPLAYED'))
-    if (use === 'ended') return refused(refuse('SECURE_SESSION_EXPIRED'))
-    const text = decodeUtf8(plaintext) ?? ''
-    const inner = readInnerText(text)
-    const answer = inner.ok
-      ? await exchangeInside(
-          app.routing as Parameters<typeof exchangeInside>[0],
-          new InnerMessage(inner.request, text, plaintext.length, session.origin, {
-            request: request.raw,
-            response: reply.raw,
-          }),
-        )
-      : refusedInside(refuse(inner.code, { part: inner.part }), request.id)
-    // With a serializer of its own, since Fastify adds a charset where there is none.
-    reply
-      .type(MEDIA_TYPE)
-      .serializer(asItIs)
-      .send(encodeEnvelope(sealAnswer(message, session, answer, random)))
-  }
 }
 
-const asItIs = (text: string): string => text
-
 /** The Origin header; two of them are one that no policy allows. */
-function originOf({ raw }: FastifyRequest): string | undefined {
-  const values = headerValues(raw, 'origin')
+export function originOf(request: IncomingMessage): string | undefined {
+  const values = headerValues(request, 'origin')
   return values.length === 0 ? undefined : values.join(', ')
 }
 
-function refuseUnknown(value: unknown, known: readonly string[]): Refusal<'VALIDATION_FAILED'> | null {
+export function refuseUnknown(value: unknown, known: readonly string[]): Refusal<'VALIDATION_FAILED'> | null {
   const unknown = Object.keys(asMembers(value) ?? {}).filter((name) => !known.includes(name))
   if (unknown.length === 0) return null
   const errors = unknown.slice(0, ISSUES_MAX).map((name) => unknownMember('', name, known))
   return invalid(...errors)
-}
-
-function refusedInside(refusal: Refusal, requestId: string) {
-  return {
-    status: 400,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId },
-    body: JSON.stringify(failureEnvelope(refusal, requestId)),
-  }
 }

@@ -41,7 +41,7 @@ test('100 parallel calls share the first negotiation, and the one at the renewal
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
-  const { send, take } = counted(createInjectTransport(server.app))
+  const { send, take } = counted(createInjectTransport(server))
   const client = clientOf(send, tenant.token, () => server.clock.now())
 
   await callAll(client, credential)
@@ -60,7 +60,7 @@ test('the renewal instant passes while 100 calls are made: one negotiation, and 
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
-  const { send, take } = counted(createInjectTransport(server.app))
+  const { send, take } = counted(createInjectTransport(server))
   let dispatches = 0
   const moving: Transport = async (request) => {
     if (request.path === paths.dispatch) dispatches += 1
@@ -89,7 +89,7 @@ test('the server restarts in the middle of 100 parallel calls: one negotiation, 
   const at = (): TestApp => servers[dispatches > CALLS / 2 ? 'after' : 'before']
   const transport: Transport = async (request) => {
     if (request.path === paths.dispatch) dispatches += 1
-    return createInjectTransport(at().app)(request)
+    return createInjectTransport(at())(request)
   }
   const { send, take } = counted(transport)
   const client = clientOf(send, tenant.token, () => before.clock.now())

@@ -4,6 +4,7 @@ import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
 import type { ServerSession } from '../../src/secure/server-session.js'
 import { createLimits } from '../../src/server/limits.js'
 import { memorySessions } from '../../src/store/sessions.js'
+import { StoreUnavailable } from '../../src/store/store.js'
 import { securely } from '../support/secure-send.js'
 import { wireSession } from '../support/secure-wire.js'
 import { type TestApp, testApp, testDeps } from '../support/server-app.js'
@@ -186,6 +187,82 @@ describe('a dispatch is refused in the order of the specification', () => {
     const sent = seal({ method: 'GET', path: contract.templates.list.path })
     const codes = (await Promise.all([server.send(sent), server.send(sent)])).map(({ status }) => status)
     expect(codes.sort()).toEqual([200, 409])
+  })
+})
+
+describe('a dispatch', () => {
+  const call = { method: 'GET', path: contract.templates.list.path }
+
+  it('is one in every form of its target, and nothing else is', async () => {
+    const port = await listening()
+    const { seal } = await wireSession(server.send)
+    const statusOf = async (target: string) => {
+      const { body } = seal(call)
+      const head = sealedHead.replace(paths.dispatch, target)
+      return (await rawAnswer(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)).status
+    }
+    for (const target of [`http://other.example${paths.dispatch}`, `${paths.dispatch}?`, '/api/v1/secure/%64ispatch']) {
+      expect(await statusOf(target), target).toBe(200)
+    }
+    for (const target of [
+      `${paths.dispatch}/`,
+      '/api/v1/secure/Dispatch',
+      `/x?${paths.dispatch}`,
+      '/api/v1/secure%2fdispatch',
+    ]) {
+      expect(await statusOf(target), target).toBe(404)
+    }
+  })
+
+  it('needs a Host by HTTP/1.1, and none by HTTP/1.0', async () => {
+    const port = await listening()
+    const { seal } = await wireSession(server.send)
+    const { body } = seal(call)
+    const rest = `Content-Length: ${body.length}\r\n\r\n${body}`
+    const without = sealedHead.replace('Host: x\r\n', '')
+    const refused = await rawAnswer(port, without + rest)
+    expect([refused.status, refused.code]).toEqual([400, 'VALIDATION_FAILED'])
+    expect((await rawAnswer(port, without.replace('HTTP/1.1', 'HTTP/1.0') + rest)).status).toBe(200)
+  })
+
+  it('is answered by 503 while the store is away and by 500 for a bug, and its envelope may be sent again', async () => {
+    await server.close()
+    const sessions = memorySessions<ServerSession>()
+    const errors: unknown[] = [new StoreUnavailable('away'), new Error('a bug')]
+    const failing = {
+      ...sessions,
+      use: async (sid: string, rid: string) => {
+        const error = errors.shift()
+        if (error !== undefined) throw error
+        return sessions.use(sid, rid)
+      },
+    }
+    server = testApp({ secure: { ...testDeps().secure, sessions: failing } })
+    const { seal } = await wireSession(server.send)
+    const sent = seal(call)
+    const away = await server.send(sent)
+    expect([away.status, away.code, away.headers['retry-after']]).toEqual([503, 'SERVICE_UNAVAILABLE', '1'])
+    const bug = await server.send(sent)
+    expect([bug.status, bug.code]).toEqual([500, 'INTERNAL_ERROR'])
+    expect(server.errors.map(String)).toEqual(['StoreUnavailable: away', 'Error: a bug'])
+    expect((await server.send(sent)).status).toBe(200)
+  })
+
+  it('that is refused is not to be stored, and the log names it by the id of its answer', async () => {
+    const refused = await server.send({ method: 'POST', path: paths.dispatch, headers: json, body: '{}' })
+    const { requestId } = refused.envelope
+    expect(refused.headers).toMatchObject({ 'cache-control': 'no-store', 'x-request-id': requestId })
+    expect(refused.headers['content-type']).toBe('application/json; charset=utf-8')
+    let log = ''
+    for await (const line of server.deps.requestLog.stream(false)) log += String(line)
+    expect(JSON.parse(log)).toMatchObject({
+      request_id: requestId,
+      endpoint: 'secure.dispatch',
+      method: 'POST',
+      path: paths.dispatch,
+      status: 415,
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+    })
   })
 })
 

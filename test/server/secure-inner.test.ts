@@ -165,7 +165,7 @@ describe('the answer inside', () => {
     expect([answers[1]?.status, answers[1]?.headers['retry-after']]).toEqual([429, '60'])
   })
 
-  it('has a request id of its own, which the log knows beside the outer one', async () => {
+  it('has the request id of its envelope, by which the log names both', async () => {
     const { seal, open } = await wireSession(server.send)
     const sent = seal(list())
     const outer = await server.send(sent)
@@ -179,9 +179,12 @@ describe('the answer inside', () => {
       .slice(-2)
       .map((line) => JSON.parse(line))
     expect(lines).toMatchObject([
-      { request_id: inner.envelope.requestId, endpoint: 'templates.list', status: 200 },
+      { request_id: outer.headers['x-request-id'], endpoint: 'templates.list', status: 200 },
       { request_id: outer.headers['x-request-id'], endpoint: 'secure.dispatch', status: 200, application_id: null },
     ])
+    expect([inner.headers['x-request-id'], inner.envelope.requestId]).toEqual(
+      Array(2).fill(outer.headers['x-request-id']),
+    )
   })
 })
 

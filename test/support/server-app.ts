@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import type { InjectOptions, Response } from 'light-my-request'
 import { type IdPrefix, type RandomBytes, newId } from '../../src/domain/ids.js'
 import { hashToken, makeToken } from '../../src/domain/tokens.js'
 import { ownAccountKeys } from '../../src/server/accounts.js'
@@ -20,7 +21,7 @@ import { memorySessions } from '../../src/store/sessions.js'
 import { sharedSessions } from '../../src/store/shared-sessions.js'
 import { onPostgres } from './engine-name.js'
 import { openTestStore } from './engines.js'
-import { type Send, injectInto } from './server-client.js'
+import { type Send, inject, injectInto } from './server-client.js'
 
 /** When every test begins: 2027-03-01T12:00:00.000Z. */
 export const START_MS = Date.UTC(2027, 2, 1, 12)
@@ -51,6 +52,8 @@ export interface TestApp {
   /** Stands still between calls. */
   readonly clock: TestClock
   readonly send: Send
+  /** The same, for who brings a transport of his own. */
+  inject(options: InjectOptions): Promise<Response>
   readonly operatorKey: string
   readonly errors: unknown[]
   close(): Promise<void>
@@ -121,5 +124,14 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
     await app.close()
     if (overrides.store === undefined) await deps.store.close()
   }
-  return { app, deps, clock: deps.clock, send: injectInto(app), operatorKey, errors, close }
+  return {
+    app,
+    deps,
+    clock: deps.clock,
+    send: injectInto(app),
+    inject: (options) => inject(app, options),
+    operatorKey,
+    errors,
+    close,
+  }
 }

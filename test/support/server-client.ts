@@ -1,5 +1,6 @@
 import http from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { type InjectOptions, type Response, inject as injectTo } from 'light-my-request'
 import { type Endpoint, type InputOf, type OutputOf, membersOf, pathParameters } from '../../src/contract/endpoint.js'
 import type { Envelope } from '../../src/contract/envelope.js'
 
@@ -52,9 +53,15 @@ type Headers = Readonly<Record<string, string | string[] | number | undefined>>
 const flat = (headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
+/** A call in process, by what a connection hands its requests to. */
+export async function inject(app: FastifyInstance, options: InjectOptions): Promise<Response> {
+  await app.ready()
+  return injectTo(app.answer, options)
+}
+
 export function injectInto(app: FastifyInstance): Send {
   return async ({ method, path, headers, body }) => {
-    const answer = await app.inject({
+    const answer = await inject(app, {
       method: method as 'GET',
       url: path,
       headers: { ...headers },
