@@ -24,15 +24,17 @@ const home = temporaryFolder()
 const source = join(home, 'source')
 const file = join(home, 'backup.ndjson')
 const ROWS = 24_000
+/** SQLite keeps 64 MB of changed pages in memory: a store larger than that is written before its commit. */
+const NAME_LENGTH = 3_500
 
-/** A store that takes long enough to be moved that something can come between, and more than SQLite's cache holds. */
+/** A store that takes long enough to be moved that something can come between. */
 beforeAll(async () => {
   await built.build()
   await built.run(['server', 'start', '--detach', '--port', '0', '--data', source], home)
   await built.run(['server', 'stop', '--data', source], home)
   const store = openSqliteStore(join(source, 'voucherctl.db'))
   await store.write(function* () {
-    const values = "'acme', printf('%01000d', i), null, 'active', 0, '[]', '[]', 'optional', 1, 2"
+    const values = `'acme', printf('%0${NAME_LENGTH}d', i), null, 'active', 0, '[]', '[]', 'optional', 1, 2`
     yield* run(`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${ROWS})
       insert into applications select printf('app_%09d', i), ${values} from n`)
   })
