@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 
 /** Files of SQLite, and what is proved of them. */
@@ -13,6 +14,8 @@ const withoutStore = [
 /** Beside everything on SQLite: what depends on the store, once more on PostgreSQL. */
 export default defineConfig({
   test: {
+    // Where nobody watches, what failed and nothing else.
+    reporters: process.env.CI === undefined ? ['default'] : ['minimal'],
     projects: [
       {
         test: {
