@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { migratePostgres } from '../../src/store/postgres-migrate.js'
+import { openPostgresSource } from '../../src/store/move/postgres-session.js'
 import { connectionOf } from '../../src/store/postgres-settings.js'
 import { migrations } from '../../src/store/migrations/postgres/index.js'
 import { migrations as sqliteMigrations } from '../../src/store/migrations/sqlite/index.js'
@@ -104,6 +105,21 @@ describe('migrations', () => {
       code: 'STORE_UNUSABLE',
       message: expect.stringMatching(/schema 99, this one knows/),
     })
+  })
+
+  it('refuse a database from before the first release, and say what to do', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    await sql(url, 'alter table vouchers drop column padding')
+    for (const dryRun of [false, true]) {
+      await expect(migrate(url, dryRun)).rejects.toMatchObject({
+        code: 'STORE_UNUSABLE',
+        message: expect.stringMatching(/before the first release.*createdb.*--database-url/),
+      })
+    }
+    const source = await openPostgresSource({ url, env: {} })
+    await expect(source.schema()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+    await source.close()
   })
 
   it('say why a database cannot be used, and never its password', async () => {
