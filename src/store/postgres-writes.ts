@@ -162,6 +162,7 @@ export class Writes {
 
   /** Settles the operation, unless it answers why nobody's can be done now. */
   async #alone(pending: Pending): Promise<unknown> {
+    let elsewhere = false
     for (let run = 1; ; run++) {
       const cause = await this.#together([pending])
       if (cause === DONE) return null
@@ -169,7 +170,10 @@ export class Writes {
       if (problem === 'conflict' && run < RUNS_MAX) continue
       if (problem === 'constraint' && run < RUNS_AGAINST_CONSTRAINT) continue
       // Of the connection, before anything was committed on it: another one may do.
-      if ((problem === 'away' || problem === 'stale') && run === 1) continue
+      if ((problem === 'away' || problem === 'stale') && !elsewhere) {
+        elsewhere = true
+        continue
+      }
       if (isOfEveryone(cause)) return cause
       pending.reject(problem === 'conflict' ? unavailable(cause) : cause)
       return null

@@ -310,6 +310,27 @@ it('a schema that a newer version has extended is served on by connections that 
   }
 })
 
+it('so is it by an operation that met another one before it found the schema extended', async () => {
+  const select = () => one('select * from credential_keys where key_id = $1', ['a'], 'row')
+  await store.write(() => counter('a'))
+  await store.write(select)
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query('alter table credential_keys add column added text')
+  let runs = 0
+  try {
+    const found = await store.write(function* () {
+      runs += 1
+      if (runs === 1) throw new Superseded()
+      return yield* select()
+    })
+    expect([runs, found]).toEqual([3, expect.objectContaining({ key_id: 'a', added: null })])
+  } finally {
+    await client.query('alter table credential_keys drop column added')
+    await client.end()
+  }
+})
+
 describe('connections that the database ends', () => {
   const endAll = async () => {
     const client = new Client({ connectionString: await database.url })
