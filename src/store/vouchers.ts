@@ -477,7 +477,8 @@ export function* reverse(
     [applicationId, row.id, row.reversed_at, row.reversal_reason, row.metadata],
   )
   yield* run(
-    `update vouchers set state = 'issued', redeemed_at = null, redemption_id = null, updated_at = $4
+    `update vouchers set state = 'issued', redeemed_at = null, redemption_id = null, updated_at = $4,
+       padding = '${PADDING}'
      where application_id = $1 and id = $2 and redemption_id = $3`,
     [applicationId, row.voucher_id, row.id, now],
   )

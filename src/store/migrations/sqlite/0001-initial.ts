@@ -1,8 +1,8 @@
 /**
  * Keys of the runtime plane start with application_id, so that its rows spread by application.
  *
- * Tables with long rows have a rowid: without one SQLite keeps whole rows in the inner pages of the tree too, ten to a
- * page, and millions of them lie under six or seven levels.
+ * Tables of millions of long rows have a rowid: without one SQLite keeps whole rows in the inner pages of the tree too,
+ * ten to a page, and they lie under six or seven levels.
  */
 export const initial = `
 create table credential_keys (
