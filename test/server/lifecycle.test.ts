@@ -132,6 +132,32 @@ describe('keys', () => {
       await (await open({ dataDir })).close()
     }))
 
+  it('a key that is added and made the current one leaves the vouchers of the one before as they were', () =>
+    inFolder(async (dataDir) => {
+      const path = join(dataDir, 'keys.json')
+      const first = await open({ dataDir })
+      const tenant = await newTenant(first)
+      const { id } = await tenant.template()
+      const before = await tenant.issue(id)
+      await first.close()
+      const file = JSON.parse(readFileSync(path, 'utf8')) as { credential_keys: { derive: string; index: string }[] }
+      const { derive, index } = file.credential_keys[0] as { derive: string; index: string }
+      const added = { id: 'key_added', derive: index, index: derive }
+      writeFileSync(
+        path,
+        JSON.stringify({ ...file, current: 'key_added', credential_keys: [...file.credential_keys, added] }),
+      )
+      const second = await open({ dataDir })
+      const there = tenantAt(second, tenant)
+      const input = { template_id: id, external_issue_id: before.externalIssueId, recipient_user_id: 'user-1' }
+      expect((await there.runtime(contract.vouchers.issue, input)).data.credentials).toEqual(before.credentials)
+      for (const voucher of [before, await there.issue(id)]) {
+        const verified = await there.runtime(contract.vouchers.verify, { credential: codeOf(voucher, 'qr_token') })
+        expect(verified.data.voucher.id).toBe(voucher.id)
+        expect((await there.redeem(voucher)).voucherId).toBe(voucher.id)
+      }
+    }))
+
   it('an operator key file without a key in it is refused: it would lock the operator out without a word', () =>
     inFolder(async (dataDir) => {
       await (await open({ dataDir })).close()

@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { IssuedVoucher } from '../../src/contract/vouchers.js'
 import { newId } from '../../src/domain/ids.js'
+import type { CredentialKey } from '../../src/domain/keyring.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 import { forgetExpired } from '../../src/store/idempotency.js'
+import * as vouchers from '../../src/store/vouchers.js'
 import { beforeEachStore, voucherEngines } from '../support/engines.js'
-import { Ledger, hashedOf } from '../support/ledger.js'
+import { Ledger, hashedOf, keys } from '../support/ledger.js'
 import type { Store } from '../../src/store/store.js'
 
 fc.configureGlobal({ seed: 1 })
@@ -140,6 +142,27 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(new Set(values).size).toBe(4)
     expect(await twin.redeem(second.data, NOW)).toMatchObject({ ok: true, data: { voucherId } })
     expect(await ledger.verify(first, NOW)).toMatchObject({ ok: true, data: { voucher: { id: 'vch_renamed' } } })
+  })
+
+  it('a voucher is found, redeemed and shown again by the key that it was made with, whichever is the current one', async () => {
+    const ledger = await new Ledger(store).open()
+    const later: CredentialKey = { id: 'key_later', derive: keys.current.index, index: keys.current.derive }
+    const ring = { current: later, all: [later, keys.current] }
+    const claim = ledger.claim('K')
+    const first = await ledger.issue('order-1', NOW, { claim })
+    const second = await ledger.issue('order-2', NOW, { keys: ring })
+    if (!first.ok || !second.ok) throw new Error('not issued')
+    expect(await ledger.issue('order-1', NOW, { claim, keys: ring })).toEqual({ ...first, replayed: true })
+    expect(await ledger.issue('order-1', NOW, { keys: ring })).toMatchObject({
+      data: { credentials: first.data.credentials },
+    })
+    for (const { data } of [first, second]) {
+      const [byCode, byQr] = [hashedOf(data, 'redeem_code', ring), hashedOf(data, 'qr_token', ring)]
+      const verified = await store.read(() => vouchers.verify(ledger.applicationId, byQr, undefined, NOW))
+      expect(verified).toMatchObject({ ok: true, data: { voucher: { id: data.id } } })
+      expect(await ledger.redeem(data, NOW, { credential: byCode })).toMatchObject({ data: { voucherId: data.id } })
+      expect(await ledger.redeem(data, NOW, { credential: byQr })).toMatchObject({ code: 'VOUCHER_ALREADY_REDEEMED' })
+    }
   })
 
   it('a redemption remembers its key for ever; issue and reverse forget theirs after 30 days', async () => {

@@ -1,5 +1,6 @@
 import { indexCredential, parseCredential } from '../../src/domain/credentials.js'
 import type { Credential, IssuedVoucher } from '../../src/contract/vouchers.js'
+import type { Keyring } from '../../src/domain/keyring.js'
 import * as apps from '../../src/store/apps.js'
 import { type Op, all } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
@@ -113,9 +114,10 @@ export class Ledger {
 export function hashedOf(
   voucher: Pick<IssuedVoucher, 'credentials'>,
   type: Credential['type'] = 'redeem_code',
+  ring: Keyring = keys,
 ): vouchers.HashedCredential {
   const credential = voucher.credentials.find((it) => it.type === type) as Credential
   const parsed = parseCredential(credential.type, credential.value)
   if (!parsed.ok) throw new Error(`${credential.value} does not parse`)
-  return { type, hashes: [indexCredential(testKey.index, type, parsed.normalised)] }
+  return { type, hashes: ring.all.map((it) => indexCredential(it.index, type, parsed.normalised)) }
 }
