@@ -25,7 +25,8 @@ export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
 
 function splitTarget(url: string): { readonly path: string; readonly query: string } {
   const target = targetOf(url)
-  const [path = ''] = target.split('?', 1)
+  // Where the routes end a path as well.
+  const [path = ''] = target.split(/[?#]/, 1)
   return { path, query: target.slice(path.length + 1) }
 }
 
@@ -74,7 +75,7 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
       checkDispatchHead(request.headers as Record<string, string | undefined>)
     if (early !== undefined) return early
     const reading = readBytes(request, MAX_ENVELOPE_BYTES)
-    const bytes = reading instanceof Promise ? await reading : reading
+    const bytes = reading instanceof Promise ? await Promise.race([reading, answeredBefore(response)]) : reading
     if (typeof bytes === 'string') {
       response.shouldKeepAlive = false
       return refuse(bytes === 'too_large' ? 'SECURE_ENVELOPE_TOO_LARGE' : 'SECURE_ENVELOPE_INVALID')
@@ -105,6 +106,11 @@ const sealed = { 'content-type': MEDIA_TYPE }
 
 function refuseQuery({ url = '' }: IncomingMessage): Refusal<'VALIDATION_FAILED'> | null {
   return url === endpoint.path ? null : refuseUnknown(parseQuery(splitTarget(url).query), [])
+}
+
+/** A body that breaks off is answered by its connection (connections.ts), after which the message tells of no end. */
+function answeredBefore(response: ServerResponse): Promise<'broken'> {
+  return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
 
 function write(response: ServerResponse, { status, headers, body }: FailureAnswer, id: string): void {

@@ -201,7 +201,12 @@ describe('a dispatch', () => {
       const head = sealedHead.replace(paths.dispatch, target)
       return (await rawAnswer(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)).status
     }
-    for (const target of [`http://other.example${paths.dispatch}`, `${paths.dispatch}?`, '/api/v1/secure/%64ispatch']) {
+    for (const target of [
+      `http://other.example${paths.dispatch}`,
+      `${paths.dispatch}?`,
+      `${paths.dispatch}#`,
+      '/api/v1/secure/%64ispatch',
+    ]) {
       expect(await statusOf(target), target).toBe(200)
     }
     for (const target of [

@@ -77,6 +77,12 @@ export class RawConnection {
     while (!this.closed) await this.#more()
   }
 
+  /** Sends no more; what comes is still read. */
+  endSide(): this {
+    this.#socket.end()
+    return this
+  }
+
   destroy(): void {
     this.#socket.destroy()
   }
