@@ -7,8 +7,8 @@ const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-
 /** Nothing of these reaches the store, or nothing but a token. */
 const withoutStore = [
   'test/store/{sessions,move/read}.test.ts',
-  'test/server/{connections,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}.test.ts',
-  'test/server/secure-{fuzz,keys,required,vectors}.test.ts',
+  'test/server/{connections,faults,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}.test.ts',
+  'test/server/secure-{broken-off,fuzz,keys,required,vectors}.test.ts',
 ]
 
 /** Beside everything on SQLite: what depends on the store, once more on PostgreSQL. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { faultKinds } from '../contract/platform.js'
 
@@ -12,6 +13,11 @@ export interface Fault {
 export class Faults {
   readonly #ended = new AbortController()
   readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
+
+  constructor() {
+    // Each call that is delayed listens; Node would warn of the eleventh.
+    setMaxListeners(0, this.#ended.signal)
+  }
 
   add(fault: Fault): void {
     const queue = this.#queues.get(fault.endpoint) ?? []
