@@ -23,7 +23,7 @@ export const isSecured = (path: string) => !OUTSIDE.test(path) || CLIMBING.test(
 
 /**
  * A transport that sends its requests through the encrypted transport of the server (interface.md F, decisions.md 10).
- * Put it inside of withRetry and around http, pool or inject: an envelope is used once, so that nothing beneath may
+ * Put it inside of withRetry and around http or pool: an envelope is used once, so that nothing beneath may
  * repeat. Sessions are negotiated when they are needed and shared by all calls.
  *
  * `required`: nothing is sent in plain text. What cannot travel (a path of other symbols, a body above the limit) is

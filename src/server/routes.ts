@@ -27,7 +27,7 @@ const operatorRoutes = routesOf(Object.values(platform))
 
 /** The methods that a path takes: what 405 names in Allow. Empty outside the routes. */
 export function allowedMethods(url: string, operatorPlane: boolean): string[] {
-  const path = url.split('?', 1)[0] as string
+  const path = url.split(/[?#]/, 1)[0] as string
   if ((healthPaths as readonly string[]).includes(path)) return ['GET', 'HEAD']
   const routes = operatorPlane ? [...publishedRoutes, ...operatorRoutes] : publishedRoutes
   const methods = routes

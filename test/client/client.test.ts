@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { createClient, createPoolTransport } from '../../src/client/index.js'
-import { createInjectTransport } from '../../src/client/inject.js'
+import { createInjectTransport } from '../support/inject-transport.js'
 import { endpoints } from '../../src/contract/index.js'
 import { rawServer } from '../support/listen.js'
 

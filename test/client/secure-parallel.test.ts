@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createClient, createPoolTransport } from '../../src/client/index.js'
-import { createInjectTransport } from '../../src/client/inject.js'
+import { createInjectTransport } from '../support/inject-transport.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../../src/secure/index.js'
 import { inFolder, liveServer } from '../support/server.js'

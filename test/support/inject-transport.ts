@@ -1,9 +1,9 @@
-import { joinHeaders } from './exchange.js'
-import { throwIfAborted, watchLifetime } from './lifetime.js'
-import type { Transport } from './transport.js'
-import { TransportError } from './transport.js'
+import { joinHeaders } from '../../src/client/exchange.js'
+import { throwIfAborted, watchLifetime } from '../../src/client/lifetime.js'
+import type { Transport } from '../../src/client/transport.js'
+import { TransportError } from '../../src/client/transport.js'
 
-/** What is used of a Fastify instance. */
+/** What is used of a server in the same process (server-app.ts), or of a Fastify instance. */
 export interface Injectable {
   inject(request: {
     method: 'GET'
