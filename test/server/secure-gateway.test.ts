@@ -217,6 +217,8 @@ describe('a dispatch', () => {
     ]) {
       expect(await statusOf(target), target).toBe(404)
     }
+    const put = `PUT ${paths.dispatch}# HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`
+    expect((await rawAnswer(port, put)).status).toBe(405)
   })
 
   it('needs a Host by HTTP/1.1, and none by HTTP/1.0', async () => {
