@@ -24,25 +24,42 @@ interface Prepared {
   readonly name: string
   /** Null until the first answer told; empty where no rows come. */
   fields: readonly Field[] | null
+  /** How often it may still be run. */
+  left: number
 }
 
 /** int8, int2, int4, oid, float8, numeric (what sum() of integers is). */
 const NUMBERS = new Set([20, 21, 23, 26, 701, 1700])
 const BOOLEAN = 16
 
-/** What a connection has prepared, by SQL. */
+/** How often a statement is run before it is prepared anew; then twice as often, and so on, up to the second. */
+const RUNS_FIRST = 64
+const RUNS_MAX = 1_024
+
+/**
+ * What a connection has prepared, by SQL. PostgreSQL keeps the plan of the first few runs. Where tables were empty then,
+ * all indexes cost the same, and the one that was made last is taken: that plan reads every row of an application, until
+ * the tables are analysed a minute later.
+ */
 export class Statements {
   readonly #prepared = new Map<string, Prepared>()
+  readonly #lasts = new Map<string, number>()
   #made = 0
 
-  get(sql: string): Prepared | undefined {
-    return this.#prepared.get(sql)
+  /** Undefined for one that is to be prepared: `add`. */
+  use(sql: string): Prepared | undefined {
+    const prepared = this.#prepared.get(sql)
+    return prepared === undefined || prepared.left-- === 0 ? undefined : prepared
   }
 
-  add(sql: string): Prepared {
-    const prepared: Prepared = { name: `s${++this.#made}`, fields: null }
+  /** @returns with the name of the one that it takes the place of */
+  add(sql: string): { readonly prepared: Prepared; readonly before: string | undefined } {
+    const before = this.#prepared.get(sql)?.name
+    const lasts = this.#lasts.get(sql) ?? RUNS_FIRST
+    this.#lasts.set(sql, Math.min(lasts * 2, RUNS_MAX))
+    const prepared: Prepared = { name: `s${++this.#made}`, fields: null, left: lasts - 1 }
     this.#prepared.set(sql, prepared)
-    return prepared
+    return { prepared, before }
   }
 
   remove(sql: string): void {
@@ -78,10 +95,12 @@ export class Batch implements Submittable {
   submit(connection: Connection): void {
     connection.stream.cork()
     for (const { sql, params } of this.#sent) {
-      let prepared = this.#statements.get(sql)
+      let prepared = this.#statements.use(sql)
       if (prepared === undefined) {
-        prepared = this.#statements.add(sql)
+        const added = this.#statements.add(sql)
+        prepared = added.prepared
         this.#fresh.push(sql)
+        if (added.before !== undefined) connection.close({ type: 'S', name: added.before }, true)
         connection.parse({ name: prepared.name, text: sql, types: [] }, true)
       }
       this.#used.push(prepared)

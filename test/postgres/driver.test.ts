@@ -331,6 +331,35 @@ it('so is it by an operation that met another one before it found the schema ext
   }
 })
 
+it('the plan of a statement that was first run on an empty table does not outlive the first thousand rows', async () => {
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query(
+    'create table young (place text, code text, token text, rest char(500), unique (place, code), unique (place, token))',
+  )
+  const LOOK_UP = 'select token from young where place = $1 and code = $2'
+  const lookUp = (times: number) => async () => {
+    for (let n = 0; n < times; n++) await store.write(() => one(LOOK_UP, ['here', 'c7']))
+  }
+  try {
+    await lookUp(20)()
+    await client.query(
+      "insert into young select 'here', 'c' || i, 't' || i, repeat('x', 500) from generate_series(1, 3000) i",
+    )
+    await lookUp(100)()
+    const plan = await store.write(function* () {
+      const found = yield* one<{ name: string }>('select name from pg_prepared_statements where statement = $1', [
+        LOOK_UP,
+      ])
+      return yield* all(`explain execute ${found?.name} ('here', 'c7')`)
+    })
+    expect(JSON.stringify(plan)).toContain('young_place_code_key')
+  } finally {
+    await client.query('drop table young')
+    await client.end()
+  }
+})
+
 describe('connections that the database ends', () => {
   const endAll = async () => {
     const client = new Client({ connectionString: await database.url })
