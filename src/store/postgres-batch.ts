@@ -34,7 +34,7 @@ const BOOLEAN = 16
 
 /** How often a statement is run before it is prepared anew; then twice as often, and so on, up to the second. */
 const RUNS_FIRST = 64
-const RUNS_MAX = 1_024
+const RUNS_MAX = 4_096
 
 /**
  * What a connection has prepared, by SQL. PostgreSQL keeps the plan of the first few runs. Where tables were empty then,
