@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FailureEnvelope } from '../contract/envelope.js'
 import { type FailureCode, type Refusal, failures } from '../contract/errors.js'
+import type { HttpResponse } from '../secure/http.js'
 import type { InnerMessage } from './inner-exchange.js'
 
 declare module 'fastify' {
@@ -32,19 +33,13 @@ export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, re
 }
 
 /** A refusal as it goes out: status, headers and envelope, from the failure table. */
-export function failureAnswer(refusal: Refusal, requestId: string, keepAlive: boolean): FailureAnswer {
+export function failureAnswer(refusal: Refusal, requestId: string, keepAlive: boolean): HttpResponse {
   const { status } = failures[refusal.code]
   return {
     status,
     headers: { ...failureHeaders(refusal, keepAlive), 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify(failureEnvelope(refusal, requestId)),
   }
-}
-
-export interface FailureAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
 }
 
 function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive: boolean): Record<string, string> {

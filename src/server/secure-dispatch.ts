@@ -11,7 +11,7 @@ import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../secure/suite.js'
 import { hasEnded } from '../store/sessions.js'
 import type { Deps } from './deps.js'
 import { refuseWithoutHost, targetOf } from './edge.js'
-import { type FailureAnswer, failureAnswer, failureEnvelope } from './envelope.js'
+import { failureAnswer } from './envelope.js'
 import { InnerMessage, exchangeInside } from './inner-exchange.js'
 import { readBytes } from './read-body.js'
 import type { Answered } from './request-log.js'
@@ -46,7 +46,7 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
   return (request, response) => {
     const id = deps.newId('req')
     const started = performance.now()
-    const send = (answer: FailureAnswer, code: FailureCode | null) => {
+    const send = (answer: HttpResponse, code: FailureCode | null) => {
       write(response, answer, id)
       events.noteAnswered({
         id,
@@ -113,7 +113,7 @@ function answeredBefore(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
 
-function write(response: ServerResponse, { status, headers, body }: FailureAnswer, id: string): void {
+function write(response: ServerResponse, { status, headers, body }: HttpResponse, id: string): void {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, {
     'x-request-id': id,
@@ -125,9 +125,6 @@ function write(response: ServerResponse, { status, headers, body }: FailureAnswe
 }
 
 function refusedInside(refusal: Refusal, requestId: string): HttpResponse {
-  return {
-    status: 400,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': requestId },
-    body: JSON.stringify(failureEnvelope(refusal, requestId)),
-  }
+  const answer = failureAnswer(refusal, requestId, true)
+  return { ...answer, headers: { ...answer.headers, 'x-request-id': requestId } }
 }
