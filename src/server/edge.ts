@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
+import type { HttpResponse } from '../secure/http.js'
 import type { Unasked } from './connections.js'
 import { failureAnswer } from './envelope.js'
 
@@ -44,13 +45,16 @@ const OF_NODE: Record<string, FailureCode> = {
 /** The envelope for bytes that are no HTTP request, and for a tunnel, which is no route. */
 export function answerOutsideHttp(error: NodeJS.ErrnoException | 'CONNECT', requestId: string): Unasked {
   const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (OF_NODE[error.code ?? ''] ?? 'VALIDATION_FAILED')
-  const { status, headers: own, body } = failureAnswer(refuse(code), requestId, false)
-  const headers = {
-    ...own,
-    'content-length': Buffer.byteLength(body),
+  const answer = failureAnswer(refuse(code), requestId, false)
+  return { ...answer, headers: { ...headersOf(answer, requestId), connection: 'close' } }
+}
+
+/** All headers of an answer that no route gives. */
+export function headersOf({ headers, body }: HttpResponse, requestId: string): Record<string, string | number> {
+  return {
     'x-request-id': requestId,
     'cache-control': 'no-store',
-    connection: 'close',
+    ...headers,
+    'content-length': Buffer.byteLength(body),
   }
-  return { status, headers, body }
 }

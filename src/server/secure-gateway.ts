@@ -17,7 +17,6 @@ const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 /** Binds bootstrap and session of the encrypted transport (interface.md F, decisions.md 10). */
 export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   const { secure, clock, random, limits } = deps
-  const disabled = (): Refusal | null => (secure.enabled ? null : refuse('SECURE_TRANSPORT_DISABLED'))
 
   app.route({
     method: 'GET',
@@ -35,7 +34,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     url: contract.session.path,
     config: { endpoint: contract.session },
     onRequest: (request, reply, done) => {
-      const refusal = disabled() ?? limitSessions(request.ip)
+      const refusal = secure.enabled ? limitSessions(request.ip) : refuse('SECURE_TRANSPORT_DISABLED')
       if (refusal !== null) sendFailure(request, reply, refusal)
       else if (!isPlainUtf8(request)) sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
       else done()
