@@ -1,13 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { build } from 'esbuild'
+import { ChildBundle } from './child-bundle.js'
 import { type Send, sendTo } from './server-client.js'
-
-const root = join(import.meta.dirname, '..', '..')
-const bundle = join(root, 'node_modules', '.cache', 'voucherctl-test', `server-${process.pid}.mjs`)
 
 const ENTRY = `
 import { startServer } from './src/server/listen.js'
@@ -20,21 +16,10 @@ process.once('SIGTERM', () => server.close())
 process.stdout.write(JSON.stringify(server) + '\\n')
 `
 
+const bundle = new ChildBundle('server', ENTRY)
+
 /** Builds what the children run, once; answers how to remove it. */
-export async function buildServerChild(): Promise<() => void> {
-  mkdirSync(join(bundle, '..'), { recursive: true })
-  await build({
-    stdin: { contents: ENTRY, resolveDir: root, loader: 'ts' },
-    outfile: bundle,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    logLevel: 'error',
-  })
-  return () => rmSync(bundle, { force: true })
-}
+export const buildServerChild = (): Promise<() => void> => bundle.build()
 
 export interface ServerChild {
   readonly send: Send
@@ -63,9 +48,13 @@ export async function startServerChild(
   databaseUrl?: string,
 ): Promise<ServerChild> {
   const database = databaseUrl === undefined ? [] : [databaseUrl]
-  const child: ChildProcess = spawn(process.execPath, [bundle, dataDir, logLevel, String(loopbackPort), ...database], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [bundle.path, dataDir, logLevel, String(loopbackPort), ...database],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   let output = ''
   const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   const ready = new Promise<{ baseUrl: string; operatorKeyFile: string }>((resolve, reject) => {
