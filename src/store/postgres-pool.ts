@@ -87,6 +87,8 @@ export class Connections {
     this.#pool = new Pool({ ...config, ...timeouts, max: CONNECTIONS_MAX, idleTimeoutMillis: 0 })
     // One that ends while nobody uses it leaves the pool; the next call makes another.
     this.#pool.on('error', () => {})
+    // One that ends while it is lent fails what is sent over it; it may end in the same piece that opened it.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   /** @throws DatabaseFailure when no connection can be had */
@@ -100,7 +102,6 @@ export class Connections {
         statements = new Statements()
         this.#statements.set(client, statements)
         this.#trusted.add(client)
-        client.on('error', () => {})
       }
       if (this.#trusted.has(client)) {
         return new Lent(client, statements, () => {

@@ -489,4 +489,13 @@ export const defects = [
     tests: ['test/server/stop.test.ts'],
     match: 'middle of a row',
   },
+  {
+    name: 'a word of the database on a connection that was just opened ends the process',
+    file: 'src/store/postgres-pool.ts',
+    from: "    this.#pool.on('connect', (client) => client.on('error', () => {}))\n",
+    to: '',
+    tests: ['test/postgres/pool.test.ts'],
+    match: 'piece that opened it',
+    project: 'postgres',
+  },
 ]

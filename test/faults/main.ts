@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import type { Campaign, Result } from './campaign.js'
 import { campaigns } from './campaigns/index.js'
 import { Random } from './random.js'
-import { killServers } from './server.js'
+import { fallenServers, killServers } from './server.js'
 
 const BROKEN_SHOWN = 20
 
@@ -74,6 +74,8 @@ async function runOne(campaign: Campaign, seed: string, quick: boolean, root: st
     result = { facts: {}, broken: [`the campaign could not go on: ${(error as Error).stack}`] }
   }
   await killServers()
+  const fallen = fallenServers()
+  if (!('skipped' in result)) result = { facts: result.facts, broken: [...fallen, ...result.broken] }
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10
   const common = { row, name, seconds }

@@ -9,14 +9,21 @@ import { type Place, Tenant } from '../support/server-tenant.js'
 
 const READY_MS_MAX = 60_000
 const STDERR_KEPT = 20_000
+const FALLEN_SHOWN = 2_000
 
 const running = new Set<ChildProcess>()
+const fallen: string[] = []
 
 /** Ends the servers that a campaign left when it could not go on. */
 export async function killServers(): Promise<void> {
   const gone = [...running].map((child) => once(child, 'close'))
   for (const child of running) child.kill('SIGKILL')
   await Promise.all(gone)
+}
+
+/** How servers ended that nobody had told to, since this was asked last. */
+export function fallenServers(): string[] {
+  return fallen.splice(0)
 }
 
 /** The server ended before it was ready. */
@@ -68,11 +75,14 @@ export async function startServer(
   running.add(child)
   let stderr = ''
   let stdout = ''
+  let isReady = false
   let exit: { code: number | null; signal: NodeJS.Signals | null } | null = null
   const gone = new Promise<void>((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child)
       exit = { code, signal }
+      if (isReady && !child.killed)
+        fallen.push(`a server ended by itself (exit ${code}, ${signal}): ${stderr.slice(-FALLEN_SHOWN)}`)
       resolve()
     })
   })
@@ -90,6 +100,7 @@ export async function startServer(
     })
     gone.then(() => reject(new Refused(exit?.code ?? null, stderr))).catch(reject)
   }).finally(() => clearTimeout(overdue))
+  isReady = true
   const readyMs = performance.now() - startedAt
 
   const agents: http.Agent[] = []

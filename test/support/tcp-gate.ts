@@ -11,6 +11,8 @@ export interface Gate {
   open(): Promise<void>
   /** Told of what clients send; true keeps it and everything after it from its connection, and cuts that. */
   cutWhen: ((sent: Buffer) => boolean) | null
+  /** Told of what is answered; bytes take its place, in one piece, and cut the connection. */
+  cutAfter: ((answered: Buffer) => Buffer | null) | null
   /** For good. */
   remove(): Promise<void>
 }
@@ -35,7 +37,12 @@ export async function tcpGate(port: number): Promise<Gate> {
       // What was sent arrives; what is answered does not.
       if (cut) client.destroy()
     })
-    upstream.on('data', (bytes) => client.write(bytes))
+    upstream.on('data', (bytes) => {
+      const last = gate.cutAfter?.(bytes) ?? null
+      if (last === null) return client.write(bytes)
+      upstream.destroy()
+      client.end(last)
+    })
     if (frozen) for (const socket of pair) socket.pause()
   })
   const listening = async (where: number) => {
@@ -65,6 +72,7 @@ export async function tcpGate(port: number): Promise<Gate> {
       await listening(own)
     },
     cutWhen: null,
+    cutAfter: null,
     remove: shut,
   }
   return gate

@@ -3,11 +3,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import type { Answer, Send } from '../../support/server-client.js'
 import { type Tenant, newTenant } from '../../support/server-tenant.js'
+import { postgresError } from '../../support/postgres-wire.js'
 import { type Gate, tcpGate } from '../../support/tcp-gate.js'
 import { Book } from '../book.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
+import type { Random } from '../random.js'
 import { type Server, startServer, tenantAt } from '../server.js'
 import { readStoredIn } from '../stored.js'
 
@@ -18,10 +20,13 @@ const RECOVERY_MS_MAX = 5_000
 const SERVES = 10
 const AGAIN_MS = 20
 
-/** What happens to the database, or to one of its two servers. */
-const harms = ['restarted', 'killed', 'refusing', 'silent', 'server killed'] as const
+/** Of the pieces that the database answers while it breaks off connections. */
+const BROKEN_OFF_SHARE = 0.03
+
+/** What happens to the database, to the way there, or to one of its two servers. */
+const harms = ['restarted', 'killed', 'refusing', 'silent', 'breaking off', 'server killed'] as const
 type Harm = (typeof harms)[number]
-const shortForm: readonly Harm[] = ['killed', 'refusing', 'server killed']
+const shortForm: readonly Harm[] = ['killed', 'refusing', 'breaking off', 'server killed']
 
 /** Two servers on one database, either of which may be away. */
 interface Fleet {
@@ -79,7 +84,7 @@ async function startAgain(postgres: PostgresServer): Promise<void> {
 
 export const databaseAway: Campaign = {
   row: 'R4',
-  name: 'PostgreSQL restarted, killed and unreachable, servers killed, under load of 2 servers',
+  name: 'PostgreSQL restarted, killed, unreachable and broken off, servers killed, under load of 2 servers',
 
   async run(run: Run) {
     let postgres: PostgresServer
@@ -133,7 +138,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       await wait(random.below(20))
       const place = random.below(2) as 0 | 1
       const refused = fleet.refusedMs.length
-      const backAt = await hurt(harm, { postgres, gate, fleet, place, start, quick })
+      const backAt = await hurt(harm, { postgres, gate, fleet, place, start, random, quick })
       if (harm !== 'server killed' && fleet.refusedMs.length === refused) {
         broken.push(`${harm}: no call was answered 503`)
       }
@@ -174,11 +179,12 @@ interface Scene {
   readonly fleet: Fleet
   readonly place: 0 | 1
   readonly start: () => Promise<Server>
+  readonly random: Random
   readonly quick: boolean
 }
 
 /** Does the harm and puts it right; answers when what was away was back. */
-async function hurt(harm: Harm, { postgres, gate, fleet, place, start, quick }: Scene): Promise<number> {
+async function hurt(harm: Harm, { postgres, gate, fleet, place, start, random, quick }: Scene): Promise<number> {
   const refused = fleet.refusedMs.length
   const awayMs = quick ? 1_000 : AWAY_MS
   switch (harm) {
@@ -201,12 +207,23 @@ async function hurt(harm: Harm, { postgres, gate, fleet, place, start, quick }: 
       await wait(awayMs)
       gate.thaw()
       break
+    case 'breaking off':
+      gate.cutAfter = (bytes) => (random.chance(BROKEN_OFF_SHARE) ? lastOf(bytes, random) : null)
+      await wait(awayMs)
+      gate.cutAfter = null
+      break
     case 'server killed':
       await fleet.servers[place].kill()
       fleet.servers[place] = await start()
       break
   }
   return performance.now()
+}
+
+/** A part of an answer, down to nothing, or all of it with PostgreSQL's word that the connection ends. */
+function lastOf(answer: Buffer, random: Random): Buffer {
+  if (random.chance(0.5)) return answer.subarray(0, random.below(answer.length + 1))
+  return Buffer.concat([answer, postgresError('57P01', 'terminating connection due to administrator command')])
 }
 
 /** A server whose database is away is alive, and says that it is not ready. */
