@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 
@@ -16,6 +17,8 @@ export default defineConfig({
   test: {
     // Where nobody watches, what failed and nothing else.
     reporters: process.env.CI === undefined ? ['default'] : ['minimal'],
+    // Vitest leaves one processor free. Many files wait more than they work: two processors take two at a time.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: {

@@ -498,4 +498,13 @@ export const defects = [
     match: 'piece that opened it',
     project: 'postgres',
   },
+  {
+    name: 'an older poll that comes to the database late ends the newer one',
+    file: 'src/server/handlers/bot-runtime.ts',
+    from: "    if (poll.superseded) return 'superseded' as const\n",
+    to: '',
+    tests: ['test/server/polling.test.ts'],
+    match: 'comes to the database behind it',
+    project: 'postgres',
+  },
 ]

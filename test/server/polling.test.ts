@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
+import { onPostgres } from '../support/engine-name.js'
 import { DAY_MS, type TestApp, testApp } from '../support/server-app.js'
 import { type PollInput, idsOf, newChat, pollOf, say } from '../support/server-chats.js'
 import { type Tenant, type TestBot, newTenant } from '../support/server-tenant.js'
@@ -11,7 +12,7 @@ let server: TestApp
 let tenant: Tenant
 let bot: TestBot
 beforeEach(async () => {
-  polls = new WatchedPolls()
+  polls = new WatchedPolls({ across: onPostgres })
   server = testApp({ polls })
   tenant = await newTenant(server)
   bot = await tenant.bot()
@@ -294,6 +295,29 @@ describe('a held call', () => {
     await polls.opens(2)
     release()
     expect((await older).code).toBe('POLL_TERMINATED')
+    expect((await newer).text).toContain('"update_id":1')
+    await slow.close()
+  })
+
+  it('is ended by a newer one also when it comes to the database behind it', async () => {
+    const { store } = server.deps
+    let release = () => {}
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let writes = 0
+    const write: typeof store.write = (op) => (++writes === 1 ? gate.then(() => store.write(op)) : store.write(op))
+    const slow = testApp({ polls, store: { ...store, write } })
+    const { method, path } = contract.bots.updates
+    const headers = { authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' }
+    const send = () => slow.send({ method, path, headers, body: '{"timeout":50}' })
+    const older = send()
+    await polls.opens(1)
+    const newer = send()
+    await polls.waits(1)
+    release()
+    expect((await older).code).toBe('POLL_TERMINATED')
+    await ping()
     expect((await newer).text).toContain('"update_id":1')
     await slow.close()
   })

@@ -88,10 +88,12 @@ async function answerPoll(
   const left = gone()
   let found: updates.Found | 'superseded' = await store.write(function* () {
     const first = yield* updates.poll({ ...read, offset, allowedUpdates, now: clock.now() })
+    // A newer one of this process may have come to the queue before it, and is not to be ended by it.
+    if (poll.superseded) return 'superseded' as const
     if (place !== null) yield* waits(first, timeout) ? takePoll(place) : endOlder(botId)
     return first
   })
-  const holds = place !== null && waits(found, timeout)
+  const holds = place !== null && found !== 'superseded' && waits(found, timeout)
   try {
     for (;;) {
       if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
