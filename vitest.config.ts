@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 
+const processors = availableParallelism()
+
 /** Files of SQLite, and what is proved of them. */
 const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-crash,lifecycle,unwritable}.test.ts']
 
@@ -18,7 +20,7 @@ export default defineConfig({
     // Where nobody watches, what failed and nothing else.
     reporters: process.env.CI === undefined ? ['default'] : ['minimal'],
     // Vitest leaves one processor free. Many files wait more than they work: two processors take two at a time.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    maxWorkers: Math.max(Math.min(processors, 2), processors - 1),
     projects: [
       {
         test: {
