@@ -26,6 +26,8 @@ const BROKEN_OFF_SHARE = 0.03
 /** What happens to the database, to the way there, or to one of its two servers. */
 const harms = ['restarted', 'killed', 'refusing', 'silent', 'breaking off', 'server killed'] as const
 type Harm = (typeof harms)[number]
+/** Of these every client is told. */
+const outages: readonly Harm[] = ['restarted', 'killed', 'refusing', 'silent']
 const shortForm: readonly Harm[] = ['killed', 'refusing', 'breaking off', 'server killed']
 
 /** Two servers on one database, either of which may be away. */
@@ -139,7 +141,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       const place = random.below(2) as 0 | 1
       const refused = fleet.refusedMs.length
       const backAt = await hurt(harm, { postgres, gate, fleet, place, start, random, quick })
-      if (harm !== 'server killed' && fleet.refusedMs.length === refused) {
+      if (outages.includes(harm) && fleet.refusedMs.length === refused) {
         broken.push(`${harm}: no call was answered 503`)
       }
       const [one, two] = fleet.served
