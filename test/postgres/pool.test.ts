@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import process from 'node:process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DatabaseFailure } from '../../src/store/postgres-errors.js'
 import { Connections } from '../../src/store/postgres-pool.js'
+import { listen } from '../support/listen.js'
 import { authenticationOk, postgresError, readyForQuery } from '../support/postgres-wire.js'
 
 const ends = postgresError('57P01', 'terminating connection due to administrator command')
@@ -12,15 +12,10 @@ const ends = postgresError('57P01', 'terminating connection due to administrator
 async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connections> {
   const server = createServer((socket) => {
     socket.once('data', () => socket.end(Buffer.concat(messages)))
-    socket.on('error', () => {})
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const connections = new Connections({ host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false })
-  onTestFinished(async () => {
-    await connections.close()
-    await new Promise((resolve) => server.close(resolve))
-  })
+  onTestFinished(() => connections.close())
   return connections
 }
 

@@ -3,6 +3,7 @@ import { contract } from '../../src/contract/index.js'
 import { onPostgres } from '../support/engine-name.js'
 import { DAY_MS, type TestApp, testApp } from '../support/server-app.js'
 import { type PollInput, idsOf, newChat, pollOf, say } from '../support/server-chats.js'
+import { callerOf } from '../support/server-client.js'
 import { type Tenant, type TestBot, newTenant } from '../support/server-tenant.js'
 import { plantWebhook } from '../support/server-webhooks.js'
 import { WatchedPolls } from '../support/watched-polls.js'
@@ -192,6 +193,20 @@ describe('an update that nobody confirms', () => {
   })
 })
 
+/** A server beside it on its store and polls; a write waits for the release where `waits` says so of its number. */
+function slowServer(waits: (write: number) => boolean, input: PollInput = {}) {
+  const { store } = server.deps
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let writes = 0
+  const write: typeof store.write = (op) => (waits(++writes) ? released.then(() => store.write(op)) : store.write(op))
+  const slow = testApp({ polls, store: { ...store, write } })
+  const send = () => callerOf(slow.send, bot.token)(contract.bots.updates, input)
+  return { send, release, close: () => slow.close() }
+}
+
 describe('a held call', () => {
   const hold = async (input: PollInput = {}, by: TestBot = bot) => {
     const answer = getUpdates({ timeout: 50, ...input }, by)
@@ -281,14 +296,7 @@ describe('a held call', () => {
 
   it('is ended by a newer one also when it has found something, which waits for the newer one then', async () => {
     await ping()
-    const { store } = server.deps
-    let release = () => {}
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    const slow = testApp({ polls, store: { ...store, write: (op) => gate.then(() => store.write(op)) } })
-    const { method, path } = contract.bots.updates
-    const send = () => slow.send({ method, path, headers: { authorization: `Bearer ${bot.token}` } })
+    const { send, release, close } = slowServer(() => true)
     const older = send()
     await polls.opens(1)
     const newer = send()
@@ -296,21 +304,11 @@ describe('a held call', () => {
     release()
     expect((await older).code).toBe('POLL_TERMINATED')
     expect((await newer).text).toContain('"update_id":1')
-    await slow.close()
+    await close()
   })
 
   it('is ended by a newer one also when it comes to the database behind it', async () => {
-    const { store } = server.deps
-    let release = () => {}
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    let writes = 0
-    const write: typeof store.write = (op) => (++writes === 1 ? gate.then(() => store.write(op)) : store.write(op))
-    const slow = testApp({ polls, store: { ...store, write } })
-    const { method, path } = contract.bots.updates
-    const headers = { authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' }
-    const send = () => slow.send({ method, path, headers, body: '{"timeout":50}' })
+    const { send, release, close } = slowServer((write) => write === 1, { timeout: 50 })
     const older = send()
     await polls.opens(1)
     const newer = send()
@@ -319,7 +317,7 @@ describe('a held call', () => {
     expect((await older).code).toBe('POLL_TERMINATED')
     await ping()
     expect((await newer).text).toContain('"update_id":1')
-    await slow.close()
+    await close()
   })
 
   it('is not ended by the poll of another bot', async () => {
