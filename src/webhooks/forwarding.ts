@@ -1,5 +1,6 @@
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { finalResponse, isInvalidResponse } from './final-response.js'
 import { pairsOf } from './header-pairs.js'
 
 /** A delivery as it goes to the application. */
@@ -22,7 +23,7 @@ export interface AppAnswer {
 }
 
 export interface AppFailure {
-  readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long'
+  readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long' | 'app_answer_invalid'
   /** For a person: what was tried, with host and port. */
   readonly message: string
 }
@@ -64,6 +65,12 @@ export function endToEnd(headers: readonly string[], host?: string): string[] {
     .filter(([name]) => isKept(name.toLowerCase()))
     .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
 }
+
+/** The listener writes the length of the body that it read: a 204 may have named another one. */
+const withoutLength = (headers: readonly string[]) =>
+  pairsOf(headers)
+    .filter(([name]) => name.toLowerCase() !== 'content-length')
+    .flat()
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
@@ -107,6 +114,7 @@ export class Forwarder {
           if (error instanceof AnswerTooLong)
             return failed(502, 'app_answer_too_long', `${to.host} answered with more than 1 MiB.`)
           const code = codeOf(error)
+          if (isInvalidResponse(code)) return failed(502, 'app_answer_invalid', invalidAnswer(to, code, error))
           if (!NOT_CONNECTED.has(code)) return failed(502, 'app_broke_off', brokenOff(to, code))
           if (at + 1 < addresses.length) continue
           const tried = addresses.map((it) => (it.includes(':') ? `[${it}]:${port}` : `${it}:${port}`)).join(' and ')
@@ -149,12 +157,10 @@ export class Forwarder {
       signal,
       ...(to.protocol === 'https:' && !LOOPBACK.includes(address) ? { servername: address } : {}),
     })
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request.once('response', resolve).on('error', reject)
-      request.end(body)
-    })
-    const answer = await readAnswer(response)
-    return { status: response.statusCode ?? 502, headers: endToEnd(response.rawHeaders), body: answer }
+    request.end(body)
+    const response = await finalResponse(request)
+    const { statusCode: status = 502, rawHeaders } = response
+    return { status, headers: withoutLength(endToEnd(rawHeaders)), body: await readAnswer(request, response) }
   }
 }
 
@@ -175,21 +181,30 @@ const NOT_CONNECTED = new Set([
 const brokenOff = (to: URL, code: string) =>
   `${to.host} broke the connection off before its answer was whole (${code}).`
 
+function invalidAnswer(to: URL, code: string, error: unknown): string {
+  const detail = code.startsWith('HPE_') ? code : (error as Error).message
+  return `${to.host} sent no valid HTTP response (${detail}).`
+}
+
 const codeOf = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ERROR'
 
 class AnswerTooLong extends Error {}
 
-async function readAnswer(response: IncomingMessage): Promise<Buffer> {
+function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > ANSWER_BYTES_MAX) {
-      response.destroy()
-      throw new AnswerTooLong()
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  return new Promise((resolve, reject) => {
+    // Neither has a body, whatever follows the head.
+    if (response.statusCode === 204 || response.statusCode === 304) resolve(Buffer.alloc(0))
+    // What is malformed is an error of the request; the response says later, and only, that it was aborted.
+    request.on('error', reject)
+    response.on('error', reject)
+    response.on('end', () => resolve(Buffer.concat(chunks)))
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > ANSWER_BYTES_MAX) response.destroy(new AnswerTooLong())
+    })
+  })
 }

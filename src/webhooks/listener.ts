@@ -206,8 +206,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return
     }
     if (isClosing) response.shouldKeepAlive = false
-    const named = headers.some((it, at) => at % 2 === 0 && it.toLowerCase() === 'content-length')
-    const length = named || status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
+    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
     response.writeHead(status, [...headers, ...length])
     response.end(body)
   }

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import { finalResponse } from './final-response.js'
 
 /** One POST of a delivery to a receiver that somebody on this machine chose: no guard, no redirect, no proxy. */
 export interface Posting {
@@ -12,9 +13,9 @@ export interface Posting {
 }
 
 export interface Posted {
-  /** Null when there was no answer. */
+  /** Null without a valid response. */
   readonly status: number | null
-  /** Why there was none: a code of the system, or TIMEOUT. Null when there was one. */
+  /** Why there is none: a code of the system, TIMEOUT, or that of an invalid response. Null when there is one. */
   readonly error: string | null
   readonly durationMs: number
 }
@@ -32,24 +33,28 @@ export async function post({ url, headers, body, timeoutMs, paceMs }: Posting): 
   // TLS takes milliseconds to load, and most receivers here have none.
   const open = url.protocol === 'https:' ? (await import('node:https')).request : httpRequest
   const startedAt = performance.now()
-  return new Promise((resolve) => {
-    const request = open(url, {
-      method: 'POST',
-      agent: false,
-      headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length },
-    })
-    const end = (status: number | null, error: string | null) => {
-      clearTimeout(timer)
-      request.destroy()
-      resolve({ status, error, durationMs: Math.round(performance.now() - startedAt) })
-    }
-    const timer = setTimeout(() => end(null, 'TIMEOUT'), timeoutMs)
-    request.on('response', (response) => end(response.statusCode ?? null, null))
-    // Also after the end: what is torn down then says so once more.
-    request.on('error', (error: NodeJS.ErrnoException) => end(null, codeOf(error)))
-    if (paceMs === undefined) request.end(body)
-    else sendSlowly(request, body, paceMs)
+  const request = open(url, {
+    method: 'POST',
+    agent: false,
+    headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length },
   })
+  const timer = setTimeout(() => request.destroy(Object.assign(new Error(), { code: 'TIMEOUT' })), timeoutMs)
+  const head = finalResponse(request)
+  if (paceMs === undefined) request.end(body)
+  else sendSlowly(request, body, paceMs)
+  const posted = (status: number | null, error: string | null): Posted => ({
+    status,
+    error,
+    durationMs: Math.round(performance.now() - startedAt),
+  })
+  try {
+    return posted((await head).statusCode ?? null, null)
+  } catch (error) {
+    return posted(null, codeOf(error as NodeJS.ErrnoException))
+  } finally {
+    clearTimeout(timer)
+    request.destroy()
+  }
 }
 
 /** A host with several addresses fails with an error for each. */

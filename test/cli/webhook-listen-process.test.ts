@@ -10,6 +10,8 @@ import { Inbox } from '../../src/webhooks/inbox.js'
 import { BuiltCli } from '../support/built-cli.js'
 import { temporaryDir } from '../support/cli.js'
 import { listen } from '../support/listen.js'
+import type { RawResponse } from '../support/raw-responses.js'
+import { invalidResponses, rawApp } from '../support/raw-responses.js'
 import { secret, signed, updateBody } from '../support/webhook-listener.js'
 
 const built = new BuiltCli('webhook-listen')
@@ -126,6 +128,32 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
     expect(existsSync(join(home, 'ready.json'))).toBe(false)
   }
 }, 30_000)
+
+test.each(['status 000', 'status 099', 'status 101 with an upgrade'])(
+  'listen responds 502 and goes on, and replay exits 9, for an application with %s',
+  async (name) => {
+    const home = temporaryDir()
+    const to = await rawApp(() => invalidResponses[name] as RawResponse)
+    const { child, output, port } = await start(home, ['--forward-to', to.href])
+    const ended = exitOf(child)
+    const agent = new Agent({ keepAlive: true })
+    expect([await send(port, 1, agent), await send(port, 2, agent)]).toEqual([502, 502])
+    agent.destroy()
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+    expect(output.stderr.match(/app_answer_invalid: \S+ sent no valid HTTP response \(status/g)).toHaveLength(2)
+    const failure = { status: 502, error: expect.stringContaining('sent no valid HTTP response (status') }
+    const shown = await built.run(['webhook', 'inbox', 'show', '1', '--json', '--inbox', 'inbox'], home)
+    expect(JSON.parse(shown.stdout).answers).toMatchObject([failure])
+    const replayed = await built.run(['webhook', 'replay', '--last', '--json', '--inbox', 'inbox'], home)
+    expect([replayed.exit, replayed.stderr, JSON.parse(replayed.stdout)]).toEqual([
+      9,
+      '',
+      expect.objectContaining({ update_id: 2, ...failure }),
+    ])
+  },
+  20_000,
+)
 
 test('--raw writes bytes that are no text as they are', async () => {
   const home = temporaryDir()

@@ -221,6 +221,7 @@ test.each([
   ['--forward-to http://a:b@shop.example/', /without user name and password/],
   ['--route message', /--route must be TYPE=URL/],
   ['--respond 200,100', /--respond must be statuses/],
+  ['--respond 000', /--respond must be statuses/],
   ['--expect message=0', /--expect must be TYPE=N/],
   ['--expect message=1 --expect message=2', /--expect names message twice/],
   ['--respond 200 --forward-to http://localhost/', /--respond answers in place of an application/],

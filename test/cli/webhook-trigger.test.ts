@@ -7,6 +7,8 @@ import { webhookHeaders } from '../../src/webhooks/index.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { chat, message } from '../support/cli-samples.js'
 import { closedPort, rawServer } from '../support/listen.js'
+import type { RawResponse } from '../support/raw-responses.js'
+import { invalidResponses, rawApp } from '../support/raw-responses.js'
 import type { ReceivedDelivery } from '../support/webhook-receiver.js'
 import { webhookReceiver } from '../support/webhook-receiver.js'
 
@@ -116,6 +118,19 @@ test.each([
   if (code === undefined) expect(ran.stderr).toBe('')
   else expect(JSON.parse(ran.stderr).error.code).toBe(code)
 })
+
+test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9'])(
+  'trigger exits 9 and says that the response is invalid, for a receiver with %s',
+  async (name) => {
+    const url = await rawApp(() => invalidResponses[name] as RawResponse)
+    for (const fault of ['', '--fault bad-signature']) {
+      const { exit, stdout, stderr } = await trigger(`ping --url ${url} --json ${fault}`)
+      const { code, message } = JSON.parse(stderr).error
+      expect([exit, code, lines(stdout)[0].status]).toEqual([9, 'RECEIVER_FAILED', null])
+      expect(message).toMatch(/failed: it sent no valid HTTP response \([A-Z_]+\)\.$/)
+    }
+  },
+)
 
 test('nobody there: exit 9 after the first one, also with a fault', async () => {
   const url = `http://127.0.0.1:${await closedPort()}`

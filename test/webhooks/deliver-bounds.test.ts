@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { closedPort, listen } from '../support/listen.js'
 import { hooksExampleCom } from './certificates.js'
 import {
+  answering,
   ended,
   httpReceiver,
   internet,
@@ -162,6 +163,33 @@ describe('a body that does not end changes nothing of the outcome', () => {
     expect(result.durationMs).toBeLessThan(1_500)
     expect(performance.now() - before).toBeLessThan(5_000)
     await ended(connections[0])
+  })
+})
+
+/** With the 15 s of the platform: what waited for them would have another code. */
+describe('a delivery to a receiver whose response is invalid', () => {
+  const rests = {
+    'an upgrade': 'Connection: Upgrade\r\nUpgrade: x\r\n',
+    'a length': 'Content-Length: 0\r\n',
+    nothing: '',
+  }
+  it.each(
+    ['000', '099', '100', '101'].flatMap((status) =>
+      Object.entries(rests).map(([name, rest]) => [status, name, rest] as const),
+    ),
+  )('fails at its head for status %s with %s', async (status, _name, rest) => {
+    const { send, url, connections } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\n${rest}\r\n`))
+    expect(await send(url)).toMatchObject({ delivered: false, statusCode: null, error: { code: 'response_invalid' } })
+    await ended(connections[0])
+  })
+
+  it.each(['600', '999'])('fails with its status for %s', async (status) => {
+    const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
+    expect(await send(url)).toMatchObject({
+      delivered: false,
+      statusCode: Number(status),
+      error: { code: 'http_status' },
+    })
   })
 })
 

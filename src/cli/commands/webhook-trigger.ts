@@ -2,6 +2,7 @@ import { closest } from '../../contract/closest.js'
 import { updateTypes } from '../../contract/updates.js'
 import type { Fault, Unsent } from '../../webhooks/faults.js'
 import { faultRules, faults, inOrder, packed, updatesNeeded } from '../../webhooks/faults.js'
+import { isInvalidResponse } from '../../webhooks/final-response.js'
 import type { Posted } from '../../webhooks/post.js'
 import { isDelivered, post, POST_TIMEOUT_MS } from '../../webhooks/post.js'
 import { readUpdate } from '../../webhooks/signature.js'
@@ -213,6 +214,9 @@ async function* send(
 function failureOf(posted: Posted, fault: Fault | undefined, { host }: URL): Failure | undefined {
   const { status, error } = posted
   if (status === null) {
+    if (error !== null && isInvalidResponse(error)) {
+      return fail('RECEIVER_FAILED', `${host} failed: it sent no valid HTTP response (${error}).`)
+    }
     if (error === 'TIMEOUT') return fail('TIMEOUT', `${host} did not answer within ${POST_TIMEOUT_MS / 1000} s.`)
     return fail('NETWORK_ERROR', `${host} did not answer (${error}).`, 'Start the receiver, or name it with --url URL.')
   }

@@ -1,0 +1,33 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+
+/** The receiver sent bytes, and they are not the response that HTTP allows here. */
+export type InvalidResponseCode = `HPE_${string}` | 'INVALID_STATUS' | 'UNEXPECTED_UPGRADE'
+
+export const isInvalidResponse = (code: string): code is InvalidResponseCode =>
+  code.startsWith('HPE_') || code === 'INVALID_STATUS' || code === 'UNEXPECTED_UPGRADE'
+
+/**
+ * The head of the final response. Node alone leaves a request pending whose connection the receiver upgrades, and
+ * hands over statuses that it refuses to write itself (DECISIONS.md, Application responses).
+ * Failures: rejects with an error that has a `code`; the request keeps a listener for later errors.
+ */
+export function finalResponse(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject)
+    request.once('response', (response) => {
+      const { statusCode: status = 0 } = response
+      if (status >= 200 && status <= 599) return resolve(response)
+      request.destroy()
+      const digits = String(status).padStart(3, '0')
+      reject(failure('INVALID_STATUS', `status ${digits} is outside 200 to 599`))
+    })
+    request.once('upgrade', (_response, socket) => {
+      socket.destroy()
+      reject(failure('UNEXPECTED_UPGRADE', 'status 101 changes the protocol, which nobody asked for'))
+    })
+    request.once('close', () => reject(failure('ECONNRESET', 'the connection closed')))
+  })
+}
+
+const failure = (code: InvalidResponseCode | 'ECONNRESET', message: string) =>
+  Object.assign(new Error(message), { code })
