@@ -30,6 +30,7 @@ export default defineConfig({
           // Most end in milliseconds, on a machine that does other things as well in seconds.
           testTimeout: 15_000,
           hookTimeout: 30_000,
+          globalSetup: 'test/support/build-setup.ts',
         },
       },
       {
@@ -41,7 +42,7 @@ export default defineConfig({
           // Each call is several round trips, on machines that do other things as well.
           testTimeout: 15_000,
           hookTimeout: 30_000,
-          globalSetup: 'test/support/postgres-setup.ts',
+          globalSetup: ['test/support/build-setup.ts', 'test/support/postgres-setup.ts'],
         },
       },
     ],

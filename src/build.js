@@ -1,5 +1,8 @@
-// Builds dist/: the bundle (a chunk for whatever is loaded on demand), the types of what others import, and the
-// licences of everything that the bundle holds; and the scripts of completions/. Plain JavaScript, so that it runs without a step before it.
+// Builds dist/: the bundle (a chunk for whatever is loaded on demand), the licences of everything that the bundle holds,
+// and the types of what others import; and the scripts of completions/. Plain JavaScript: it runs without a step before.
+//
+//   --if-changed  builds only when a source is newer than dist/
+//   --bundle      leaves out types and completions: what the tests need, in seconds
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
@@ -9,8 +12,10 @@ import { build } from 'esbuild'
 import { buildCommandLine, commonOptions, undiciInPart } from './build-cli.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-// Written last, so that it says of a whole build when it was made.
+const bundleOnly = process.argv.includes('--bundle')
+// Written last by either build, so that its time is that of the build.
 const licences = 'dist/THIRD-PARTY-LICENSES'
+const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
 /** Printed by the built command line; a test compares them with the command tree. */
 const completions = {
   bash: 'voucherctl.bash',
@@ -22,7 +27,9 @@ const completions = {
 // npx prepares a checkout again before it runs its command: no reason to wait when nothing changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
-rmSync('dist', { recursive: true, force: true })
+// A test run may use the files of an unfinished bundle: they are overwritten, not removed. Compiled code is removed,
+// because V8 compares it with the length of its source only.
+rmSync(bundleOnly ? 'dist/code-cache' : 'dist', { recursive: true, force: true })
 const options = {
   ...commonOptions,
   outdir: 'dist',
@@ -43,6 +50,9 @@ const built = await Promise.all([
 ])
 const commandLine = await buildCommandLine('dist')
 const metafiles = [...built.map(({ metafile }) => metafile), ...commandLine]
+writeFileSync(licences, licencesOf(metafiles.flatMap(({ inputs }) => Object.keys(inputs))))
+if (bundleOnly) process.exit()
+
 // A run that comes as far as a refused connection has used what most commands use.
 const example = [
   'vouchers',
@@ -60,19 +70,18 @@ if (nodeModule.enableCompileCache === undefined) {
     spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
   }
 }
-const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 for (const [shell, file] of Object.entries(completions)) {
   const script = execFileSync(process.execPath, ['bin/voucherctl.js', 'completion', shell], { encoding: 'utf8' })
   const path = join('completions', file)
   // Left alone where it is right, so that a build changes no file of a checkout.
   if (!existsSync(path) || readFileSync(path, 'utf8') !== script) writeFileSync(path, script)
 }
-writeFileSync(licences, licencesOf(metafiles.flatMap(({ inputs }) => Object.keys(inputs))))
+const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 
 /** True when nothing that goes into dist/ is newer than dist/. */
 function isUpToDate() {
-  const built = statSync(licences, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const built = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path))
   const inputs = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', ...sources]
   return inputs.every((path) => statSync(path).mtimeMs < built)

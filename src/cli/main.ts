@@ -5,6 +5,9 @@ import type { Host, Out } from './host.js'
 import { processStdout } from './output.js'
 import { run } from './run.js'
 
+// For tests, which run the bundled command line with a host of their own.
+export { run }
+
 /** SIGHUP is a terminal that was closed; what a command has made for itself is removed all the same. */
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 

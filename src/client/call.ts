@@ -4,7 +4,7 @@ import { refused, unanswered, unsendable } from './failure.js'
 import type { PreparedCall } from './prepare.js'
 import { prepareCall } from './prepare.js'
 import type { Transport } from './transport.js'
-import { TransportError } from './transport.js'
+import { isTransportError } from './transport.js'
 
 export interface CallOptions {
   /** Sent as Idempotency-Key; made fresh for idempotent endpoints when absent. */
@@ -82,7 +82,7 @@ export async function sendPrepared<Data>(transport: Transport, prepared: Prepare
     const answer = readAnswer<Data>(response)
     return answer.ok ? answer : refused(response, prepared)
   } catch (error) {
-    if (!(error instanceof TransportError)) throw error
+    if (!isTransportError(error)) throw error
     return unanswered(error, prepared)
   }
 }

@@ -2,7 +2,7 @@ import { readFailure } from './answer.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import { readRetryAfter } from './retry-after.js'
 import type { Transport, TransportRequest, TransportResponse } from './transport.js'
-import { TransportError } from './transport.js'
+import { isTransportError, TransportError } from './transport.js'
 
 export interface Repeat {
   /** The try that failed, from 1. */
@@ -63,7 +63,7 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
       try {
         await sleep(delayMs, request.signal)
       } catch (error) {
-        if (!(error instanceof TransportError)) throw error
+        if (!isTransportError(error)) throw error
         throw new TransportError(error.kind, error.message, { maybeProcessed })
       }
     }
@@ -78,7 +78,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
   try {
     return { ok: true, response: await transport(request) }
   } catch (error) {
-    if (error instanceof TransportError) return { ok: false, error }
+    if (isTransportError(error)) return { ok: false, error }
     throw error
   }
 }

@@ -6,7 +6,7 @@ import { isCanonicalOrigin } from '../secure/origin.js'
 import { arePins } from '../secure/pins.js'
 import { readFailure } from './answer.js'
 import type { SecureFault, Transport, TransportRequest, TransportResponse } from './transport.js'
-import { TransportError } from './transport.js'
+import { isTransportError, TransportError } from './transport.js'
 
 export type { Latch, SecureMode } from '../secure/client-options.js'
 
@@ -88,7 +88,7 @@ export function secureError(
   if (code === 'SECURE_ABORTED') return new TransportError('aborted', 'The call was aborted', { maybeProcessed })
   if (code === 'SECURE_NO_ANSWER') {
     // Anything else that a transport throws is a bug of it.
-    if (!(cause instanceof TransportError)) throw cause
+    if (!isTransportError(cause)) throw cause
     return new TransportError(cause.kind, `${cause.message}${before(phase)}`, { maybeProcessed })
   }
   return new TransportError('secure', messageOf(failure), { maybeProcessed, secure: faultOf(failure) })

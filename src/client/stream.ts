@@ -9,7 +9,7 @@ import { refused, unanswered, unsendable } from './failure.js'
 import { readText } from './http.js'
 import { readLines } from './lines.js'
 import { prepareCall } from './prepare.js'
-import { TransportError } from './transport.js'
+import { isTransportError, TransportError } from './transport.js'
 
 /**
  * Calls an endpoint that answers NDJSON. `data` yields its documents as they arrive and throws TransportError when
@@ -46,7 +46,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
         headers,
       }
     } catch (error) {
-      if (!(error instanceof TransportError)) throw error
+      if (!isTransportError(error)) throw error
       const late = opening.signal.aborted
       return unanswered(late ? new TransportError('timeout', `No answer within ${timeoutMs} ms`) : error, prepared)
     } finally {

@@ -62,11 +62,8 @@ export interface TransportErrorOptions extends ErrorOptions {
 }
 
 export class TransportError extends Error {
-  /** By its name: a bundle may hold this class more than once, and what one chunk throws another one catches. */
-  static override [Symbol.hasInstance](it: unknown): boolean {
-    return it instanceof Error && it.name === 'TransportError'
-  }
   override readonly name = 'TransportError'
+  readonly code = 'TRANSPORT_ERROR'
   readonly kind: TransportErrorKind
   /** True when the server may have processed the request all the same. */
   readonly maybeProcessed: boolean
@@ -78,6 +75,10 @@ export class TransportError extends Error {
     this.secure = options?.secure
   }
 }
+
+/** Recognises the error by its code: a custom transport may throw that of another copy of this library. */
+export const isTransportError = (error: unknown): error is TransportError =>
+  error instanceof Error && 'code' in error && error.code === 'TRANSPORT_ERROR'
 
 /** Bytes of a body that a transport reads before it gives up. */
 export const maxResponseBytes = 64 * 1024 * 1024

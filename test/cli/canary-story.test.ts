@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { BuiltCli, type Finished } from '../support/built-cli.js'
+import { expect, test, vi } from 'vitest'
+import { built, type Finished } from '../support/built-cli.js'
 import { handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
 import { temporaryDir } from '../support/cli.js'
-
-const built = new BuiltCli('canary')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 const environment = {
   VOUCHERCTL_TOKEN: handedIn['token of the environment'],

@@ -6,6 +6,8 @@ import type { Flag } from '../../src/cli/flags.js'
 import { formats } from '../../src/cli/globals.js'
 import { type Leaf, leaf } from '../../src/cli/leaf.js'
 import { type Entry, page } from '../../src/cli/program.js'
+import { run as runSources } from '../../src/cli/run.js'
+import { bundle } from '../support/built-cli.js'
 import { handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
 import { type Given, type StubAnswer, cli, redeemCode, stub, success, temporaryDir } from '../support/cli.js'
 import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
@@ -162,7 +164,7 @@ async function look(args: readonly string[], given: Given) {
   return { ran, beside: leaksIn(ran.stderr, planted), printed: leaksIn(ran.stdout, planted) }
 }
 
-async function leaksOf(path: string, it: Leaf): Promise<string[]> {
+async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string[]> {
   const found = new Set<string>()
   const baseUrl = await server()
   const down = `http://127.0.0.1:${await closedPort()}`
@@ -185,7 +187,7 @@ async function leaksOf(path: string, it: Leaf): Promise<string[]> {
         const stop = situation === 'dry run' ? ['--dry-run'] : []
         // A token file is for one kind of credential; here it is given to all.
         const file = all && situation === 'refused' ? ['--token-file', at.files.token] : []
-        const given = { home: at.home, ...(all ? {} : { env: environment }) }
+        const given = { home: at.home, run, ...(all ? {} : { env: environment }) }
         const { beside, printed } = await look([...line, ...more, ...stop, ...file], given)
         const where = `${line.join(' ')} (${situation}, ${format})`
         for (const name of beside) found.add(`${name} on stderr of ${where}`)
@@ -256,7 +258,7 @@ test.each<[string, Leaf['run'], RegExp]>([
   const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
   ;(page as Entry[]).push(entry)
   try {
-    expect((await leaksOf('leaky', node)).join('\n')).toMatch(told)
+    expect((await leaksOf('leaky', node, runSources)).join('\n')).toMatch(told)
   } finally {
     ;(page as Entry[]).pop()
   }

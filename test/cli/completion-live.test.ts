@@ -2,16 +2,12 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BuiltCli } from '../support/built-cli.js'
+import { expect, test } from 'vitest'
+import { built } from '../support/built-cli.js'
 import { refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, bot, chat, delivery, pageOf, template, token } from '../support/cli-samples.js'
 import { complete, patient } from '../support/completion.js'
 import { closedPort, listen } from '../support/listen.js'
-
-const built = new BuiltCli('completion')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 const review = { kind: 'bot', id: 'bot_01', application_id: null, account_id: 'demo', name: 'Coffee', submitted_at: '' }
 

@@ -1,19 +1,15 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { scriptFiles, scriptFor } from '../../src/cli/complete/scripts.js'
 import { shellNames } from '../../src/cli/complete/shells.js'
 import { page } from '../../src/cli/program.js'
-import { BuiltCli } from '../support/built-cli.js'
+import { built } from '../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, pageOf } from '../support/cli-samples.js'
 import { patient } from '../support/completion.js'
 import type { Session } from '../support/shells.js'
 import { bash, fish, hasShell, nameOf, zsh } from '../support/shells.js'
-
-const built = new BuiltCli('completion-shells')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 test.each(shellNames)(
   'the script for %s in completions/ is the one of the command tree (`npm run build`)',

@@ -15,7 +15,7 @@ import {
 } from '../../src/cli/commands/doctor-machine.js'
 import { clockOf } from '../../src/cli/commands/doctor-server.js'
 import { checkTls } from '../../src/cli/commands/doctor-tls.js'
-import { BuiltCli } from '../support/built-cli.js'
+import { built } from '../support/built-cli.js'
 import { cli, type Given, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { closedPort, listen, rawServer } from '../support/listen.js'
 import { selfSigned } from '../support/self-signed.js'
@@ -404,10 +404,6 @@ describe('doctor on a server', () => {
 })
 
 describe('doctor and time', () => {
-  const built = new BuiltCli('doctor')
-  beforeAll(() => built.build(), 60_000)
-  afterAll(() => built.remove())
-
   test('ends below 5 s when the server takes a connection and says nothing, also with TLS', async () => {
     const { baseUrl } = await rawServer(() => {})
     for (const url of [baseUrl, baseUrl.replace('http:', 'https:')]) {

@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { BuiltCli } from '../support/built-cli.js'
+import { built } from '../support/built-cli.js'
 import { temporaryDir } from '../support/cli.js'
 import { liveServer, temporaryFolder } from '../support/server.js'
 import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
@@ -11,18 +11,15 @@ import { type Tenant, newTenant, templateBody } from '../support/server-tenant.j
 
 const ROWS = 10_000
 
-const built = new BuiltCli('bulk')
 let removeServer: () => void
 let server: ServerChild
 beforeAll(async () => {
-  await built.build()
   removeServer = await buildServerChild()
   server = await startServerChild(temporaryFolder())
 }, 60_000)
 afterAll(async () => {
   await server.kill()
   removeServer()
-  built.remove()
 })
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */

@@ -1,16 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { BuiltCli } from '../support/built-cli.js'
+import { expect, test, vi } from 'vitest'
+import { built } from '../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { issuedVoucher, pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 
 vi.setConfig({ testTimeout: 120_000 })
-
-const built = new BuiltCli('output')
-beforeAll(() => built.build(), 120_000)
-afterAll(() => built.remove())
 
 const LIMIT = 100
 

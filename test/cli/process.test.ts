@@ -6,16 +6,12 @@ import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
-import { BuiltCli } from '../support/built-cli.js'
+import { built } from '../support/built-cli.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
-
-const built = new BuiltCli('process')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 /** Text of a stream up to the first line feed. */
 async function firstLine(child: ChildProcess): Promise<string> {
@@ -28,7 +24,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 test('--version is the version of the package', async () => {
-  const { version } = JSON.parse(readFileSync(join(built.dir, 'package.json'), 'utf8'))
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(await built.run(['--version'], temporaryDir())).toEqual({
     exit: 0,
     signal: null,
@@ -298,7 +294,7 @@ test('a result that cannot be written is a failure, without a stack', async () =
 
 test('a call that takes long on a terminal has a spinner', async () => {
   const load = createRequire(import.meta.url)
-  const { withProgress } = load(join(built.dir, 'dist', 'chunks', 'cli-progress.cjs'))
+  const { withProgress } = load('../../dist/chunks/cli-progress.cjs')
   let text = ''
   const stderr = {
     write: (it: string) => (text += it),

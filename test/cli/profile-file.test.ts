@@ -10,14 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BuiltCli } from '../support/built-cli.js'
+import { expect, test } from 'vitest'
+import { built } from '../support/built-cli.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf } from '../support/cli-samples.js'
-
-const built = new BuiltCli('profile-file')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 const folder = (home: string) => join(home, '.config', 'voucherctl')
 const config = (home: string) => join(folder(home), 'config.json')

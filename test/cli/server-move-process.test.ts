@@ -15,11 +15,10 @@ import { rmSync } from 'node:fs'
 import { openSqliteFile } from '../../src/store/sqlite-open.js'
 import { run } from '../../src/store/operation.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
-import { BuiltCli } from '../support/built-cli.js'
+import { built } from '../support/built-cli.js'
 import { rowLinesOf } from '../support/move.js'
 import { temporaryFolder } from '../support/server.js'
 
-const built = new BuiltCli('move')
 const home = temporaryFolder()
 const source = join(home, 'source')
 const file = join(home, 'backup.ndjson')
@@ -29,7 +28,6 @@ const NAME_LENGTH = 3_500
 
 /** A store that takes long enough to be moved that something can come between. */
 beforeAll(async () => {
-  await built.build()
   await built.run(['server', 'start', '--detach', '--port', '0', '--data', source], home)
   await built.run(['server', 'stop', '--data', source], home)
   const store = openSqliteStore(join(source, 'voucherctl.db'))
@@ -42,7 +40,6 @@ beforeAll(async () => {
   expect((await built.run(['server', 'export', '--data', source, '--out', file], home)).exit).toBe(0)
 }, 120_000)
 afterAll(() => {
-  built.remove()
   rmSync(home, { recursive: true, force: true })
 })
 
@@ -55,7 +52,7 @@ function newTarget(): string {
   return dir
 }
 
-const closed = (child: ReturnType<BuiltCli['start']>) =>
+const closed = (child: ReturnType<typeof built.start>) =>
   new Promise<number | null>((resolve) => child.once('close', resolve))
 
 describe('kill -9', () => {
@@ -84,7 +81,6 @@ describe('kill -9', () => {
     const text = readFileSync(file)
     const child = built.start(['server', 'import', '-', '--data', target], home)
     const ended = closed(child)
-    child.stdin.on('error', () => {})
     child.stdin.write(text.subarray(0, text.length - 1_000))
     // So much of it that pages were written before the commit.
     const journal = join(target, 'voucherctl.db-wal')

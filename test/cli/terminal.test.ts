@@ -1,18 +1,13 @@
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BuiltCli } from '../support/built-cli.js'
+import { describe, expect, test } from 'vitest'
+import { built } from '../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, pageOf } from '../support/cli-samples.js'
 import { hasTerminal, onTerminal } from '../support/terminal.js'
 
-const built = new BuiltCli('terminal')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
-
 /** The command between two looks at the settings of the terminal, which it must leave as it found them. */
 function run(args: string, env: Record<string, string> = {}) {
   const home = temporaryDir()
-  const command = `stty -a; ${process.execPath} ${join(built.dir, 'bin', 'voucherctl.js')} ${args}; exit=$?; stty -a; exit $exit`
+  const command = `stty -a; ${process.execPath} ${built.bin} ${args}; exit=$?; stty -a; exit $exit`
   return onTerminal(command, home, built.environment(home, { TERM: 'xterm', ...env }))
 }
 

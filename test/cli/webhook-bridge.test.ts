@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { BuiltCli } from '../support/built-cli.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { built } from '../support/built-cli.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { update } from '../support/cli-samples.js'
 import { closedPort } from '../support/listen.js'
@@ -130,9 +130,6 @@ test('without a secret: exit 3, and nothing is polled', async () => {
 })
 
 /** From here on the program itself, a server of its own, and a bot of it. */
-const built = new BuiltCli('bridge')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 async function botOfAServer() {
   const home = temporaryDir()

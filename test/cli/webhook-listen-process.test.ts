@@ -5,18 +5,14 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Inbox } from '../../src/webhooks/inbox.js'
-import { BuiltCli } from '../support/built-cli.js'
+import { built } from '../support/built-cli.js'
 import { temporaryDir } from '../support/cli.js'
 import { listen } from '../support/listen.js'
 import type { RawResponse } from '../support/raw-responses.js'
 import { invalidResponses, rawApp } from '../support/raw-responses.js'
 import { secret, signed, updateBody } from '../support/webhook-listener.js'
-
-const built = new BuiltCli('webhook-listen')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 

@@ -1,13 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BuiltCli } from '../support/built-cli.js'
+import { expect, test } from 'vitest'
+import { built } from '../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, template } from '../support/cli-samples.js'
-
-const built = new BuiltCli('without-sqlite')
-beforeAll(() => built.build(), 60_000)
-afterAll(() => built.remove())
 
 /** As Node 20 is where the optional dependency was not installed: neither library is found. */
 const hidden = `

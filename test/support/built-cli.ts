@@ -1,8 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { buildCommandLine } from '../../src/build-cli.js'
 
 export interface Finished {
   readonly exit: number | null
@@ -11,44 +9,36 @@ export interface Finished {
   readonly stderr: string
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const shipped = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url))
 
-/** The command line as a program of its own: bundled below node_modules, where native packages are found from. */
-export class BuiltCli {
-  readonly dir: string
-  readonly bin: string
+/** The bundle as it is shipped, loaded into the process of the tests. */
+export const bundle = createRequire(import.meta.url)(shipped) as typeof import('../../src/cli/main.js')
 
-  constructor(name: string) {
-    this.dir = join(root, 'node_modules', '.cache', `voucherctl-${name}-${process.pid}`)
-    this.bin = join(this.dir, 'bin', 'voucherctl.js')
-  }
-
-  async build(): Promise<void> {
-    mkdirSync(this.dir, { recursive: true })
-    cpSync(join(root, 'bin'), join(this.dir, 'bin'), { recursive: true })
-    cpSync(join(root, 'package.json'), join(this.dir, 'package.json'))
-    await buildCommandLine(join(this.dir, 'dist'))
-  }
-
-  remove(): void {
-    rmSync(this.dir, { recursive: true, force: true })
-  }
+/** The command line as it is shipped, as a program of its own; built once by the global set-up. */
+export const built = {
+  bin: fileURLToPath(new URL('../../bin/voucherctl.js', import.meta.url)),
 
   environment(home: string, env: Record<string, string> = {}): NodeJS.ProcessEnv {
     return { PATH: process.env.PATH, HOME: home, ...env }
-  }
+  },
 
   run(args: readonly string[], home: string, env?: Record<string, string>): Promise<Finished> {
     return new Promise((resolve) => {
-      const options = { cwd: home, env: this.environment(home, env), maxBuffer: 16 * 1024 * 1024 }
-      const child = execFile(process.execPath, [this.bin, ...args], options, (_error, stdout, stderr) => {
+      const options = { cwd: home, env: built.environment(home, env), maxBuffer: 16 * 1024 * 1024 }
+      const child = execFile(process.execPath, [built.bin, ...args], options, (_error, stdout, stderr) => {
         resolve({ exit: child.exitCode, signal: child.signalCode, stdout, stderr })
       })
       child.stdin?.end()
     })
-  }
+  },
 
   start(args: readonly string[], home: string, env?: Record<string, string>) {
-    return spawn(process.execPath, [this.bin, ...args], { cwd: home, env: this.environment(home, env), stdio: 'pipe' })
-  }
-}
+    const options = { cwd: home, env: built.environment(home, env) }
+    const child = spawn(process.execPath, [built.bin, ...args], options)
+    // A command that ends early leaves unread what a test writes; the test checks its exit code.
+    child.stdin.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+    return child
+  },
+} as const

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Host } from '../../src/cli/host.js'
 import type { Questions } from '../../src/cli/prompt.js'
-import { run } from '../../src/cli/run.js'
+import { bundle } from './built-cli.js'
 import { listen } from './listen.js'
 
 export interface Given {
@@ -26,6 +26,8 @@ export interface Given {
   readonly onStderr?: (text: string) => void
   /** When the clock starts, in milliseconds; default 0. It moves a millisecond each time that it is read. */
   readonly now?: number
+  /** Runs the command line instead of the shipped bundle: the sources, for a test that adds a command to them. */
+  readonly run?: typeof bundle.run
 }
 
 export interface Ran {
@@ -41,7 +43,7 @@ export function temporaryDir(): string {
   return dir
 }
 
-/** Runs a command line in this process, with everything that it touches injected. */
+/** Runs a command line of the shipped bundle in this process, with everything that it touches injected. */
 export async function cli(args: string | readonly string[], given: Given = {}): Promise<Ran> {
   const argv = typeof args === 'string' ? args.split(' ').filter((it) => it !== '') : args
   const home = given.home ?? temporaryDir()
@@ -91,7 +93,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     self: given.self ?? [process.execPath, 'bin/voucherctl.js'],
     questions: async () => questions,
   }
-  return { exit: await run(argv, host), ...written, asked }
+  return { exit: await (given.run ?? bundle.run)(argv, host), ...written, asked }
 }
 
 export interface Received {

@@ -10,10 +10,10 @@ import type { Ledger } from './ledger.js'
 import type { Pace } from './pace.js'
 import { digestOf } from './journal.js'
 import type { ReadRow, Row } from './row.js'
-import { isBad, keyOf, UnreadableInput } from './row.js'
+import { isBad, isUnreadableInput, keyOf } from './row.js'
 import { RowFeed } from './row-feed.js'
 import type { Tally } from './tally.js'
-import { TooManyCalls } from './too-many-calls.js'
+import { isTooManyCalls } from './too-many-calls.js'
 import { verdictOf } from './verdict.js'
 
 export interface Issuing {
@@ -77,7 +77,7 @@ class Run {
       await this.#takeRows()
     } catch (error) {
       this.#stop.abort()
-      if (!(error instanceof UnreadableInput)) throw error
+      if (!isUnreadableInput(error)) throw error
       this.failure ??= fail('INVALID_INPUT', error.message, error.hint)
     }
   }
@@ -132,7 +132,7 @@ class Run {
       try {
         return await call(contract.issue, issue, { idempotencyKey: key, timeoutMs, signal: this.#calls.signal })
       } catch (error) {
-        if (!(error instanceof TooManyCalls)) throw error
+        if (!isTooManyCalls(error)) throw error
         pace.slowDown(error.retryAfterMs)
       } finally {
         pace.leave()

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { codeOf } from '../config.js'
 
 /** What one voucher is issued from, and the line on which it stands, from 1. */
 export interface Row {
@@ -41,12 +42,15 @@ export const bad = (line: number, code: RowFault['code'], message: string): BadR
 /** An input of which not even the rows can be told: nothing of it is issued. */
 export class UnreadableInput extends Error {
   override readonly name = 'UnreadableInput'
+  readonly code = 'UNREADABLE_INPUT'
   readonly hint: string | null
   constructor(message: string, hint: string | null = null) {
     super(message)
     this.hint = hint
   }
 }
+
+export const isUnreadableInput = (error: unknown): error is UnreadableInput => codeOf(error) === 'UNREADABLE_INPUT'
 
 /**
  * The idempotency key of a row: the same in every run, so that a row whose answer was lost is asked again and issued

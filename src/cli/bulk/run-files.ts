@@ -78,7 +78,7 @@ export async function openRun(paths: RunPaths, identity: RunIdentity, resume: bo
 
 async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
   const errors = await ErrorsFile.at(paths.errors)
-  if (!(errors instanceof ErrorsFile)) return errors
+  if ('ok' in errors) return errors
   const journalBytes = await sizeOf(paths.journal)
   const outBytes = await sizeOf(paths.out)
   const isNew = journalBytes === undefined && outBytes === undefined

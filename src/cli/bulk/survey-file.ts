@@ -9,7 +9,7 @@ import { errorOf } from './ledger.js'
 import { encodeLine, errorColumns } from './output-lines.js'
 import type { RunPaths } from './run-files.js'
 import type { BadRow } from './row.js'
-import { UnreadableInput } from './row.js'
+import { isUnreadableInput } from './row.js'
 import type { Survey } from './survey.js'
 import { survey } from './survey.js'
 
@@ -20,7 +20,7 @@ const SHOWN_MAX = 10
 export async function surveyFile(context: Context, input: BulkInput, paths: RunPaths): Promise<Survey | Failure> {
   const { host, dryRun } = context
   const errors = await ErrorsFile.at(paths.errors)
-  if (!(errors instanceof ErrorsFile)) return errors
+  if ('ok' in errors) return errors
   const shown: ValidationIssue[] = []
   const list = async (row: BadRow) => {
     const { code, message } = row.fault
@@ -34,7 +34,7 @@ export async function surveyFile(context: Context, input: BulkInput, paths: RunP
     if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was sent.')
     return found.bad === 0 ? found : refusalOf(found, shown, input, errors)
   } catch (error) {
-    if (error instanceof UnreadableInput) return fail('INVALID_INPUT', `${input.name}: ${error.message}`, error.hint)
+    if (isUnreadableInput(error)) return fail('INVALID_INPUT', `${input.name}: ${error.message}`, error.hint)
     return fail('FILE_UNREADABLE', `${input.name} cannot be read, or ${errors.path} written (${codeOf(error)}).`)
   } finally {
     await errors.close()

@@ -1,6 +1,6 @@
 import { isTrustedChannel } from '../../client/base-url.js'
 import { refusePlain } from '../../client/secure.js'
-import { TransportError } from '../../client/transport.js'
+import { isTransportError } from '../../client/transport.js'
 import { requestLogEntry, requests } from '../../contract/platform.js'
 import { parseObject } from '../config.js'
 import type { Context } from '../context.js'
@@ -88,8 +88,7 @@ async function* untilBroken(
     return undefined
   } catch (error) {
     if (signal.aborted) return undefined
-    if (error instanceof TransportError)
-      return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+    if (isTransportError(error)) return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
     throw error
   }
 }

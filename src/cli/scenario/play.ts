@@ -11,7 +11,7 @@ import { shown } from './match.js'
 import { Secrets } from './secrets.js'
 import { send } from './send.js'
 import type { Stage } from './stage.js'
-import { filled, filledExpression, filledText, UnknownVariable } from './variables.js'
+import { filled, filledExpression, filledText, isUnknownVariable } from './variables.js'
 
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
@@ -45,7 +45,7 @@ export class Player {
       const problems = await this.#perform(step, signal)
       return problems.map((it) => this.#secrets.hide(it))
     } catch (error) {
-      if (error instanceof UnknownVariable) return [`${error.message}: the step that captures it has not passed`]
+      if (isUnknownVariable(error)) return [`${error.message}: the step that captures it has not passed`]
       throw error
     }
   }

@@ -1,3 +1,5 @@
+import { codeOf } from '../config.js'
+
 /** `${name}`, and `$${` for the two characters themselves. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
@@ -7,12 +9,15 @@ export type Variables = ReadonlyMap<string, unknown>
 /** A variable that no step has set: the step that would have set it failed or was not run. */
 export class UnknownVariable extends Error {
   override readonly name = 'UnknownVariable'
+  readonly code = 'UNKNOWN_VARIABLE'
   readonly variable: string
   constructor(variable: string) {
     super(`\${${variable}} has no value`)
     this.variable = variable
   }
 }
+
+export const isUnknownVariable = (error: unknown): error is UnknownVariable => codeOf(error) === 'UNKNOWN_VARIABLE'
 
 /** Names that a value refers to, in the texts inside of it. */
 export function referencesIn(value: unknown): string[] {
