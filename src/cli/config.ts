@@ -42,6 +42,8 @@ export interface Profile {
 export interface Config {
   readonly current: string
   readonly profiles: Readonly<Record<string, Profile>>
+  /** Project files that may name a server: their content at the time, by path. */
+  readonly projects?: Readonly<Record<string, string>>
 }
 
 export const DEFAULT_PROFILE = 'default'
@@ -66,10 +68,11 @@ export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
     return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
   }
   const stored = parseObject(content) as Partial<Config> | undefined
-  if (stored === undefined || !isProfiles(stored.profiles)) {
+  if (stored === undefined || !isProfiles(stored.profiles) || !isTexts(stored.projects ?? {})) {
     return fail('CONFIG_INVALID', `${path} is not a profile file.`, 'Repair it or move it away, then log in again.')
   }
-  const config = { current: stored.current ?? DEFAULT_PROFILE, profiles: stored.profiles }
+  const { current = DEFAULT_PROFILE, profiles, projects } = stored
+  const config = { current, profiles, ...(projects === undefined ? {} : { projects }) }
   const warning = warningOf(path)
   return { ok: true, config, ...(warning === undefined ? {} : { warning }) }
 }
@@ -152,6 +155,11 @@ export function parseObject(content: string): Record<string, unknown> | undefine
 
 function isProfiles(value: unknown): value is Config['profiles'] {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isProfile)
+}
+
+function isTexts(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((it) => typeof it === 'string')
 }
 
 function isProfile(value: unknown): boolean {

@@ -13,6 +13,7 @@ import type { Output } from './output.js'
 import type { Questions } from './prompt.js'
 import { ask } from './prompt.js'
 import { isSameProcess } from './local-server.js'
+import { projectNotAllowed } from './project-permission.js'
 import { profileNotFound } from './profile-not-found.js'
 import { credentialNames } from './secrets.js'
 import type { Settings } from './settings.js'
@@ -123,12 +124,15 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
     },
     baseUrl(mayBeNew = false) {
       if (!mayBeNew && settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
-      const { value } = settings.baseUrl
-      if (value !== undefined) return { ok: true, value }
+      const { baseUrl, notAllowed, passedOver } = settings
+      if (notAllowed !== undefined) return projectNotAllowed(notAllowed)
+      if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
+      const ways =
+        'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.'
       return fail(
         'BASE_URL_REQUIRED',
         'No server is chosen and no local server runs.',
-        'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.',
+        [ways, ...passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)].join(' '),
       )
     },
     async credential(kind, baseUrl) {
@@ -148,7 +152,7 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
     },
     ask: (missing, question) => ask(host, noInput, missing, question),
     async confirm(action, word) {
-      if (settings.profile.production !== true || globals.yes || context.dryRun) return undefined
+      if (!settings.production.value || globals.yes || context.dryRun) return undefined
       bannerOf(context, settings.baseUrl.value ?? 'no server is chosen')
       const missing = () =>
         fail('CONFIRMATION_REQUIRED', `${action} needs a confirmation on a production server.`, 'Repeat it with --yes.')
@@ -183,7 +187,7 @@ const warned = new WeakMap<Context, string>()
 /** Said to a person only, and once: a script has chosen its profile knowingly. */
 export function bannerOf(context: Context, baseUrl: string): void {
   const { host, settings, output } = context
-  if (settings.profile.production !== true || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return
+  if (!settings.production.value || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return
   warned.set(context, baseUrl)
   output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
 }

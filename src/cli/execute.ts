@@ -80,8 +80,7 @@ export async function execute(
   const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
   const exit = await finish(outcome, leaf, output, results)
   // Not beside a failure, whose error object stands alone on stderr.
-  const { configWarning } = settings
-  if (outcome.ok && configWarning !== undefined && leaf.diagnoses !== true) output.notice(`warning: ${configWarning}`)
+  if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
   return exit
 }
 

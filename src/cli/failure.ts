@@ -47,7 +47,9 @@ export const localFailures = {
   CONFIRMATION_REQUIRED: 3,
   BASE_URL_REQUIRED: 3,
   CREDENTIAL_REQUIRED: 3,
+  PROJECT_NOT_ALLOWED: 3,
   PROFILE_NOT_FOUND: 5,
+  PROJECT_FILE_NOT_FOUND: 5,
   DELIVERY_NOT_RECORDED: 5,
   STORE_NOT_FOUND: 5,
   INBOX_IN_USE: 6,
@@ -167,6 +169,7 @@ const unpainted: Paint = { error: (it) => it, hint: (it) => it }
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',
+  PROJECT_NOT_ALLOWED: 'project_file',
   UNKNOWN_FIELD: 'fields',
 }
 

@@ -12,8 +12,8 @@ export function profileLatch(
   baseUrl: string,
 ): Latch {
   const { origin } = parseBaseUrl(baseUrl)
-  const { profile, profileName, profileMissing } = settings
-  let isSet = profile.secure?.latched?.includes(origin) ?? false
+  const { secure, profileName, profileMissing } = settings
+  let isSet = secure.latched.value.includes(origin)
   return {
     isSet: () => isSet,
     async set() {

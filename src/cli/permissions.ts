@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { statSync } from 'node:fs'
 import process from 'node:process'
 import { shellWord } from './shell.js'
@@ -18,6 +19,17 @@ export function othersMay(path: string): number {
 }
 
 export const othersMayWrite = (path: string) => (othersMay(path) & WRITE) !== 0
+
+/**
+ * Why a file or folder may hold what somebody else wrote; undefined where only this user writes it. As root, only what
+ * belongs to root counts as own. Windows has neither owners nor modes here: nothing is foreign there.
+ */
+export function foreignness(path: string, { uid, mode }: Pick<Stats, 'uid' | 'mode'>): string | undefined {
+  if (process.platform === 'win32') return undefined
+  if (uid !== process.geteuid?.()) return `${path} belongs to another user (uid ${uid}).`
+  if ((mode & WRITE) === 0) return undefined
+  return `Other users of this machine can write to ${path}. Close it: chmod go-w ${shellWord(path)}`
+}
 
 /** The command that closes it, for a shell. */
 export function closing(path: string, mode: '600' | '700'): string {

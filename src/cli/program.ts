@@ -56,6 +56,12 @@ export const page: readonly Entry[] = [
     load: async () => (await import('./commands/profiles.js')).profiles,
   },
   {
+    name: 'project',
+    summary: "Whether this folder's voucherctl.json may name a server: show, allow, deny",
+    section: console,
+    load: async () => (await import('./commands/project.js')).project,
+  },
+  {
     name: 'apps',
     alias: 'app',
     summary: 'Applications: list, create, get, update, link-bot, unlink-bot',

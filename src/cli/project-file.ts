@@ -1,9 +1,21 @@
-import { readFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SecureProfile } from './config.js'
 import { codeOf, isMissing, isSecure, parseObject } from './config.js'
 import type { Failure } from './failure.js'
 import { fail } from './failure.js'
+import type { Host } from './host.js'
+import { foreignness } from './permissions.js'
 import { looksSecret } from './secrets.js'
 
 /** Members of voucherctl.json: what a project may settle for everybody who works on it. */
@@ -11,27 +23,95 @@ export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retr
 
 export interface ProjectFile {
   readonly path: string
+  /** As it was read: what is judged, shown and remembered is this text. */
+  readonly content: string
   readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
     readonly secure?: Omit<SecureProfile, 'latched'>
   }
 }
 
-export type ProjectResult = { readonly ok: true; readonly project: ProjectFile | undefined } | Failure
+/** A project file that somebody else may have written. */
+export interface PassedOver {
+  readonly path: string
+  readonly why: string
+}
 
-/** The nearest voucherctl.json in the working folder or above it. A secret in it is refused: such files are shared. */
-export function readProjectFile(cwd: string): ProjectResult {
-  for (let dir = cwd; ; dir = dirname(dir)) {
+export type ProjectResult =
+  | { readonly ok: true; readonly project: ProjectFile | undefined; readonly passedOver: readonly PassedOver[] }
+  | Failure
+
+/**
+ * The nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. One that
+ * somebody else may have written is passed over, unread. A secret in it is refused: such files are shared.
+ */
+export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectResult {
+  const passedOver: PassedOver[] = []
+  for (const dir of foldersOf(host)) {
     const path = join(dir, 'voucherctl.json')
-    try {
-      return checkProjectFile(path, readFileSync(path, 'utf8').replace(/^\ufeff/, ''))
-    } catch (error) {
-      if (!isMissing(error)) return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`)
+    const read = readOwnFile(path, dir)
+    if (read === undefined) continue
+    if ('why' in read) {
+      passedOver.push({ path, why: read.why })
+      continue
     }
-    if (dirname(dir) === dir) return { ok: true, project: undefined }
+    if ('ok' in read) return read
+    const checked = checkProjectFile(path, read.content)
+    return 'ok' in checked ? checked : { ok: true, project: checked, passedOver }
+  }
+  return { ok: true, project: undefined, passedOver }
+}
+
+/** Outside of a repository and of the home folder up to the root, save on Windows, which tells no owner of a folder. */
+function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
+  const home = realPathOf(homeDir)
+  const folders: string[] = []
+  for (let dir = cwd; ; dir = dirname(dir)) {
+    folders.push(dir)
+    if (existsSync(join(dir, '.git')) || realPathOf(dir) === home) return folders
+    if (dirname(dir) === dir) return process.platform === 'win32' ? [cwd] : folders
   }
 }
 
-function checkProjectFile(path: string, content: string): ProjectResult {
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+type Read = { readonly content: string } | { readonly why: string } | Failure
+
+/** Opened once: owner, mode and content are of the same file, whatever takes its place meanwhile. */
+function readOwnFile(path: string, dir: string): Read | undefined {
+  let file: number | undefined
+  try {
+    // A pipe under this name must not keep the command waiting.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stats = fstatSync(file)
+    const why = foreignness(path, stats) ?? foreignness(dir, statSync(dir))
+    if (why !== undefined) return { why }
+    if (!stats.isFile()) return fail('CONFIG_INVALID', `${path} is not a file.`)
+    return { content: readFileSync(file, 'utf8').replace(/^\ufeff/, '') }
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    const why = foreignnessOfClosed(path, dir)
+    return why === undefined ? fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`) : { why }
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+/** Of a file that does not open. */
+function foreignnessOfClosed(path: string, dir: string): string | undefined {
+  try {
+    return foreignness(path, lstatSync(path)) ?? foreignness(dir, statSync(dir))
+  } catch {
+    return undefined
+  }
+}
+
+function checkProjectFile(path: string, content: string): ProjectFile | Failure {
   const members = parseObject(content)
   if (members === undefined) return fail('CONFIG_INVALID', `${path} is not a JSON object.`)
   const secret = Object.entries(members).find(([name, value]) => looksSecret(name, value))
@@ -52,7 +132,7 @@ function checkProjectFile(path: string, content: string): ProjectResult {
   }
   const wrong = Object.entries(members).find(([name, value]) => !forms[formOf(name)](value))
   if (wrong !== undefined) return fail('CONFIG_INVALID', `${path}: "${wrong[0]}" must be ${formOf(wrong[0])}.`)
-  return { ok: true, project: { path, members } }
+  return { path, content, members }
 }
 
 const forms = {

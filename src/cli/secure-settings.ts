@@ -17,6 +17,8 @@ export interface SecureSettings {
   readonly origin: Sourced<string | undefined>
   /** Empty: the server's key is taken as it comes. */
   readonly pins: Sourced<readonly string[]>
+  /** Origins of servers that encrypted once: `auto` never goes back to plain text there. */
+  readonly latched: Sourced<readonly string[]>
 }
 
 export interface SecureSources {
@@ -25,26 +27,32 @@ export interface SecureSources {
   readonly project: ProjectFile | undefined
   readonly profile: Profile
   readonly profileSource: string
+  /** The current profile, where a project file picked another one for the same server. */
+  readonly floor: { readonly profile: Profile; readonly source: string } | undefined
 }
 
 /**
  * flag > environment > project file > profile > default, with one difference: a project file comes with what somebody
  * else wrote, so it can make the transport of a profile stricter and not laxer: a lower mode is passed over, and so are
- * its pins where the profile has some.
+ * its pins where the profile has some. Nor does picking a profile make anything laxer than the current one has it.
  */
 export function resolveSecure(
   sources: SecureSources,
 ): { readonly ok: true; readonly settings: SecureSettings } | Failure {
-  const { globals, env, project, profile, profileSource } = sources
+  const { globals, env, project, profile, profileSource, floor } = sources
   const projectSource = `project file ${project?.path ?? ''}`
   const shared = project?.members.secure ?? {}
   const own = profile.secure ?? {}
-  const lowered = strictness(shared.mode) >= 0 && strictness(shared.mode) < strictness(own.mode)
+  const least = floor?.profile.secure ?? {}
+  const floorSource = floor?.source ?? ''
+  const isBelowFloor = strictness(own.mode) < strictness(least.mode)
+  const [mine, mineSource] = isBelowFloor ? [least.mode, floorSource] : [own.mode, profileSource]
+  const lowered = strictness(shared.mode) >= 0 && strictness(shared.mode) < strictness(mine)
   const mode = first<string>(
     [globals.secure, 'flag --secure'],
     [env.VOUCHERCTL_SECURE || undefined, 'environment VOUCHERCTL_SECURE'],
     [lowered ? undefined : shared.mode, projectSource],
-    [own.mode, profileSource],
+    [mine, mineSource],
     ['off', 'default'],
   ) as Sourced<SecureMode>
   const origin = first<string>(
@@ -54,6 +62,7 @@ export function resolveSecure(
     [own.origin, profileSource],
   ) ?? { value: undefined, source: 'default' }
   const pins = first<readonly string[]>(
+    [least.pins?.length === 0 ? undefined : least.pins, floorSource],
     [own.pins, profileSource],
     [shared.pins, projectSource],
     [[], 'default'],
@@ -68,7 +77,15 @@ export function resolveSecure(
     (arePins(pins.value)
       ? undefined
       : invalid('secure.pins', pins, 'must be two pins at most, sha256: and 43 characters'))
-  return problem ?? { ok: true, settings: { mode, origin, pins } }
+  const latched = {
+    value: [...new Set([...(least.latched ?? []), ...(own.latched ?? [])])],
+    source:
+      [
+        ...(least.latched === undefined ? [] : [floorSource]),
+        ...(own.latched === undefined ? [] : [profileSource]),
+      ].join(', ') || 'default',
+  }
+  return problem ?? { ok: true, settings: { mode, origin, pins, latched } }
 }
 
 /** -1 for what is no mode. */

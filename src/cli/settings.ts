@@ -9,8 +9,10 @@ import { formatIn, formats } from './globals.js'
 import type { Host } from './host.js'
 import type { LocalServer } from './local-server.js'
 import { defaultDataDir, findLocalServer } from './local-server.js'
-import type { ProjectFile } from './project-file.js'
+import type { PassedOver, ProjectFile, ProjectResult } from './project-file.js'
 import { readProjectFile } from './project-file.js'
+import type { NotAllowed } from './project-permission.js'
+import { originOf, permissionOf } from './project-permission.js'
 import type { SecureSettings } from './secure-settings.js'
 import { resolveSecure } from './secure-settings.js'
 import type { Sourced } from './sourced.js'
@@ -18,15 +20,19 @@ import { first } from './sourced.js'
 
 export interface Settings {
   readonly config: Config
-  /** Why the secrets of the profile file are not safe. */
-  readonly configWarning: string | undefined
-  /** The nearest voucherctl.json. */
-  readonly projectFile: string | undefined
+  /** What a person must act on: open permissions, a project file that was passed over. */
+  readonly warnings: readonly string[]
+  /** The nearest voucherctl.json that counts. */
+  readonly project: ProjectFile | undefined
+  readonly passedOver: readonly PassedOver[]
+  /** Set where the project file names a server without being allowed to: then there is no base URL. */
+  readonly notAllowed: NotAllowed | undefined
   readonly profileName: Sourced<string>
   /** A profile was named that does not exist; only what makes one goes on. */
   readonly profileMissing: boolean
   /** Empty when the profile does not exist yet. */
   readonly profile: Profile
+  readonly production: Sourced<boolean>
   readonly baseUrl: Sourced<string | undefined>
   /** The local server, where it is the base URL by default. */
   readonly localServer: LocalServer | undefined
@@ -45,14 +51,16 @@ const DEFAULT_RETRIES = 3
 export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const stored = readConfig(host)
   if (!stored.ok) return stored
-  const found = readProjectFile(host.cwd)
+  const found = readProjectFile(host)
   if (!found.ok) return found
-  return settle(host, globals, stored, found.project)
+  return settle(host, globals, stored, found)
 }
 
 type Stored = Extract<ConfigResult, { ok: true }>
+type Found = Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'passedOver'>
 
 const nothingStored: Stored = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+const nothingFound: Found = { project: undefined, passedOver: [] }
 
 /** Settings without the places that hold something wrong, and what is wrong with each. */
 export interface Tolerated {
@@ -66,22 +74,22 @@ export interface Tolerated {
 /** For a command that says what is wrong with the settings. */
 export function tolerateSettings(host: Host, globals: Globals): Tolerated {
   const stored = readConfig(host)
-  const found = readProjectFile(host.cwd)
+  const found = readProjectFile(host)
   const problems = { config: stored.ok ? undefined : stored, project: found.ok ? undefined : found }
-  const settled = settle(host, globals, stored.ok ? stored : nothingStored, found.ok ? found.project : undefined)
+  const settled = settle(host, globals, stored.ok ? stored : nothingStored, found.ok ? found : nothingFound)
   if (settled.ok) return { settings: settled.settings, ...problems, values: undefined }
   const { XDG_DATA_HOME } = host.env
   const bare = settle(
     { ...host, env: { XDG_DATA_HOME } },
     { ...globals, 'base-url': undefined },
     nothingStored,
-    undefined,
+    nothingFound,
   )
   if (!bare.ok) throw new Error('the defaults must be right')
   return { settings: bare.settings, ...problems, values: settled }
 }
 
-function settle(host: Host, globals: Globals, stored: Stored, project: ProjectFile | undefined): SettingsResult {
+function settle(host: Host, globals: Globals, stored: Stored, { project, passedOver }: Found): SettingsResult {
   const { config } = stored
   const { env } = host
 
@@ -96,8 +104,13 @@ function settle(host: Host, globals: Globals, stored: Stored, project: ProjectFi
     [project?.members.base_url as string | undefined, fileOf(project)],
     [profile.base_url, fromProfile],
   )
+  const invalidUrl = chosen === undefined ? undefined : problemOfBaseUrl(chosen)
+  if (invalidUrl !== undefined) return invalidUrl
+  const isOfProject = project !== undefined && chosen?.source === fileOf(project)
+  const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
   const localServer = chosen === undefined ? findLocalServer(defaultDataDir(host)) : undefined
-  const baseUrl = chosen ?? localBaseUrl(localServer)
+  const named = notAllowed === undefined ? chosen : { value: undefined, source: fileOf(project) }
+  const baseUrl = named ?? localBaseUrl(localServer)
   const format = first<unknown>(
     [formatIn(globals), globals.json ? 'flag --json' : globals.output === undefined ? 'flag --jq' : 'flag --output'],
     [env.VOUCHERCTL_OUTPUT || undefined, 'environment VOUCHERCTL_OUTPUT'],
@@ -125,15 +138,25 @@ function settle(host: Host, globals: Globals, stored: Stored, project: ProjectFi
     (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
     (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
   if (problem !== undefined) return problem
-  const secure = resolveSecure({ globals, env, project, profile, profileSource: fromProfile })
+  const floor = floorOf(config, profileName, project, baseUrl.value)
+  const secure = resolveSecure({ globals, env, project, profile, profileSource: fromProfile, floor })
   if (!secure.ok) return secure
+  const production = first<boolean>(
+    [floor?.profile.production || undefined, floor?.source ?? ''],
+    [profile.production, fromProfile],
+    [false, 'default'],
+  ) as Sourced<boolean>
+  const notes = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
   const settings = {
     config,
-    configWarning: stored.warning,
-    projectFile: project?.path,
+    warnings: [...(stored.warning === undefined ? [] : [stored.warning]), ...notes],
+    project,
+    passedOver,
+    notAllowed,
     profileName,
     profileMissing: !known && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
     profile,
+    production,
     baseUrl,
     localServer,
     format,
@@ -142,6 +165,25 @@ function settle(host: Host, globals: Globals, stored: Stored, project: ProjectFi
     secure: secure.settings,
   }
   return { ok: true, settings }
+}
+
+function refusalOf(project: ProjectFile, profile: Profile, config: Config): NotAllowed | undefined {
+  const { allowed, reason } = permissionOf(project, profile, config)
+  return allowed ? undefined : { path: project.path, baseUrl: String(project.members.base_url), reason }
+}
+
+/** Where a project file picks a profile: the current one, as far as it is meant for the same server. */
+function floorOf(
+  { profiles, current }: Config,
+  profileName: Sourced<string>,
+  project: ProjectFile | undefined,
+  baseUrl: string | undefined,
+): { readonly profile: Profile; readonly source: string } | undefined {
+  if (project === undefined || profileName.source !== fileOf(project) || profileName.value === current) return undefined
+  const profile = Object.hasOwn(profiles, current) ? profiles[current] : undefined
+  if (profile === undefined) return undefined
+  const isForSame = profile.base_url === undefined || originOf(profile.base_url) === originOf(baseUrl)
+  return isForSame ? { profile, source: `profile ${current}, which ${fileOf(project)} cannot loosen` } : undefined
 }
 
 function profileNameOf(
@@ -161,7 +203,7 @@ function profileNameOf(
 /** The output format of the project file or the profile, before it is known whether either is right. */
 export function storedFormat(host: Host, profile: string | undefined): unknown {
   const stored = readConfig(host)
-  const found = readProjectFile(host.cwd)
+  const found = readProjectFile(host)
   const project = found.ok ? found.project : undefined
   if (project?.members.output !== undefined) return project.members.output
   if (!stored.ok) return undefined

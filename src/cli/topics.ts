@@ -127,12 +127,17 @@ function config(): TopicText {
     ),
     '',
     ...wrap(
-      `A project file voucherctl.json, in the working folder or above it, may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared.`,
+      `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. One that belongs to somebody else or that others may write, or that lies in such a folder, is passed over.`,
       80,
     ),
     '',
     ...wrap(
-      'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is passed over, and so are its pins where the profile has some.',
+      'A server of another machine that a project file alone names gets no credential until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` says how it stands.',
+      80,
+    ),
+    '',
+    ...wrap(
+      'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is passed over, and so are its pins where the profile has some. A profile that it picks is never laxer than your current profile for the same server.',
       80,
     ),
     '',

@@ -31,7 +31,7 @@ const others: Readonly<Record<string, string>> = {
 }
 
 /** What a dry run needs more than these; tested where they are. */
-const elsewhere = ['webhook replay', 'server migrate', 'server import']
+const elsewhere = ['project allow', 'project deny', 'webhook replay', 'server migrate', 'server import']
 
 const changing = (
   await Promise.all(

@@ -32,6 +32,8 @@ const signed = '--body-file body.json --secret-file secret.txt'
 const files = { 'body.json': body, 'secret.txt': 'whsec_0123456789abcdef0123456789abcdef', 'headers.json': '{}' }
 const profile = { '.config/voucherctl/config.json': '{"current":"default","profiles":{"default":{},"shop":{}}}' }
 
+const project = { 'voucherctl.json': '{"base_url":"https://vouchers.example"}' }
+
 /** Of a server that answers the encrypted transport with something else. */
 const unsealed = { ok: 10, '4xx': 10, 'broken pipe': 10 }
 
@@ -50,6 +52,9 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'profiles show': { args: '', local: true },
   'profiles set': { args: 'shop --timeout 20s', local: true },
   'profiles remove': { args: 'shop', files: profile, local: true, exits: { bare: 3 } },
+  'project show': { args: '', local: true },
+  'project allow': { args: '', files: project, local: true },
+  'project deny': { args: '', files: project, local: true },
   'server start': { args: '--memory --port 0 --log-level silent', local: true, endless: true },
   // No server runs.
   'server status': { args: '', local: true, verdict: true, exits: { ok: 1 } },

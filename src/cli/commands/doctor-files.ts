@@ -49,6 +49,8 @@ export function checkPermissions(host: Host): Check {
 export function checkProjectFile({ project: problem, settings }: Tolerated): Check {
   const name = 'project file'
   if (problem !== undefined) return refused(name, problem, 'Repair it or move it away.')
+  const [foreign] = settings.passedOver
+  if (foreign !== undefined) return warn(name, `${foreign.path} is passed over.`, foreign.why)
   const named = [settings.baseUrl, settings.format, settings.timeoutMs, settings.retries, settings.profileName]
   const source = named.map((it) => it.source).find((it) => it.startsWith('project file '))
   return ok(name, source === undefined ? 'No setting comes from a voucherctl.json.' : `In use: ${source.slice(13)}`)

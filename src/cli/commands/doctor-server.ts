@@ -3,6 +3,7 @@ import { paths } from '../../secure/suite.js'
 import { parseObject } from '../config.js'
 import type { Context } from '../context.js'
 import { refuseImpostor } from '../context.js'
+import { projectNotAllowed } from '../project-permission.js'
 import type { Tolerated } from '../settings.js'
 import { ask } from './doctor-ask.js'
 import type { Check } from './doctor-check.js'
@@ -22,6 +23,10 @@ export function checkBaseUrl({ values, settings }: Tolerated): Check {
   if (values?.code === 'USAGE') return bad(name, values.message, values.hint ?? 'Correct it.')
   if (values !== undefined) return skip(name, 'Not looked at: a setting is wrong.')
   const { value, source } = settings.baseUrl
+  if (settings.notAllowed !== undefined) {
+    const { message, hint } = projectNotAllowed(settings.notAllowed)
+    return bad(name, message, hint ?? 'voucherctl project allow')
+  }
   if (value === undefined)
     return skip(
       name,

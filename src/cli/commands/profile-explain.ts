@@ -9,7 +9,8 @@ import type { Settings } from '../settings.js'
 
 /** Every setting with its value and the place that it came from. */
 export async function explain({ settings, host, globals }: Context) {
-  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, projectFile } = settings
+  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, project, production, notAllowed } =
+    settings
   const fromProfile = `profile ${profileName.value}`
   const own = (setting: string, value: unknown) => ({
     setting,
@@ -18,15 +19,15 @@ export async function explain({ settings, host, globals }: Context) {
   })
   const items = [
     { setting: 'profile', ...profileName },
-    { setting: 'base_url', value: baseUrl.value ?? null, source: baseUrl.source },
+    { setting: 'base_url', value: notAllowed?.baseUrl ?? baseUrl.value ?? null, source: baseUrl.source },
     { setting: 'output', ...format },
     { setting: 'timeout', value: `${timeoutMs.value / 1000}s`, source: timeoutMs.source },
     { setting: 'retries', ...retries },
     { setting: 'secure.mode', ...secure.mode },
     { setting: 'secure.origin', value: secure.origin.value ?? null, source: secure.origin.source },
     { setting: 'secure.pins', ...secure.pins },
-    { ...own('secure.latched', profile.secure?.latched), value: profile.secure?.latched ?? [] },
-    { ...own('production', profile.production), value: profile.production ?? false },
+    { setting: 'secure.latched', ...secure.latched },
+    { setting: 'production', ...production },
     own('codes', profile.codes),
     own('account', profile.account),
     own('data folder', profile.data_dir),
@@ -43,11 +44,22 @@ export async function explain({ settings, host, globals }: Context) {
     },
     {
       setting: 'project file',
-      value: projectFile ?? null,
-      source: projectFile === undefined ? 'no voucherctl.json here or above' : 'found here or above',
+      value: project?.path ?? null,
+      source: project === undefined ? 'no voucherctl.json here or above' : stateOf(notAllowed),
     },
+    ...settings.passedOver.map(({ path, why }) => ({
+      setting: 'project file',
+      value: null,
+      source: `${path} was passed over: ${why}`,
+    })),
   ]
   return { items }
+}
+
+function stateOf(notAllowed: Settings['notAllowed']): string {
+  if (notAllowed === undefined) return 'found here or above'
+  const changed = notAllowed.reason === 'changed since' ? 'has changed since it was allowed' : 'is not allowed'
+  return `found here or above; ${changed} to name a server: voucherctl project allow`
 }
 
 /** Which credential of each kind a call would carry, by its prefix; nothing is sent for it. */

@@ -195,7 +195,8 @@ export const profiles: Group = {
         if (context.dryRun) return context.plan(`remove profile ${positional} and its credentials`)
         const problem = await updateConfig(
           context.host,
-          ({ current, profiles: { [positional]: _removed, ...others } }) => ({
+          ({ current, profiles: { [positional]: _removed, ...others }, ...rest }) => ({
+            ...rest,
             current: current === positional ? DEFAULT_PROFILE : current,
             profiles: others,
           }),

@@ -10,6 +10,7 @@ import { integer, text } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plainLine } from '../plain.js'
+import { projectNotAllowed } from '../project-permission.js'
 import type { Scenario } from '../scenario/document.js'
 import type { ScenarioReport, StepReport } from '../scenario/run.js'
 
@@ -52,6 +53,8 @@ export const scenario: Group = {
         const read = await readScenarios(context, [positional, ...rest])
         if (!read.ok) return read
         const { scenarios } = read
+        const { notAllowed } = context.settings
+        if (isNamed(context) && notAllowed !== undefined) return projectNotAllowed(notAllowed)
         const baseUrl = namedServer(context)
         if (context.dryRun) {
           const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
@@ -73,11 +76,10 @@ export const scenario: Group = {
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
 
 /** A stored profile alone names no server: a scenario must not meet one by accident. */
-function namedServer({ settings }: Context): string | undefined {
-  const { baseUrl, profileName } = settings
-  const isNamed = [baseUrl.source, profileName.source].some((it) => /^(flag|environment) /.test(it))
-  return isNamed ? baseUrl.value : undefined
-}
+const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
+
+const isNamed = ({ settings: { baseUrl, profileName } }: Context) =>
+  [baseUrl.source, profileName.source].some((it) => /^(flag|environment) /.test(it))
 
 type Read = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
 
@@ -126,7 +128,7 @@ async function allowed(
     if (problem !== undefined) return problem
   }
   if (baseUrl === undefined) return undefined
-  if (context.settings.profile.production === true) {
+  if (context.settings.production.value) {
     const refusal = await context.confirm(`Playing scenarios on ${baseUrl}`, context.settings.profileName.value)
     if (refusal !== undefined) return refusal
   }

@@ -114,7 +114,7 @@ async function openCall(
   const plain = createHttpTransport(base)
   const mode = settings.secure.mode.value
   const options = { globals, settings, host, output: new Output(host, { format: 'json', quiet: true }) }
-  const latched = settings.profile.secure?.latched?.includes(new URL(base).origin) ?? false
+  const latched = settings.secure.latched.value.includes(new URL(base).origin)
   const transport =
     mode === 'off'
       ? plain
