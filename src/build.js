@@ -66,7 +66,7 @@ const example = [
 ]
 const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
 if (nodeModule.enableCompileCache === undefined) {
-  for (const run of [example, ['--server']]) {
+  for (const run of [example, ['--help'], ['--server']]) {
     spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
   }
 }

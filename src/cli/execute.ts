@@ -1,47 +1,27 @@
-import { parseArguments } from './arguments.js'
+import type { CommandLine } from './command-line.js'
 import { createContext } from './context.js'
 import type { Failure } from './failure.js'
 import { exitOf, usage } from './failure.js'
-import type { Flag, Flags } from './flags.js'
+import { readFlags } from './flags.js'
 import type { Globals } from './globals.js'
-import { globalFlags, knownFormat } from './globals.js'
-import type { Host } from './host.js'
+import type { JqFilter } from './jq.js'
 import type { Leaf, Outcome } from './leaf.js'
 import { askMissing } from './missing.js'
-import { flagIn, operandsOf } from './operands.js'
 import { Output } from './output.js'
-import type { Entry } from './program.js'
 import { scrubAll } from './scrub.js'
-import { resolveSettings, storedFormat, tolerateSettings } from './settings.js'
+import { resolveSettings, tolerateSettings } from './settings.js'
 import { untilAborted } from './until-aborted.js'
 
-/** Runs the command that the arguments name, and answers its exit code. `asked` is the format in the flags or the environment. */
+/** Runs the command of a line that was parsed, and returns its exit code. */
 export async function execute(
-  argv: readonly string[],
-  entry: Entry | undefined,
-  host: Host,
-  asked: string | undefined,
+  line: CommandLine,
+  globals: Globals,
+  filter: JqFilter | undefined,
+  failed: Output,
 ): Promise<number> {
-  const failed = new Output(host, {
-    // Read when there is a failure to show: a command whose flags are right has its format from its settings.
-    get format() {
-      return knownFormat(asked ?? storedFormat(host, flagIn(argv, 'profile', 'p')))
-    },
-  })
-
-  const parsed = parseArguments(argv, await entry?.load())
-  if (!parsed.ok) return report(entry === undefined ? await suggested(parsed, argv) : parsed, failed)
-  const { leaf, path, given } = parsed
-  const read = readFlags(globalFlags, given)
-  if (!read.ok) return report(read, failed)
-  const globals = read.values as Globals
-  const command = path.join(' ')
-  if (globals.json && globals.output !== undefined && globals.output !== 'json') {
-    return report(usage('--json and --output name different formats.'), failed)
-  }
-  if (globals.jq !== undefined && globals.output !== undefined && !globals.output.startsWith('json')) {
-    return report(usage(`--jq prints JSON; it goes without --output ${globals.output}.`), failed)
-  }
+  const { host } = failed
+  const { leaf } = line
+  if (leaf === undefined) throw new Error('the parser must refuse a line without a command')
   if (globals.fields !== undefined && leaf.answers !== undefined && (leaf.changes || leaf.streams)) {
     const { refuseUnknownInContract } = await import('./fields.js')
     const unknown = refuseUnknownInContract(globals.fields, leaf.answers)
@@ -49,14 +29,16 @@ export async function execute(
   }
   if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
     return report(
-      usage(`--idempotency-key has no meaning for ${command}.`, 'It belongs to vouchers issue, redeem and reverse.'),
+      usage(
+        `--idempotency-key has no meaning for ${line.path.join(' ')}.`,
+        'It belongs to vouchers issue, redeem and reverse.',
+      ),
       failed,
     )
   }
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return report(resolved, failed)
   const settings = resolved.ok ? resolved.settings : tolerateSettings(host, globals).settings
-  const filter = globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
   const output = new Output(host, {
     format: settings.format.value,
     fields: globals.fields,
@@ -66,12 +48,10 @@ export async function execute(
     quiet: globals.quiet,
     changes: leaf.changes === true,
   })
-  const invalid = await filter?.check()
-  if (invalid !== undefined) return report(invalid, output)
-  const own = readFlags(leaf.flags ?? {}, given)
-  if (!own.ok) return report(own, output)
+  const own = readFlags(leaf.flags ?? {}, line.given)
+  if (own.failure !== undefined) return report(own.failure, output)
   const context = createContext(host, globals, settings, output)
-  const complete = await askMissing(leaf, own.values, parsed, context)
+  const complete = await askMissing(leaf, own.values, line.operands, context)
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)
   const isJson = leaf.json === true && settings.format.source === 'default'
@@ -82,21 +62,6 @@ export async function execute(
   // Not beside a failure, whose error object stands alone on stderr.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
   return exit
-}
-
-/** What was typed without its group. */
-async function suggested(mistake: Failure, argv: readonly string[]): Promise<Failure> {
-  const [name] = operandsOf(argv)
-  if (name === undefined || mistake.hint?.startsWith('See') !== true) return mistake
-  const { commandsNamed } = await import('./elsewhere.js')
-  const found = (await commandsNamed(name)).map((it) => `\`voucherctl ${it}\``)
-  return found.length === 0 ? mistake : { ...mistake, hint: `Did you mean ${found.join(' or ')}?` }
-}
-
-/** Loaded where it is asked for: jq takes as long to start as a command. */
-async function openFilter(expression: string, { signal }: Host) {
-  const { JqFilter } = await import('./jq.js')
-  return new JqFilter(expression, signal)
 }
 
 /** @param results prints what a success answers */
@@ -142,19 +107,4 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, res
 async function report(failure: Failure, output: Output): Promise<number> {
   await output.fail(failure)
   return exitOf(failure)
-}
-
-type FlagsRead = { readonly ok: true; readonly values: Record<string, unknown> } | Failure
-
-function readFlags(flags: Flags, given: ReadonlyMap<string, readonly string[]>): FlagsRead {
-  const values: Record<string, unknown> = {}
-  for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {
-    const texts = given.get(name) ?? []
-    if (texts.length > 1 && flag.value !== undefined && !flag.repeatable)
-      return usage(`--${name} was given ${texts.length} times; it takes one value.`)
-    const read = flag.read(texts)
-    if (!read.ok) return usage(`--${name} ${read.message}.`)
-    values[name] = read.value
-  }
-  return { ok: true, values }
 }

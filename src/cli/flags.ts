@@ -1,3 +1,6 @@
+import type { Failure } from './failure.js'
+import { usage } from './failure.js'
+
 /** What was typed, as a value; or what is wrong with it. */
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
 
@@ -115,4 +118,30 @@ export function atLeastOne<T>(flag: Flag<readonly T[]>, ask: string): Flag<reado
 
 export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
   return { ...flag, letter }
+}
+
+/** The texts of each flag, in order; an empty text for a switch. */
+export type Given = ReadonlyMap<string, readonly string[]>
+
+export interface FlagValues {
+  /** A flag that cannot be read counts as absent. */
+  readonly values: Readonly<Record<string, unknown>>
+  readonly failure: Failure | undefined
+}
+
+/** The values of these flags. */
+export function readFlags(flags: Flags, given: Given): FlagValues {
+  const values: Record<string, unknown> = {}
+  let failure: Failure | undefined
+  for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {
+    const texts = given.get(name) ?? []
+    const read: Read<unknown> =
+      texts.length > 1 && flag.value !== undefined && !flag.repeatable
+        ? wrong(`was given ${texts.length} times; it takes one value`)
+        : flag.read(texts)
+    const absent = flag.read([])
+    values[name] = read.ok ? read.value : absent.ok ? absent.value : undefined
+    if (!read.ok) failure ??= usage(`--${name} ${read.message}.`)
+  }
+  return { values, failure }
 }

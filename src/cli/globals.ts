@@ -1,7 +1,9 @@
 import type { SecureMode } from '../secure/client-options.js'
 import { isCanonicalOrigin } from '../secure/origin.js'
-import type { Flags } from './flags.js'
-import { choice, duration, integer, one, text, toggle, withLetter } from './flags.js'
+import type { Failure } from './failure.js'
+import { usage } from './failure.js'
+import type { Flags, Given } from './flags.js'
+import { choice, duration, integer, one, readFlags, text, toggle, withLetter } from './flags.js'
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
@@ -52,3 +54,21 @@ export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
   json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
+
+export interface GlobalValues {
+  /** A flag that cannot be read counts as absent. */
+  readonly globals: Globals
+  readonly failure: Failure | undefined
+}
+
+export function readGlobals(given: Given): GlobalValues {
+  const { values, failure } = readFlags(globalFlags, given)
+  const globals = values as Globals
+  return { globals, failure: failure ?? contradiction(globals) }
+}
+
+function contradiction({ json, jq, output }: Globals): Failure | undefined {
+  if (json && output !== undefined && output !== 'json') return usage('--json and --output name different formats.')
+  if (jq === undefined || output === undefined || output.startsWith('json')) return undefined
+  return usage(`--jq prints JSON; it goes without --output ${output}.`)
+}

@@ -1,4 +1,3 @@
-import type { Parsed } from './arguments.js'
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
 import { fail, usage } from './failure.js'
@@ -14,9 +13,12 @@ const isMissing = (value: unknown) => value === undefined || (Array.isArray(valu
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,
-  { positional, second, rest }: Pick<Parsed, 'positional' | 'second' | 'rest'>,
+  operands: readonly string[],
   context: Context,
 ): Promise<Complete> {
+  const [positional] = operands
+  const second = leaf.second === undefined ? undefined : operands[1]
+  const rest = leaf.positional?.several ? operands.slice(1) : []
   const flags = Object.entries(leaf.flags ?? {}).filter(
     ([name, flag]) => flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]),
   )

@@ -1,66 +1,60 @@
+import { CommandLine } from './command-line.js'
 import type { Failure } from './failure.js'
 import { exitOf, fail } from './failure.js'
-import { knownFormat } from './globals.js'
+import type { Globals } from './globals.js'
+import { formatIn, knownFormat, readGlobals } from './globals.js'
 import type { Host } from './host.js'
 import type { JqFilter } from './jq.js'
-import { flagIn, operandsOf } from './operands.js'
 import { Output } from './output.js'
-import { findEntry } from './program.js'
+import { storedFormat } from './settings.js'
 
-/** Runs one command line and answers its exit code. */
+/** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
-  const asked = formatIn(argv, host)
-  const shown = new Output(host, { format: knownFormat(asked) })
+  const line = new CommandLine()
   try {
-    return await dispatch(argv, host, shown, asked)
+    return await dispatch(line, await line.parse(argv), host)
   } catch (error) {
     // A bug: its text may hold anything, so that it is shown only when asked for.
+    const { globals } = readGlobals(line.given)
+    const output = new Output(host, { format: knownFormat(formatOf(line, globals, host)) })
     const hint = 'Run it again with --debug to see where, and report it.'
-    await shown.fail(fail('UNEXPECTED', 'voucherctl failed unexpectedly.', argv.includes('--debug') ? null : hint))
-    if (argv.includes('--debug')) shown.trace(error instanceof Error ? (error.stack ?? error.message) : String(error))
+    await output.fail(fail('UNEXPECTED', 'voucherctl failed unexpectedly.', globals.debug ? null : hint))
+    if (globals.debug) output.trace(error instanceof Error ? (error.stack ?? error.message) : String(error))
     return 1
   }
 }
 
-async function dispatch(
-  argv: readonly string[],
-  host: Host,
-  shown: Output,
-  asked: string | undefined,
-): Promise<number> {
-  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  const operands = operandsOf(argv)
-  const asksHelp = own.includes('--help') || own.includes('-h') || operands[0] === 'help'
-  const names = operands[0] === 'help' ? operands.slice(1) : operands
-  const asksVersion = !asksHelp && own.includes('--version')
-  if (asksVersion || asksHelp || own.length === 0) {
-    const filter = await filterIn(own, host)
-    const invalid = await filter?.check()
-    if (invalid !== undefined) return report(invalid, shown)
-    const output = filter === undefined ? shown : new Output(host, { ...shown.options, filter })
-    if (asksVersion) await showVersion(output, host.version())
-    const wasShown = asksVersion || (await (await import('./show-help.js')).showHelp(names, output))
-    if (output.trouble !== undefined) return report(output.trouble, shown)
-    if (wasShown) return 0
-  }
+async function dispatch(line: CommandLine, mistake: Failure | undefined, host: Host): Promise<number> {
+  const { globals, failure } = readGlobals(line.given)
+  const format = formatOf(line, globals, host)
+  const output = new Output(host, {
+    // Read when there is a failure to show: a command whose flags are right has its format from its settings.
+    get format() {
+      return knownFormat(format ?? storedFormat(host, globals.profile))
+    },
+  })
+  const refused = mistake ?? failure
+  if (refused !== undefined) return report(refused, output)
+  const filter = globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
+  const invalid = await filter?.check()
+  if (invalid !== undefined) return report(invalid, output)
+  if (line.shows !== undefined) return show(line, new Output(host, { format: knownFormat(format), filter }))
   const { execute } = await import('./execute.js')
-  const entry = findEntry(names[0])
-  // Help of something that is not there: the parser knows what was meant, a topic too.
-  const unknown = entry === undefined && operands[0] === 'help' ? operands : names
-  return execute(asksHelp ? unknown : argv, entry, host, asked)
-}
-
-async function showVersion(output: Output, version: string): Promise<void> {
-  if (output.options.format === 'table') output.say(version)
-  else await output.print({ version })
+  return execute(line, globals, filter, output)
 }
 
 /** Help and version are documents as well, where JSON is asked for. */
-async function filterIn(argv: readonly string[], host: Host): Promise<JqFilter | undefined> {
-  const expression = flagIn(argv, 'jq')
-  if (expression === undefined || !knownFormat(formatIn(argv, host)).startsWith('json')) return undefined
+async function show(line: CommandLine, output: Output): Promise<number> {
+  if (line.shows === 'help') await (await import('./show-help.js')).showHelp(line, output)
+  else if (output.options.format === 'table') output.say(output.host.version())
+  else await output.print({ version: output.host.version() })
+  return output.trouble === undefined ? 0 : report(output.trouble, output)
+}
+
+/** Loaded where it is asked for: jq takes as long to start as a command. */
+async function openFilter(expression: string, { signal }: Host): Promise<JqFilter> {
   const { JqFilter } = await import('./jq.js')
-  return new JqFilter(expression, host.signal)
+  return new JqFilter(expression, signal)
 }
 
 async function report(failure: Failure, output: Output): Promise<number> {
@@ -68,9 +62,7 @@ async function report(failure: Failure, output: Output): Promise<number> {
   return exitOf(failure)
 }
 
-/** What flags or the environment name, before the flags were read. */
-function formatIn(argv: readonly string[], { env }: Host): string | undefined {
-  if (argv.includes('--json')) return 'json'
-  const output = flagIn(argv, 'output', 'o')
-  return output ?? (flagIn(argv, 'jq') !== undefined ? 'json' : env.VOUCHERCTL_OUTPUT || undefined)
+/** What flags or the environment name. A filter that cannot be read asks for JSON as well. */
+function formatOf({ given }: CommandLine, globals: Globals, { env }: Host): string | undefined {
+  return formatIn(globals) ?? (given.has('jq') ? 'json' : env.VOUCHERCTL_OUTPUT || undefined)
 }

@@ -10,7 +10,7 @@ import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
 import { built } from '../support/built-cli.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
-import { pageOf, template } from '../support/cli-samples.js'
+import { pageOf, redemption, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 
 /** Text of a stream up to the first line feed. */
@@ -32,6 +32,24 @@ test('--version is the version of the package', async () => {
     stderr: '',
   })
 })
+
+test('redeem with a word after --reference redeems under that word or is refused with 2', async () => {
+  const { baseUrl, received } = await stub(() => success(redemption))
+  const home = temporaryDir()
+  const redeem = (...words: string[]) =>
+    built.run(['vouchers', 'redeem', '--code', redeemCode, ...words, '--base-url', baseUrl], home, secrets)
+  for (const word of ['-h', '--help', '--version', '--json', '--dry-run', '--']) {
+    const { exit, stdout, stderr } = await redeem('--reference', word)
+    expect([word, exit, stdout]).toEqual([word, 2, ''])
+    expect(stderr).toContain("Option '--reference' needs a value.")
+    expect((await redeem(`--reference=${word}`)).exit).toBe(0)
+  }
+  for (const word of ['-', '-5']) expect((await redeem('--reference', word)).exit).toBe(0)
+  expect(received.map(({ body }) => (body as { reference: string }).reference)).toEqual([
+    ...['-h', '--help', '--version', '--json', '--dry-run', '--'],
+    ...['-', '-5'],
+  ])
+}, 60_000)
 
 test('server start --json prints one line when it accepts connections, and ends with 143 on SIGTERM', async () => {
   const home = temporaryDir()

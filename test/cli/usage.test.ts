@@ -63,7 +63,7 @@ test.each([
   ['--json', /needs a command/],
   ['apps list extra', /too many arguments/i],
   ['apps get app_01 app_02', /too many arguments/i],
-  ['apps list --page', /argument missing/],
+  ['apps list --page', /'--page' needs a value/],
   ['apps list --page zero', /--page must be a whole number/],
   ['apps list --page 1 --page 2', /--page was given 2 times/],
   ['apps list --json -o yaml', /--json and --output/],

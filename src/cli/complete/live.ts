@@ -11,15 +11,14 @@ import * as tokens from '../../contract/tokens.js'
 import * as webhook from '../../contract/webhook.js'
 import { refuseImpostor } from '../context.js'
 import { findCredential } from '../credentials.js'
-import type { Flag } from '../flags.js'
-import type { Globals } from '../globals.js'
-import { globalFlags } from '../globals.js'
+import type { Given } from '../flags.js'
+import { readGlobals } from '../globals.js'
 import type { Host } from '../host.js'
 import { secureOptions } from '../opening.js'
 import { Output } from '../output.js'
 import { resolveSettings } from '../settings.js'
 import { isList } from '../show.js'
-import type { Given, Wanted, Word } from './wanted.js'
+import type { Wanted, Word } from './wanted.js'
 
 type IdsWanted = Extract<Wanted, { kind: 'ids' }>
 
@@ -102,7 +101,8 @@ async function openCall(
   kind: CredentialKind,
   remainingMs: () => number,
 ): Promise<Call | undefined> {
-  const globals = globalsOf(given)
+  // What asks, shows or repeats is off.
+  const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
   if (!(await isFileOrAbsent(globals['token-file']))) return undefined
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok) return undefined
@@ -124,16 +124,6 @@ async function openCall(
           latch: { isSet: () => latched, set: () => {} },
         })
   return createCall(transport, { token: credential.value })
-}
-
-/** Those of the line that can be read; whatever asks, shows or repeats is off. */
-function globalsOf(given: Given): Globals {
-  const read = Object.entries<Flag<unknown>>(globalFlags).map(([name, flag]) => {
-    const value = flag.read(given.get(name) ?? [])
-    return [name, (value.ok ? value : (flag.read([]) as { value: unknown })).value]
-  })
-  const typed = Object.fromEntries(read) as Globals
-  return { ...typed, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
 }
 
 /** A pipe or standard input gives its content once, to the command. */

@@ -1,5 +1,5 @@
 import { fieldNames } from '../fields.js'
-import type { Flag, Flags } from '../flags.js'
+import type { Flag, Flags, Given } from '../flags.js'
 import { globalFlags } from '../globals.js'
 import type { Group, Leaf, Node, Positional } from '../leaf.js'
 import { isGroup } from '../leaf.js'
@@ -28,9 +28,6 @@ export type Wanted = { readonly prefix: string } & (
     }
 )
 
-/** The texts of each flag so far. */
-export type Given = ReadonlyMap<string, readonly string[]>
-
 const nothing: Wanted = { kind: 'words', prefix: '', words: [] }
 
 /** @param before whole words, without the program's name; @param current the beginning of the next, maybe empty */
@@ -40,7 +37,10 @@ export async function wantedAt(before: readonly string[], current: string): Prom
   return line.next(current)
 }
 
-/** A command line as far as it was typed. Nothing of it is judged: what is wrong says the command itself. */
+/**
+ * A command line as far as it was typed. It has a reader of its own because commander parses whole lines only, and
+ * because nothing of an unfinished line is refused.
+ */
 class Line {
   readonly given = new Map<string, string[]>()
   readonly path: string[] = []

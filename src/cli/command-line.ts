@@ -1,0 +1,208 @@
+import { Command, CommanderError, Option } from 'commander'
+import type { Failure } from './failure.js'
+import { usage } from './failure.js'
+import type { Flags } from './flags.js'
+import { globalFlags } from './globals.js'
+import type { Leaf, Node } from './leaf.js'
+import { isGroup } from './leaf.js'
+import type { Topic } from './program.js'
+import { findEntry, findNode, page, topics } from './program.js'
+
+/**
+ * The arguments, parsed once by commander from the command tree: nothing else reads them. A group is loaded when
+ * commander reaches its name (contract/DECISIONS.md#command-line).
+ */
+export class CommandLine {
+  /** Full names of the command: `vouchers issue`. Empty for the program itself. */
+  path: readonly string[] = []
+  /** The group or command at that path; undefined for the program itself. */
+  node: Node | undefined
+  /** The command to run; undefined at a group that has none of its own. */
+  leaf: Leaf | undefined
+  topic: Topic | undefined
+  /** The values of each flag as text, in order; an empty text for a switch. */
+  readonly given: Map<string, readonly string[]> = new Map()
+  operands: readonly string[] = []
+
+  /** The command whose flags and operands commander parses now. */
+  #current = newCommand('voucherctl')
+  readonly #enter = new Map<Command, () => void | Promise<void>>()
+  /** The first flag without the value that it needs. */
+  #incomplete: string | undefined
+  /** A flag of a group's own command that stands before the name of another command. */
+  #early: string | undefined
+
+  /** What is shown instead of running the command. */
+  get shows(): 'help' | 'version' | undefined {
+    if (this.given.has('help')) return 'help'
+    return this.given.has('version') ? 'version' : undefined
+  }
+
+  /** @returns why the line is refused */
+  async parse(argv: readonly string[]): Promise<Failure | undefined> {
+    const program = this.#current
+    this.#prepare(program)
+    this.#addEntries(program)
+    this.#addName(program, { name: 'help' }, () => this.#enterHelp())
+    let error: CommanderError | undefined
+    try {
+      await program.parseAsync([...argv], { from: 'user' })
+    } catch (thrown) {
+      if (!(thrown instanceof CommanderError)) throw thrown
+      error = thrown
+    }
+    if (argv.length === 0) this.given.set('help', [''])
+    if (this.#incomplete !== undefined) return missingValue(this.#incomplete)
+    if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
+    // Commander raises it where a name has to follow.
+    if (error?.code === 'commander.help') return this.shows === undefined ? this.#unfinished() : undefined
+    // Somebody who asks for help may have written the rest wrong.
+    if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
+    return this.#mistake(error)
+  }
+
+  /** Each level parses what stands before the next name, so that a flag belongs to the name before it. */
+  #prepare(command: Command): void {
+    this.#current = command
+    this.#addFlags(command, globalFlags)
+    command.enablePositionalOptions().hook('preSubcommand', (_parent, child) => {
+      this.#early ??= [...this.given.keys()].find((name) => !Object.hasOwn(globalFlags, name))
+      this.#prepare(child)
+      return this.#enter.get(child)?.()
+    })
+  }
+
+  #addName(
+    parent: Command,
+    { name, alias }: { readonly name: string; readonly alias?: string },
+    enter: () => void | Promise<void>,
+  ): void {
+    const command = newCommand(name)
+    parent.addCommand(alias === undefined ? command : command.alias(alias))
+    this.#enter.set(command, enter)
+  }
+
+  #addEntries(parent: Command): void {
+    for (const entry of page) this.#addName(parent, entry, async () => this.#enterNode(await entry.load()))
+  }
+
+  #enterHelp(): void {
+    this.given.set('help', [''])
+    this.#addEntries(this.#current)
+    for (const name of Object.keys(topics) as Topic[]) {
+      this.#addName(this.#current, { name }, () => {
+        this.topic = name
+        this.#current.action(() => {})
+      })
+    }
+  }
+
+  #enterNode(node: Node): void {
+    const command = this.#current
+    this.node = node
+    this.path = [...this.path, node.name]
+    if (isGroup(node)) for (const child of node.commands) this.#addName(command, child, () => this.#enterNode(child))
+    this.leaf = isGroup(node) ? node.own : node
+    if (this.leaf === undefined) return
+    const { flags = {}, positional, second } = this.leaf
+    this.#addFlags(command, flags)
+    if (positional !== undefined) command.argument(`[${positional.name}${positional.several ? '...' : ''}]`)
+    if (second !== undefined) command.argument(`[${second.name}]`)
+    command.action(() => {
+      this.operands = command.args
+    })
+  }
+
+  #addFlags(command: Command, flags: Flags): void {
+    for (const [name, { letter, value }] of Object.entries(flags)) {
+      // Where a value is optional, commander takes no word that begins with a dash (contract/DECISIONS.md#values-of-flags).
+      const long = value === undefined ? `--${name}` : `--${name} [value]`
+      command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
+      command.on(`option:${name}`, (text: string | null | undefined) => {
+        if (value !== undefined && typeof text !== 'string') this.#incomplete ??= `--${name}`
+        this.given.set(name, [...(this.given.get(name) ?? []), text ?? ''])
+      })
+    }
+  }
+
+  async #mistake({ code, message }: CommanderError): Promise<Failure> {
+    const [word = '', ...rest] = this.#current.args
+    if (code === 'commander.unknownOption' && this.leaf === undefined) {
+      const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
+      if (misplaced !== undefined) return misplaced
+    }
+    // The first line says what is wrong, a second one may suggest what was meant.
+    const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
+    const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
+    return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? (await this.#hint(code, word)))
+  }
+
+  async #hint(code: string, word: string): Promise<string> {
+    const see = `See \`${this.#name} --help\`.`
+    if (this.path.length > 0) return see
+    if (['version', '-v', '-V'].includes(word)) return 'Did you mean --version?'
+    if (code !== 'commander.unknownCommand' || this.shows === 'help') return see
+    const { commandsNamed } = await import('./elsewhere.js')
+    const found = (await commandsNamed(word)).map((it) => `\`voucherctl ${it}\``)
+    return found.length === 0 ? see : `Did you mean ${found.join(' or ')}?`
+  }
+
+  #unfinished(): Failure {
+    const names = this.#current.commands.map((it) => it.name()).join(', ')
+    return usage(`${this.#name} needs a command.`, `It takes one of ${names}; see \`${this.#name} --help\`.`)
+  }
+
+  /** Refuses a flag that stands before the name of its command; undefined when no later word names such a command. */
+  async #misplaced(flag: string, words: readonly string[]): Promise<Failure | undefined> {
+    const names = words.filter((it) => !it.startsWith('-'))
+    for (const first of names.keys()) {
+      const { leaf, path } = await locate(this.node, names.slice(first))
+      if (leaf !== undefined && hasFlag(leaf, flag)) return belongsAfter([...this.path, ...path], flag)
+    }
+    return undefined
+  }
+
+  /** Of a group's own command, before another command of the group. */
+  #tooEarly(flag: string): Failure {
+    if (this.leaf !== undefined && hasFlag(this.leaf, flag)) return belongsAfter(this.path, flag)
+    return usage(`\`${this.#name}\` has no option '${flag}'.`, `See \`${this.#name} --help\`.`)
+  }
+
+  get #name(): string {
+    return nameOf(this.path)
+  }
+}
+
+const newCommand = (name: string) =>
+  new Command(name)
+    .exitOverride()
+    // Help is not commander's, which makes its own wherever a name is missing.
+    .configureOutput({ writeErr: () => {}, writeOut: () => {} })
+    .configureHelp({ formatHelp: () => '' })
+    .helpOption(false)
+    .helpCommand(false)
+
+const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')
+
+const hasFlag = ({ flags = {} }: Leaf, flag: string) =>
+  Object.entries(flags).some(([name, { letter }]) => flag === `--${name}` || flag === `-${letter}`)
+
+/** The command that the words name from there on. */
+async function locate(from: Node | undefined, words: readonly string[]) {
+  const path: string[] = []
+  let node = from
+  for (const word of words) {
+    const group = node !== undefined && isGroup(node) ? node.commands : []
+    const next = node === undefined ? await findEntry(word)?.load() : findNode(group, word)
+    if (next === undefined) break
+    node = next
+    path.push(next.name)
+  }
+  return { leaf: node !== undefined && isGroup(node) ? node.own : node, path }
+}
+
+const belongsAfter = (path: readonly string[], flag: string) =>
+  usage(`Option '${flag}' belongs after the command: \`${nameOf(path)} ${flag} …\`.`)
+
+const missingValue = (flag: string) =>
+  usage(`Option '${flag}' needs a value.`, `Write a value that begins with a dash as ${flag}=-x.`)

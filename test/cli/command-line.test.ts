@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { CommandLine } from '../../src/cli/command-line.js'
+import { globalFlags } from '../../src/cli/globals.js'
+import { leavesOf } from '../../src/cli/help.js'
+import { page } from '../../src/cli/program.js'
+
+const leaves = (
+  await Promise.all(
+    page.map(async (entry) => {
+      const node = await entry.load()
+      return leavesOf(node).map(([names, leaf]) => ({ path: [node.name, ...names], leaf }))
+    }),
+  )
+).flat()
+
+async function parse(argv: readonly string[]) {
+  const line = new CommandLine()
+  const refusal = await line.parse(argv)
+  return { line, refusal }
+}
+
+/** Every flag of a command that takes a value, as it can be written. */
+function spellings(flags: NonNullable<(typeof leaves)[number]['leaf']['flags']>) {
+  return Object.entries(flags)
+    .filter(([, { value }]) => value !== undefined)
+    .flatMap(([name, { letter }]) =>
+      [`--${name}`, ...(letter === undefined ? [] : [`-${letter}`])].map((written) => ({ name, written })),
+    )
+}
+
+const likeFlags = ['-h', '--version', '--json', '--', '--help', '-x']
+const values = ['-', '-5', '-0.5', '']
+
+test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
+  '%s: no word after a flag with a value is read as another flag',
+  async (_name, path, leaf) => {
+    // Global flags are the same for all commands: two of them, in a group and without one, are enough.
+    const isSample = ['vouchers redeem', 'whoami'].includes(path.join(' '))
+    const own = spellings(leaf.flags ?? {})
+    for (const { name, written } of isSample ? [...own, ...spellings(globalFlags)] : own) {
+      for (const word of likeFlags) {
+        const { refusal } = await parse([...path, written, word])
+        expect(refusal, `${written} ${word}`).toMatchObject({
+          code: 'USAGE',
+          message: `Option '--${name}' needs a value.`,
+        })
+        expect((await parse([...path, `--${name}=${word}`])).line.given).toEqual(new Map([[name, [word]]]))
+      }
+      for (const word of values) {
+        const { line, refusal } = await parse([...path, written, word])
+        expect([refusal, line.path, line.shows], `${written} ${word}`).toEqual([undefined, path, undefined])
+        expect(line.given, `${written} ${word}`).toEqual(new Map([[name, [word]]]))
+      }
+    }
+  },
+)
+
+test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
+  '%s: its own flags before its name are refused, naming the place',
+  async (name, path, leaf) => {
+    for (const [flag, { value, letter }] of Object.entries(leaf.flags ?? {})) {
+      for (const written of [`--${flag}`, ...(letter === undefined ? [] : [`-${letter}`])]) {
+        for (let at = 0; at < path.length; at += 1) {
+          const words = value === undefined ? [written] : [written, 'apps']
+          const { line, refusal } = await parse([...path.slice(0, at), ...words, ...path.slice(at)])
+          const belongs = `Option '${written}' belongs after the command: \`voucherctl ${name} ${written} …\`.`
+          expect([refusal?.message, line.leaf]).toEqual([belongs, undefined])
+        }
+      }
+    }
+  },
+)
+
+test.each(leaves.map(({ path }) => [path.join(' '), path] as const))(
+  '%s: global flags stand before, between and after the names',
+  async (_name, path) => {
+    for (let at = 0; at <= path.length; at += 1) {
+      const words = ['-o', 'json', '--timeout=5s', '-qn']
+      const { line, refusal } = await parse([...path.slice(0, at), ...words, ...path.slice(at)])
+      expect([refusal, line.path]).toEqual([undefined, path])
+      expect(line.leaf).toBe(leaves.find((it) => it.path === path)?.leaf)
+      expect(Object.fromEntries(line.given)).toEqual({
+        output: ['json'],
+        timeout: ['5s'],
+        quiet: [''],
+        'dry-run': [''],
+      })
+    }
+  },
+)
+
+test.each([
+  ['-- apps get -h', '-h'],
+  ['apps -- get -h', '-h'],
+  ['apps get -- -h', '-h'],
+  ['apps get -- --', '--'],
+  ['apps get -5', '-5'],
+  ['apps get -', '-'],
+])('%s: the last word is an operand', async (typed, operand) => {
+  const { line, refusal } = await parse(typed.split(' '))
+  expect([refusal, line.path, line.shows, line.given.size]).toEqual([undefined, ['apps', 'get'], undefined, 0])
+  expect(line.operands).toEqual([operand])
+})
+
+test.each([
+  ['vouchers redeem --nope --help', 'help', ['vouchers', 'redeem']],
+  ['vouchers redeem a b c -h', 'help', ['vouchers', 'redeem']],
+  ['--help vouchers redeem', 'help', ['vouchers', 'redeem']],
+  ['help vouchers redeem', 'help', ['vouchers', 'redeem']],
+  ['help voucher', 'help', ['vouchers']],
+  ['apps --version', 'version', ['apps']],
+  ['', 'help', []],
+])('%s: help and version are found where they are flags', async (typed, shows, path) => {
+  const { line, refusal } = await parse(typed.split(' ').filter((it) => it !== ''))
+  expect([refusal, line.shows, line.path]).toEqual([undefined, shows, path])
+})
+
+test('api -i routes: a flag of the group itself is none of a command beneath it', async () => {
+  const { refusal } = await parse(['api', '-i', 'routes'])
+  expect(refusal).toMatchObject({ code: 'USAGE', message: "`voucherctl api routes` has no option '--include'." })
+})
+
+test('--version or --help beside a flag without its value is refused', async () => {
+  for (const typed of ['vouchers redeem --help --code', 'vouchers redeem --version --code', '--help --output']) {
+    expect((await parse(typed.split(' '))).refusal?.message).toMatch(/needs a value/)
+  }
+})
