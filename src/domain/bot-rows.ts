@@ -46,6 +46,12 @@ export interface UpdateQueueRow {
   last_update_id: number
   /** Null: the default types. */
   allowed_updates: string | null
+  /** Updates up to this id wait no more, though the rows of some still say so; null: the rows tell all. */
+  confirmed_to: number | null
+  /** Of those, the ones up to this id were dropped. */
+  dropped_to: number | null
+  /** The delivery mode has changed, and deliveries above this id do not show it yet; null: all do. */
+  switched_to: number | null
 }
 
 export interface UpdateRow {

@@ -1,5 +1,6 @@
 import type { Keyring } from '../domain/keyring.js'
 import { unseal } from '../domain/sealing.js'
+import { BACKLOG } from '../store/backlog.js'
 import { type Attempt, type EndedAttempt, type TurnResult, botsWithWork, turn } from '../store/delivery-turn.js'
 import type { WebhookRow } from '../domain/bot-rows.js'
 import type { Store } from '../store/store.js'
@@ -70,7 +71,8 @@ export class DeliveryWorker {
     // A clock that is set forward ends no attempt of a process that is here.
     if (alone) this.#leaseNow = this.#it.trueNow ?? steadyNow
     const lookAround = () => void this.#lookAround().catch(this.#it.onError)
-    this.#stops.push(store.listen((botId) => this.#look(botId), lookAround))
+    const look = (subject: string) => subject === BACKLOG || this.#look(subject)
+    this.#stops.push(store.listen(look, lookAround))
     this.#stops.push(clock.onMove(() => this.#wake()))
     const sweep = setInterval(() => {
       this.#looksForLost = true
@@ -163,6 +165,7 @@ export class DeliveryWorker {
       throw error
     }
     for (const botId of result.waiting) this.#botIds.add(botId)
+    if (result.moreLost) this.#looksForLost = true
     for (const attempt of result.begun) this.#begin(attempt)
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
   }

@@ -1,5 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 import { DELIVERY_KEPT_MS } from '../domain/delivery.js'
+import { SETTLED_PER_WRITE, settleBacklog } from '../store/backlog.js'
 import { forgetOldCalls } from '../store/bot-calls.js'
 import { forget as forgetDeliveries } from '../store/deliveries.js'
 import { forgetExpired } from '../store/idempotency.js'
@@ -8,14 +9,22 @@ import type { Store } from '../store/store.js'
 import { forgetOld } from '../store/updates.js'
 
 /** Rows that one write takes away: one or two milliseconds of SQLite's only thread. */
-export const FORGOTTEN_PER_WRITE = 200
+export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE
 
-const kinds: readonly ((now: number) => Op<number>)[] = [
+/** Works on up to FORGOTTEN_PER_WRITE rows, and returns how many there were. */
+type Kind = (now: number) => Op<number>
+
+const expiry: readonly Kind[] = [
   (now) => forgetExpired(now, FORGOTTEN_PER_WRITE),
   (now) => forgetOld(now, FORGOTTEN_PER_WRITE),
   (now) => forgetDeliveries(now - DELIVERY_KEPT_MS, FORGOTTEN_PER_WRITE),
   (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),
 ]
+
+/** Settles what setting, deleting and dropping left (store/backlog.ts), in the same small writes. */
+export function settlesBacklogs(newDeliveryId: () => string): readonly Kind[] {
+  return [(now) => settleBacklog({ now, newDeliveryId })]
+}
 
 /**
  * Takes away rows whose time is over, in small writes with as long a pause after each, so that calls come between
@@ -24,6 +33,7 @@ const kinds: readonly ((now: number) => Op<number>)[] = [
 export class Forgetting {
   readonly #store: Store
   readonly #onError: (error: unknown) => void
+  readonly #kinds: readonly Kind[]
   /** Of the latest call. */
   #now = 0
   #isWanted = false
@@ -31,9 +41,10 @@ export class Forgetting {
   #stopped = false
   #endPause: (() => void) | null = null
 
-  constructor(store: Store, onError: (error: unknown) => void) {
+  constructor(store: Store, onError: (error: unknown) => void, kinds = expiry) {
     this.#store = store
     this.#onError = onError
+    this.#kinds = kinds
   }
 
   /**
@@ -59,14 +70,14 @@ export class Forgetting {
     try {
       while (this.#isWanted) {
         this.#isWanted = false
-        for (const some of kinds) await this.#all(some)
+        for (const some of this.#kinds) await this.#all(some)
       }
     } finally {
       this.#running = null
     }
   }
 
-  async #all(some: (now: number) => Op<number>): Promise<void> {
+  async #all(some: Kind): Promise<void> {
     while (!this.#stopped) {
       const startedAt = performance.now()
       const forgotten = await this.#store.write(() => some(this.#now))

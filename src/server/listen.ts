@@ -8,6 +8,7 @@ import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
+import { BACKLOG } from '../store/backlog.js'
 import { knowsNoKeys, unknownKeys } from '../store/keys.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import { memorySessions } from '../store/sessions.js'
@@ -32,7 +33,7 @@ import {
   removeServerFile,
   writeServerFile,
 } from './folder.js'
-import { Forgetting } from './forgetting.js'
+import { Forgetting, settlesBacklogs } from './forgetting.js'
 import { keyChecks } from './key-checks.js'
 import { createLimits } from './limits.js'
 import { createMetrics } from './metrics.js'
@@ -196,9 +197,18 @@ async function accepting(
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const forgetting = new Forgetting(deps.store, failed('what has expired was not removed'))
+  const backlogs = new Forgetting(
+    deps.store,
+    failed('a backlog was not settled'),
+    settlesBacklogs(() => deps.newId('dlv')),
+  )
+  const settle = () => void backlogs.start(deps.clock.now())
+  const stopSettling = deps.store.listen((subject) => subject === BACKLOG && settle(), settle)
   const forget = () => {
     const now = deps.clock.now()
     void forgetting.start(now)
+    // Of a process that is gone, or that failed.
+    settle()
     forgetSecure(deps, now).catch(failed('keys of the encrypted transport were not destroyed'))
   }
   const timers = [
@@ -208,6 +218,7 @@ async function accepting(
   ]
   const stopForgetting = deps.clock.onMove(forget)
   for (const timer of timers) timer.unref()
+  settle()
   await deliveries.start({ alone: options.databaseUrl === undefined })
   undo.push(() => deliveries.stop(0))
   log.info(running, 'listening')
@@ -216,6 +227,7 @@ async function accepting(
   const close = async () => {
     for (const timer of timers) clearInterval(timer)
     stopForgetting()
+    stopSettling()
     deps.requestLog.close()
     const overdue = setTimeout(() => {
       deps.faults.end()
@@ -224,7 +236,7 @@ async function accepting(
     app.server.closeIdleConnections()
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
-    await forgetting.stop()
+    await Promise.all([forgetting.stop(), backlogs.stop()])
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()

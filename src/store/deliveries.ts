@@ -2,6 +2,7 @@ import type { Delivery } from '../contract/webhook.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { DeliveryAttemptRow, DeliveryRow } from '../domain/bot-rows.js'
 import { SHOWN_ATTEMPTS_MAX, decideRetry, deliveryRecord } from '../domain/delivery.js'
+import { type CancelledTo, cancelledTo } from './backlog.js'
 import { approved } from './bots.js'
 import { type Op, type Value, all, notify, one, run, runEach } from './operation.js'
 import { type Page, type PageRequest, listPage } from './page.js'
@@ -16,13 +17,29 @@ export interface DeliveryFilter extends PageRequest {
 export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | Refused> {
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
+  const cancelled = yield* cancelledTo(botId)
   const params: Value[] = [botId]
   let from = 'deliveries where bot_id = $1'
-  if (filter.status !== undefined) from += ` and status = $${params.push(filter.status)}`
+  if (filter.status !== undefined) from += ` and ${STATUS_IS}`
+  if (filter.status !== undefined) params.push(filter.status, cancelled.cancelledTo)
   // Those that went wrong have an index of their own, so that few among many are found at once.
   if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
-  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => row)
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => asCancelled(row, cancelled))
   return { ...page, items: yield* recordsOf(page.items) }
+}
+
+/** $2 is the status asked for, $3 the id up to which those that wait are cancelled. */
+const STATUS_IS = `(status = $2 and (status not in ('pending', 'failed') or update_id > $3
+    or resume_status in ('dead_letter', 'delivered'))
+  or $2 = 'cancelled' and status in ('pending', 'failed') and update_id <= $3
+    and (resume_status is null or resume_status = 'failed'))`
+
+/** As its row will be when the backlog is settled. */
+function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {
+  const waits = (row.status === 'pending' || row.status === 'failed') && (row.resume_status ?? 'failed') === 'failed'
+  if (!waits || row.update_id > cancelledTo) return row
+  const reason = row.update_id <= droppedTo ? 'dropped' : 'webhook_deleted'
+  return { ...row, status: 'cancelled', cancel_reason: reason, next_attempt_at: null, resume_status: null }
 }
 
 /** With their latest attempts, which are read at once: retries by hand have no end. */
@@ -55,14 +72,15 @@ export function* retry(
 ): Op<Delivery | Refused | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
   const bot = yield* approved(accountId, botId)
   if ('ok' in bot) return bot
-  const row = yield* one<DeliveryRow>(
+  const stored = yield* one<DeliveryRow>(
     /^\d{1,15}$/.test(deliveryId)
       ? 'select * from deliveries where bot_id = $1 and update_id = $2'
       : 'select * from deliveries where bot_id = $1 and id = $2',
     [botId, /^\d{1,15}$/.test(deliveryId) ? Number(deliveryId) : deliveryId],
     'row',
   )
-  if (row === undefined) return refuse('DELIVERY_NOT_FOUND')
+  if (stored === undefined) return refuse('DELIVERY_NOT_FOUND')
+  const row = asCancelled(stored, yield* cancelledTo(botId))
   const update = yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
     botId,
     row.update_id,

@@ -11,6 +11,7 @@ import {
 } from '../domain/delivery.js'
 import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
 import { UNCONFIRMED_UPDATE_MS } from '../domain/update.js'
+import { DELIVERABLE, SETTLED_PER_WRITE } from './backlog.js'
 import { type Op, all, one, run } from './operation.js'
 
 /** One attempt, from its claim on. */
@@ -56,8 +57,10 @@ export interface Turn {
 
 export interface TurnResult {
   readonly begun: readonly Attempt[]
-  /** Bots that were not asked, because there was no room. */
+  /** Bots to ask again: there was no room, or more had expired than one turn goes through. */
   readonly waiting: readonly string[]
+  /** More than one turn goes through is due to be looked for. */
+  readonly moreLost: boolean
   /** When the next failed delivery is due. */
   readonly nextDueAt: number | null
 }
@@ -72,9 +75,12 @@ export function* turn(it: Turn): Op<TurnResult> {
   yield* noteEndpoints(it.ended)
   for (const ended of it.ended) yield* settle(ended)
   for (const { attempt } of it.ended) botIds.add(attempt.botId)
+  let moreLost = false
   if (it.lostBefore !== null) {
-    for (const botId of yield* loseLeases(it.lostBefore, it.now)) botIds.add(botId)
-    for (const botId of yield* flip('>', it.now + RETRY_DELAY_MS_MAX + CLOCKS_APART_MS_MAX)) botIds.add(botId)
+    const lost = yield* loseLeases(it.lostBefore, it.now)
+    const fromAhead = yield* flip('>', it.now + RETRY_DELAY_MS_MAX + CLOCKS_APART_MS_MAX)
+    for (const botId of [...lost, ...fromAhead]) botIds.add(botId)
+    moreLost = lost.length === SETTLED_PER_WRITE || fromAhead.length === SETTLED_PER_WRITE
   }
   for (const botId of yield* flip('<=', it.now)) botIds.add(botId)
 
@@ -83,12 +89,12 @@ export function* turn(it: Turn): Op<TurnResult> {
   for (const botId of botIds) {
     const room = it.room - begun.length
     if (room <= 0) waiting.push(botId)
-    else begun.push(...(yield* claim(botId, room, it.now, it.trueNow)))
+    else if (!(yield* claim(botId, room, it.now, it.trueNow, begun))) waiting.push(botId)
   }
   const next = yield* one<{ at: number | null }>(
     "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
   )
-  return { begun, waiting, nextDueAt: next?.at == null ? null : Number(next.at) }
+  return { begun, waiting, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
 }
 
 /** Bots with deliveries that wait for a slot, by one probe of the index each. */
@@ -193,7 +199,8 @@ function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
 /** Attempts that nobody will end any more count as failed. Answers their bots. */
 function* loseLeases(before: number, now: number): Op<string[]> {
   const lost = yield* all<DeliveryRow>(
-    'select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)',
+    `select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)
+     limit ${SETTLED_PER_WRITE}`,
     [before, Math.min(before + LEASE_MS + CLOCKS_APART_MS_MAX, Number.MAX_SAFE_INTEGER)],
     'skip',
   )
@@ -219,12 +226,13 @@ function* loseLeases(before: number, now: number): Op<string[]> {
 }
 
 /**
- * Failed deliveries whose time has come wait for a slot from now on, and so do those whose time lies beyond what the
+ * Failed deliveries whose time has come, as many as one turn goes through, wait for a slot from now on, and so do those whose time lies beyond what the
  * schedule has: the clock has been set back since. Answers their bots.
  */
 function* flip(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
-    `select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at ${side} $1`,
+    `select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at ${side} $1
+     order by next_attempt_at limit ${SETTLED_PER_WRITE}`,
     [at],
     'skip',
   )
@@ -237,33 +245,39 @@ type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 /**
  * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
  * (decisions.md 9, order). Nothing of a bot that is disabled or has no webhook.
+ * @param begun where the attempts are added
+ * @returns false when so many had expired that there may be more to take
  */
-function* claim(botId: string, room: number, now: number, trueNow: number): Op<Attempt[]> {
+function* claim(botId: string, room: number, now: number, trueNow: number, begun: Attempt[]): Op<boolean> {
   const webhook = yield* one<WebhookRow>(
     "select w.* from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
     [botId],
     // Another process that claims for the bot right now takes what there is, and hears of what comes.
     { skipOf: 'w' },
   )
-  if (webhook === undefined) return []
+  if (webhook === undefined) return true
   const busy = (yield* all<{ chat_key: string }>(
     'select chat_key from deliveries where bot_id = $1 and lease_until is not null',
     [botId],
   )).map((it) => it.chat_key)
-  const free = Math.min(room, (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length)
-  if (free <= 0) return []
-  const begun: Attempt[] = []
+  let free = Math.min(room, (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length)
+  let expired = 0
   // Again while some that were chosen turn out to have expired.
-  for (let chosen: Ready[] | null = null; chosen === null || (chosen.length > 0 && begun.length < free); ) {
-    chosen = yield* nextReady(botId, free - begun.length, busy)
+  while (free > 0) {
+    const chosen = yield* nextReady(botId, free, busy)
+    if (chosen.length === 0) return true
     for (const ready of chosen) {
       const attempt = yield* take(ready, webhook, now, trueNow)
-      if (attempt === null) continue
-      begun.push(attempt)
-      busy.push(ready.chat_key)
+      if (attempt === null) expired += 1
+      else {
+        begun.push(attempt)
+        busy.push(ready.chat_key)
+        free -= 1
+      }
     }
+    if (expired >= SETTLED_PER_WRITE) return false
   }
-  return begun
+  return true
 }
 
 /** The first deliveries that wait, one a chat, none of a busy chat. Reads nothing but an index. */
@@ -279,7 +293,8 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   }
   const window = 2 * free + busy.length
   const first = yield* all<Ready>(
-    'select update_id, chat_key from deliveries where bot_id = $1 and ready = 1 order by update_id limit $2',
+    `select update_id, chat_key from deliveries where bot_id = $1 and ready = 1 and ${DELIVERABLE}
+     order by update_id limit $2`,
     [botId, window],
     'skip',
   )
@@ -298,7 +313,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
          select update_id, chat_key from deliveries
          where bot_id = $1 and ready = 1 and (chat_key, update_id) in (
            select c.chat_key, (select min(m.update_id) from deliveries m
-                               where m.bot_id = $1 and m.ready = 1 and m.chat_key = c.chat_key)
+                               where m.bot_id = $1 and m.ready = 1 and m.chat_key = c.chat_key and ${DELIVERABLE})
            from chats_ready c where c.chat_key is not null)
          order by update_id`,
         [botId, chats.size + free],

@@ -1,6 +1,7 @@
 import type { UpdateType } from '../contract/updates.js'
 import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { type UpdatePayload, isWanted, updateBody } from '../domain/update.js'
+import { chatKey } from './backlog.js'
 import { type Op, all, change, notify, one, run } from './operation.js'
 
 export interface NewUpdate {
@@ -38,27 +39,15 @@ export function* addUpdate(update: NewUpdate): Op<number | null> {
     [botId, updateId, type, chatId, updateBody(updateId, type, payload, now), now],
   )
   if (webhook !== undefined) {
-    yield* addDelivery({ id: update.newDeliveryId(), botId, updateId, type, chatId, now })
+    yield* run(
+      `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count,
+         manual_attempt_count, created_at, next_attempt_at, ready)
+       values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)`,
+      [update.newDeliveryId(), botId, updateId, type, chatKey({ update_id: updateId, chat_id: chatId }), now],
+    )
   }
   yield* notify(botId)
   return updateId
-}
-
-/** A delivery that waits for its first attempt. */
-export function* addDelivery(it: {
-  readonly id: string
-  readonly botId: string
-  readonly updateId: number
-  readonly type: string
-  readonly chatId: string | null
-  readonly now: number
-}): Op<void> {
-  yield* run(
-    `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count, manual_attempt_count,
-       created_at, next_attempt_at, ready)
-     values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)`,
-    [it.id, it.botId, it.updateId, it.type, it.chatId ?? `update ${it.updateId}`, it.now],
-  )
 }
 
 /**

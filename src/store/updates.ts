@@ -4,6 +4,7 @@ import type { UpdateType } from '../contract/updates.js'
 import { refuseBotCall } from '../domain/bot-caller.js'
 import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { UNCONFIRMED_UPDATE_MS, chosenTypes, wantedTypes } from '../domain/update.js'
+import { WAITING, attempted, confirmTo, lockQueue } from './backlog.js'
 import { callerByHash } from './bot-tokens.js'
 import { refuseUnready } from './chats.js'
 import { type Op, all, one, run, runEach } from './operation.js'
@@ -14,14 +15,15 @@ const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 /** The stored text of each update, lowest id first. */
 export type Bodies = readonly string[]
 
-const ATTEMPTED = `exists (select 1 from deliveries d where d.bot_id = updates.bot_id
-  and d.update_id = updates.update_id and (d.last_attempt_at is not null or d.status = 'delivering'))`
+/** An old update that no attempt touched is gone, whether it was removed already or not. */
+const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
 
-/** Of updates that wait: an old one that no attempt touched is gone, whether it was removed already or not. */
-const ALIVE = `pending = 1 and (created_at > $2 or ${ATTEMPTED})`
+/** Waiting updates that one operation looks at: those that expired together may be many. */
+const LOOKED_AT = 1_000
 
 export interface Poll {
   readonly botId: string
+  /** Of the first update wanted, not negative (`firstOfLast`). */
   readonly offset?: number | undefined
   readonly limit: number
   readonly allowedUpdates?: readonly UpdateType[] | undefined
@@ -30,8 +32,13 @@ export interface Poll {
 
 type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
 
+/** Nothing up to this id, and more behind it: look on from there, in another operation. */
+export interface LookOn {
+  readonly after: number
+}
+
 /** What a getUpdates call reads, or why it ends. */
-export type Found = Bodies | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
+export type Found = Bodies | LookOn | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
  * What a getUpdates call does once, when it comes (decisions.md 8, getUpdates): it confirms, chooses types for the
@@ -39,11 +46,7 @@ export type Found = Bodies | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_
  */
 export function* poll(call: Poll): Op<Found> {
   const { botId, offset = 0, limit, now } = call
-  const queue = (yield* one<UpdateQueueRow>(
-    'select * from update_queues where bot_id = $1',
-    [botId],
-    'row',
-  )) as UpdateQueueRow
+  const queue = yield* lockQueue(botId)
   if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE')
   const next = queue.last_update_id + 1
   if (offset > next) return refuse('OFFSET_IN_FUTURE', { next_offset: next })
@@ -52,43 +55,60 @@ export function* poll(call: Poll): Op<Found> {
   if (allowed !== queue.allowed_updates) {
     yield* run('update update_queues set allowed_updates = $2 where bot_id = $1', [botId, allowed])
   }
-  const first = offset < 0 ? yield* firstOfLast(botId, -offset, now) : offset
-  if (first > 0) yield* confirmBefore(botId, first)
-  return yield* waiting(botId, limit, now)
+  if (offset > 1) yield* confirmTo(queue, offset - 1)
+  return yield* waiting(botId, limit, now, 0)
 }
 
 function* hasWebhook(botId: string): Op<boolean> {
   return (yield* one('select 1 as found from webhooks where bot_id = $1', [botId])) !== undefined
 }
 
-/** The id of the first of the last `count` updates that wait; 0 when there are fewer. */
-function* firstOfLast(botId: string, count: number, now: number): Op<number> {
-  const found = yield* one<{ update_id: number }>(
-    `select update_id from updates where bot_id = $1 and ${ALIVE} order by update_id desc limit 1 offset $3`,
-    [botId, now - UNCONFIRMED_UPDATE_MS, count - 1],
-  )
-  return found?.update_id ?? 0
+/** The last updates that wait, counted downwards over as many operations as it takes. */
+export interface LastUpdates {
+  /** How many are to be found yet. */
+  readonly missing: number
+  /** Of the lowest that was found or passed over; none of those below was looked at. */
+  readonly before: number
 }
 
-/** Their bytes go too, except where a delivery may be retried. */
-function* confirmBefore(botId: string, updateId: number): Op<void> {
-  yield* run(
-    `update updates set pending = 0, body = case when ${ATTEMPTED} then body else '' end
-     where bot_id = $1 and update_id in (
-       select update_id from updates where bot_id = $1 and pending = 1 and update_id < $2)`,
-    [botId, updateId],
-  )
+/**
+ * The id of the first of the last updates that wait, 0 when there are fewer; or how far it has come.
+ * @param last at first with `before` beyond every id
+ */
+export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
+  const seen = (yield* one<{ looked: number; reached: number | null; found: number; first: number | null }>(
+    `with looked_at as (
+       select bot_id, update_id, created_at from updates
+       where bot_id = $1 and ${WAITING} and update_id < $3 order by update_id desc limit ${LOOKED_AT}),
+     alive as (
+       select update_id from looked_at where ${ALIVE} order by update_id desc limit $4)
+     select (select count(*) from looked_at) as looked, (select min(update_id) from looked_at) as reached,
+       (select count(*) from alive) as found, (select min(update_id) from alive) as first`,
+    [botId, now - UNCONFIRMED_UPDATE_MS, before, missing],
+  )) as { looked: number; reached: number | null; found: number; first: number | null }
+  const left = missing - Number(seen.found)
+  if (left === 0) return Number(seen.first)
+  return Number(seen.looked) < LOOKED_AT ? 0 : { missing: left, before: Number(seen.reached) }
 }
 
 /** Found in the index of those that wait, which has no more rows however many were delivered: then their texts. */
-function* waiting(botId: string, limit: number, now: number): Op<Bodies> {
+function* waiting(botId: string, limit: number, now: number, after: number): Op<Bodies | LookOn> {
   const rows = yield* all<{ body: string }>(
     `select body from updates where bot_id = $1 and update_id in (
-       select update_id from updates where bot_id = $1 and ${ALIVE} order by update_id limit $3)
+       select update_id from (
+         select bot_id, update_id, created_at from updates
+         where bot_id = $1 and ${WAITING} and update_id > $4 order by update_id limit ${LOOKED_AT}) looked_at
+       where ${ALIVE} order by update_id limit $3)
      order by update_id`,
-    [botId, now - UNCONFIRMED_UPDATE_MS, limit],
+    [botId, now - UNCONFIRMED_UPDATE_MS, limit, after],
   )
-  return rows.map(({ body }) => body)
+  if (rows.length > 0) return rows.map(({ body }) => body)
+  const last = yield* one<{ update_id: number }>(
+    `select update_id from updates where bot_id = $1 and ${WAITING} and update_id > $2
+     order by update_id limit 1 offset ${LOOKED_AT - 1}`,
+    [botId, after],
+  )
+  return last === undefined ? [] : { after: last.update_id }
 }
 
 export interface Look {
@@ -96,6 +116,8 @@ export interface Look {
   readonly tokenHash: string
   readonly scope: BotScope
   readonly limit: number
+  /** Updates up to this id have been looked at. */
+  readonly after?: number
   readonly now: number
 }
 
@@ -104,7 +126,7 @@ export function* look(call: Look): Op<Found> {
   const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
   if (refusal !== null) return refusal
   if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE')
-  return yield* waiting(call.botId, call.limit, call.now)
+  return yield* waiting(call.botId, call.limit, call.now, call.after ?? 0)
 }
 
 /** An update that the operator makes; answers its stored text. */
@@ -134,7 +156,7 @@ export function* addByPlatform(
  */
 export function* forgetOld(now: number, limit: number): Op<number> {
   const expired = yield* all<{ bot_id: string; update_id: number }>(
-    `select bot_id, update_id from updates where pending = 1 and created_at <= $1 and not ${ATTEMPTED}
+    `select bot_id, update_id from updates where pending = 1 and created_at <= $1 and not ${attempted('updates')}
      order by created_at limit $2`,
     [now - UNCONFIRMED_UPDATE_MS, limit],
     'skip',

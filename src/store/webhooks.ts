@@ -11,8 +11,8 @@ import {
   deliveryModeRecord,
   webhookInfo,
 } from '../domain/webhook.js'
+import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
 import { type Op, type RowLock, all, notify, one, run } from './operation.js'
-import { addDelivery } from './outbox.js'
 
 /** What sealing needs. */
 export interface Sealing {
@@ -23,11 +23,6 @@ export interface Sealing {
 /** The webhook of a bot. */
 export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null> {
   return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], lock)) ?? null
-}
-
-/** Until the end of the transaction no update is made for the bot, and no poll of it comes. */
-export function* lockQueue(botId: string): Op<void> {
-  yield* one('select bot_id from update_queues where bot_id = $1', [botId], 'row')
 }
 
 export interface WebhookSet {
@@ -47,16 +42,17 @@ export interface WebhookSet {
 export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, wish, now } = it
   // The queue is locked first, here as everywhere: no update is made meanwhile.
-  const allowedWas = yield* allowedUpdatesOf(botId, 'row')
+  let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : opened(was, sealing.keys)
-  const change = decideWebhook(open, allowedWas, wish, it.newSecret, now)
-  const droppedUpdates = it.dropPending ? yield* dropPending(botId) : 0
+  const change = decideWebhook(open, queue.allowed_updates, wish, it.newSecret, now)
+  let dropped = 0
+  if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
   const row = change.changed || was === null ? yield* save(it, was, change, sealing) : was
-  if (was === null) yield* deliverPending(it)
-  if (change.changed || droppedUpdates > 0) yield* notify(botId)
-  const queue = { allowedUpdates: change.allowedUpdates, pending: yield* pendingCount(botId) }
-  const record = deliveryModeRecord(row, queue, droppedUpdates, it.warnings)
+  if (was === null) yield* beginDeliveries(queue, it)
+  if (change.changed || dropped > 0) yield* notify(botId)
+  const state = { allowedUpdates: change.allowedUpdates, pending: yield* waitingCount(botId) }
+  const record = deliveryModeRecord(row, state, dropped, it.warnings)
   return open === null && wish.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
 }
 
@@ -124,90 +120,40 @@ function* save(
   return row
 }
 
-/** A delivery for each update that waits; one that was cancelled begins anew. */
-function* deliverPending({ botId, now, newDeliveryId }: WebhookSet): Op<void> {
-  yield* run(
-    `update deliveries set status = 'pending', cancel_reason = null, attempt_count = 0, next_attempt_at = $2, ready = 1
-     where bot_id = $1 and status = 'cancelled'
-       and update_id in (select update_id from updates where bot_id = $1 and pending = 1)`,
-    [botId, now],
-  )
-  const updates = yield* all<{ update_id: number; type: string; chat_id: string | null }>(
-    `select u.update_id, u.type, u.chat_id from updates u
-     where u.bot_id = $1 and u.pending = 1
-       and not exists (select 1 from deliveries d where d.bot_id = $1 and d.update_id = u.update_id)
-     order by u.update_id`,
-    [botId],
-  )
-  for (const { update_id: updateId, type, chat_id: chatId } of updates) {
-    yield* addDelivery({ id: newDeliveryId(), botId, updateId: Number(updateId), type, chatId, now })
-  }
-}
-
 /** Ends the deliveries of a bot; what was not delivered can be polled again. Answers alike when there were none. */
 export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
-  const allowedUpdates = yield* allowedUpdatesOf(botId, 'row')
-  const droppedUpdates = dropToo ? yield* dropPending(botId) : 0
+  let queue = yield* lockQueue(botId)
+  let dropped = 0
+  if (dropToo) ({ queue, dropped } = yield* dropAll(queue))
   const removed = yield* run('delete from webhooks where bot_id = $1', [botId])
-  if (removed > 0) {
-    // A retry by hand of what had already come to its end leaves it there.
-    yield* run(
-      `update deliveries set status = resume_status, resume_status = null, ready = 0, lease_until = null
-       where bot_id = $1 and status in ('pending', 'delivering') and resume_status in ('dead_letter', 'delivered')`,
-      [botId],
-    )
-    yield* run(
-      `update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', ready = 0,
-         next_attempt_at = null, lease_until = null, resume_status = null
-       where bot_id = $1 and status in ('pending', 'delivering', 'failed')`,
-      [botId],
-    )
-  }
-  if (removed > 0 || droppedUpdates > 0) yield* notify(botId)
-  const queue = { allowedUpdates, pending: yield* pendingCount(botId) }
-  return deliveryModeRecord(null, queue, droppedUpdates)
-}
-
-/** Drops the updates that wait, with their deliveries; answers how many. */
-function* dropPending(botId: string): Op<number> {
-  yield* run(
-    `update deliveries set status = 'cancelled', cancel_reason = 'dropped', ready = 0, next_attempt_at = null,
-       lease_until = null, resume_status = null
-     where bot_id = $1 and update_id in (select update_id from updates where bot_id = $1 and pending = 1)`,
-    [botId],
-  )
-  return yield* run("update updates set pending = 0, body = '' where bot_id = $1 and pending = 1", [botId])
+  if (removed > 0) yield* endDeliveries(queue)
+  if (removed > 0 || dropped > 0) yield* notify(botId)
+  const state = { allowedUpdates: queue.allowed_updates, pending: yield* waitingCount(botId) }
+  return deliveryModeRecord(null, state, dropped)
 }
 
 export function* info(botId: string, keys: Keyring, egressIps: readonly string[]): Op<WebhookInfo> {
   const row = yield* webhookOf(botId)
   const counted = yield* all<{ status: 'failed' | 'dead_letter'; n: number }>(
     `select status, count(*) as n from deliveries
-     where bot_id = $1 and status in ('failed', 'dead_letter') group by status`,
-    [botId],
+     where bot_id = $1 and status in ('failed', 'dead_letter') and (status = 'dead_letter' or update_id > $2)
+     group by status`,
+    [botId, (yield* cancelledTo(botId)).cancelledTo],
   )
   const countOf = (status: string) => Number(counted.find((it) => it.status === status)?.n ?? 0)
   const queue = {
     allowedUpdates: yield* allowedUpdatesOf(botId),
-    pending: yield* pendingCount(botId),
+    pending: yield* waitingCount(botId),
     failed: countOf('failed'),
     deadLetter: countOf('dead_letter'),
   }
   return webhookInfo(row, row === null ? null : opened(row, keys).url, queue, egressIps)
 }
 
-function* allowedUpdatesOf(botId: string, lock?: RowLock): Op<string | null> {
+function* allowedUpdatesOf(botId: string): Op<string | null> {
   const queue = yield* one<{ allowed_updates: string | null }>(
     'select allowed_updates from update_queues where bot_id = $1',
     [botId],
-    lock,
   )
   return queue?.allowed_updates ?? null
-}
-
-function* pendingCount(botId: string): Op<number> {
-  const counted = yield* one<{ n: number }>('select count(*) as n from updates where bot_id = $1 and pending = 1', [
-    botId,
-  ])
-  return Number(counted?.n ?? 0)
 }

@@ -71,8 +71,9 @@ function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }
   return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + PLACE_GRACE_MS }
 }
 
-/** True for a call that is held: it found nothing, was not refused, and has time. */
-const waits = (found: updates.Found, timeout: number): boolean => !('ok' in found) && found.length === 0 && timeout > 0
+/** True for a call that may be held: it found nothing yet, was not refused, and has time. */
+const waits = (found: updates.Found, timeout: number): boolean =>
+  !('ok' in found) && ('after' in found || found.length === 0) && timeout > 0
 
 /** No transaction is open while a call waits: it reads, waits to be woken, and reads again. */
 async function answerPoll(
@@ -86,8 +87,9 @@ async function answerPoll(
   const deadline = performance.now() + timeout * 1000
   const read = { botId, limit }
   const left = gone()
+  const from = offset === undefined || offset >= 0 ? offset : await firstOfLast(store, botId, -offset, clock.now())
   let found: updates.Found | 'superseded' = await store.write(function* () {
-    const first = yield* updates.poll({ ...read, offset, allowedUpdates, now: clock.now() })
+    const first = yield* updates.poll({ ...read, offset: from, allowedUpdates, now: clock.now() })
     // A newer one of this process may have come to the queue before it, and is not to be ended by it.
     if (poll.superseded) return 'superseded' as const
     if (place !== null) yield* waits(first, timeout) ? takePoll(place) : endOlder(botId)
@@ -98,20 +100,33 @@ async function answerPoll(
     for (;;) {
       if (poll.superseded || found === 'superseded') return refuse('POLL_TERMINATED')
       if ('ok' in found) return found
-      const rest = deadline - performance.now()
-      if (found.length > 0 || rest <= 0) return written(found)
-      const end = await poll.wait(rest, left)
-      if (end === 'superseded') return refuse('POLL_TERMINATED')
-      if (end !== 'changed') return written(found)
+      const after = 'after' in found ? found.after : 0
+      if (!('after' in found)) {
+        const rest = deadline - performance.now()
+        if (found.length > 0 || rest <= 0) return written(found)
+        const end = await poll.wait(rest, left)
+        if (end === 'superseded') return refuse('POLL_TERMINATED')
+        if (end !== 'changed') return written(found)
+      }
       found = await store.read(function* () {
-        if (place !== null && !(yield* holdsPoll(place))) return 'superseded' as const
-        return yield* updates.look({ ...read, tokenHash, scope, now: clock.now() })
+        if (holds && !(yield* holdsPoll(place))) return 'superseded' as const
+        return yield* updates.look({ ...read, tokenHash, scope, after, now: clock.now() })
       })
     }
   } finally {
     // Before the answer, after which its bot may set a webhook. It ends by its time as well.
     if (holds) await store.write(() => endPoll(place as OpenPoll)).catch(() => {})
   }
+}
+
+/** Reads alone: what it finds is confirmed by the poll that follows. */
+async function firstOfLast(store: Deps['store'], botId: string, count: number, now: number): Promise<number> {
+  let last: updates.LastUpdates | number = { missing: count, before: Number.MAX_SAFE_INTEGER }
+  while (typeof last === 'object') {
+    const from: updates.LastUpdates = last
+    last = await store.read(() => updates.firstOfLast(botId, from, now))
+  }
+  return last
 }
 
 /** The stored characters of each update, and nothing between that would change them. */

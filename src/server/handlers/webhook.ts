@@ -4,6 +4,7 @@ import { contract } from '../../contract/index.js'
 import { refuseBotCall } from '../../domain/bot-caller.js'
 import type { BotRow } from '../../domain/bot-rows.js'
 import { callerByHash } from '../../store/bot-tokens.js'
+import { lockQueue } from '../../store/backlog.js'
 import * as bots from '../../store/bots.js'
 import * as deliveries from '../../store/deliveries.js'
 import { isPolled } from '../../store/open-polls.js'
@@ -76,7 +77,7 @@ async function setWebhook<R extends Refusal>(
     const bot = yield* findBot()
     if (bot !== null && 'ok' in bot) return bot
     // As the webhook is set, under the lock that a poll takes when it comes.
-    yield* webhooks.lockQueue(botId)
+    yield* lockQueue(botId)
     const was = yield* webhooks.webhookOf(botId)
     // A poll that is open beside a webhook is on its way to its own 409.
     const isPolling = polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
