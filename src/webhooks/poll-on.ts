@@ -21,6 +21,10 @@ export interface Polling<F> {
   readonly signal: AbortSignal
   /** Before each further poll of a server that is away; after the last it is given up. */
   readonly reconnectMs: readonly number[]
+  /** Least milliseconds from one poll to the next while polls come back empty sooner; the last one goes on. */
+  readonly paceMs: readonly [number, ...number[]]
+  /** Whether polls ask the server to hold them until there is an update. */
+  readonly asksToHold: boolean
 }
 
 export interface Place {
@@ -39,16 +43,20 @@ export interface Place {
  * A server that was there and is away is waited for; one that never answered is a failure at once.
  */
 export async function* pollOn<F, Line>(
-  { poll, ready, notice, inWords, signal, reconnectMs }: Polling<F>,
+  { poll, ready, notice, inWords, signal, reconnectMs, paceMs, asksToHold }: Polling<F>,
   place: Place,
   handOver: (update: Update) => AsyncGenerator<Line, F | undefined>,
 ): AsyncGenerator<Line, F | undefined> {
   let connected = false
   let lost: F | undefined
   let waits = 0
+  let emptyPolls = 0
+  let isPaced = false
   while (!signal.aborted) {
     // The first answers at once: only then is it known that the server lets this bot poll.
-    const polled = await poll(place.next, connected && lost === undefined ? 'as long as it may' : 'at once')
+    const hold = connected && lost === undefined ? 'as long as it may' : 'at once'
+    const startedAt = performance.now()
+    const polled = await poll(place.next, hold)
     if (signal.aborted) break
     if (!polled.ok) {
       if (!polled.isAway) return polled.failure
@@ -74,6 +82,14 @@ export async function* pollOn<F, Line>(
       const failure = yield* handOver(update)
       if (failure !== undefined) return failure
     }
+    if (hold === 'at once') continue
+    const leastMs = paceMs[Math.min(emptyPolls, paceMs.length - 1)] as number
+    const spareMs = polled.updates.length > 0 ? 0 : leastMs - (performance.now() - startedAt)
+    emptyPolls = spareMs > 0 ? emptyPolls + 1 : 0
+    if (spareMs <= 0) continue
+    if (asksToHold && !isPaced) notice('The server does not hold polls: updates may come some seconds late.')
+    isPaced = true
+    await pause(spareMs, signal)
   }
   return undefined
 }

@@ -32,6 +32,8 @@ async function play(polls: readonly Answered[], given: Partial<Following> & { of
     warn: (text) => said.push(text),
     signal: stop.signal,
     reconnectMs: [1, 1],
+    paceMs: [0],
+    asksToHold: true,
     ...given,
   }
   const printed: number[] = []
@@ -87,4 +89,35 @@ test('a server that never answered, and a refusal, are failures at once', async 
 
 test('the last so many are asked for once, since asking again would drop what came since', async () => {
   expect((await play([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
+})
+
+test.each([
+  ['is above 2^53', [9_007_199_254_740_992], 'data.items[0].update_id is no whole number below 2^53 - 1'],
+  ['is negative', [-5], 'data.items[0].update_id is negative'],
+  ['is missing', [8, undefined], 'data.items[1].update_id is no whole number below 2^53 - 1'],
+  ['is a text', [8, '9'], 'data.items[1].update_id is no whole number below 2^53 - 1'],
+  ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
+  ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
+  ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
+])('a batch with an update_id that %s ends it with exit 9; none of it is handed over', async (_name, ids, words) => {
+  const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
+  const { end, printed, asked, confirmed } = await play([found(7), malformed as unknown as Answered])
+  expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
+    9,
+    'INVALID_RESPONSE',
+    [7],
+    [undefined, 8],
+    [],
+  ])
+  expect(end?.message).toContain(`Not a response of a voucher service: ${words}`)
+  expect(end?.details).toEqual({ next_offset: 8 })
+})
+
+test('the last so many may have any ids, and gaps between ids are no fault', async () => {
+  expect((await play([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
+})
+
+test('an item that is no object ends it with exit 9', async () => {
+  const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as Answered])
+  expect(end?.message).toContain('data.items[0].update_id')
 })

@@ -131,6 +131,28 @@ test('without a secret: exit 3, and nothing is polled', async () => {
 
 /** From here on the program itself, a server of its own, and a bot of it. */
 
+test.each(['webhook bridge --forward-to http://127.0.0.1:1/', 'bots updates --follow'])(
+  '%s paces a server that does not hold polls, and exits 9 for an update_id above 2^53',
+  async (command) => {
+    const times: number[] = []
+    const ids = [[], [], [9_007_199_254_740_992]]
+    const { baseUrl, received } = await stub((_request, index) => {
+      times.push(performance.now())
+      return items(...(ids[index] as number[]))
+    })
+    const ran = await built.run([...command.split(' '), '--base-url', baseUrl], temporaryDir(), env)
+    expect([ran.exit, ran.stdout, received.length]).toEqual([9, '', 3])
+    expect(ran.stderr).toContain('The server does not hold polls: updates may come some seconds late.\n')
+    expect(ran.stderr).toContain(
+      'error: Not a response of a voucher service: data.items[0].update_id is no whole number',
+    )
+    expect(received.every(({ body }) => !JSON.stringify(body).includes('offset'))).toBe(true)
+    const [, second = 0, third = 0] = times
+    expect(third - second).toBeGreaterThan(900)
+  },
+  20_000,
+)
+
 async function botOfAServer() {
   const home = temporaryDir()
   const run = async (...args: string[]) => {

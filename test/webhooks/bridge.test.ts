@@ -60,6 +60,8 @@ async function play({ polls, statuses = [], options = {}, signalAt }: Play) {
     now: () => 0,
     signal: stop.signal,
     reconnectMs: [1, 1],
+    paceMs: [0],
+    asksToHold: true,
     delaysMs: [1],
     attemptsMax: undefined,
     ...options,

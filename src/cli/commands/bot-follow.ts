@@ -1,11 +1,11 @@
 import type { Update } from '../../contract/updates.js'
-import type { Place } from '../../webhooks/poll-on.js'
+import type { Place, Polling } from '../../webhooks/poll-on.js'
 import { pollOn } from '../../webhooks/poll-on.js'
 import type { Failure } from '../failure.js'
 import type { Answered } from './polling.js'
 import { inWords, polledOf } from './polling.js'
 
-export interface Following {
+export interface Following extends Pick<Polling<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
   /** Reads what waits from an update on, which confirms those before it. */
   poll(from: number | undefined): Promise<Answered>
   /** Confirms the updates before this one at once, after the signal. */
@@ -14,10 +14,6 @@ export interface Following {
   notice(text: string): void
   /** What must be done so that nothing comes twice. */
   warn(text: string): void
-  /** Ends it in good order. */
-  readonly signal: AbortSignal
-  /** Before each further poll of a server that is away; after the last it is given up. */
-  readonly reconnectMs: readonly number[]
 }
 
 /**
@@ -28,16 +24,14 @@ export interface Following {
  * A server that was there and is away is waited for; one that never answered is a failure at once.
  */
 export async function* follow(
-  { poll, confirm, notice, warn, signal, reconnectMs }: Following,
+  { poll, confirm, warn, ...following }: Following,
   offset: number | undefined,
 ): AsyncGenerator<Update, Failure | undefined> {
   const place: Place = { next: offset, confirmed: offset, isLost: false }
   const polling = {
-    poll: async (from: number | undefined) => polledOf(await poll(from)),
-    notice,
+    poll: async (from: number | undefined) => polledOf(await poll(from), from),
     inWords,
-    signal,
-    reconnectMs,
+    ...following,
   }
   const failure = yield* pollOn(polling, place, async function* (update) {
     yield update

@@ -5,7 +5,7 @@ import type { Context } from '../context.js'
 import { createContext } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
-import { exitOf } from '../failure.js'
+import { exitOf, fail } from '../failure.js'
 import type { Answer, Plan } from '../leaf.js'
 import { resolveSettings } from '../settings.js'
 
@@ -13,6 +13,8 @@ import { resolveSettings } from '../settings.js'
 const GRACE_MS = 10_000
 /** A minute in all: a server that starts again is back by then. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
+/** Updates come this late at most where the server does not hold polls. */
+const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** What a person waits for after Ctrl-C at most. */
 const CONFIRM_MS = 2_000
 /** The longest that a server holds a poll (decisions.md 8, getUpdates). */
@@ -71,6 +73,8 @@ export function polls(context: Context, secondsOf: (hold: Hold) => number, asked
     warn: (text: string) => output.notice(text),
     signal: host.signal,
     reconnectMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
+    paceMs: PACE_MS,
+    asksToHold: secondsOf('as long as it may') > 0,
   }
 }
 
@@ -81,12 +85,38 @@ function anew(context: Context): Context {
   return resolved?.ok ? createContext(host, globals, resolved.settings, output) : context
 }
 
-/** Away is who gives no answer, or one of a server in trouble; or the local server that was there and is not yet again. */
-export function polledOf(answered: Answered): Polled<Failure> {
-  if (answered.ok) return { ok: true, updates: answered.data?.items ?? [] }
+/**
+ * Away is who gives no answer, or one of a server in trouble; or the local server that was there and is not yet again.
+ * Updates that cannot be confirmed one by one are no response of a voucher service (DECISIONS.md, Update ids).
+ */
+export function polledOf(answered: Answered, from: number | undefined): Polled<Failure> {
   if ('plan' in answered) throw new Error('a dry run does not come here')
-  const isAway = exitOf(answered) === 9 || answered.code === 'BASE_URL_REQUIRED'
-  return { ok: false, isAway, failure: answered }
+  if (!answered.ok) {
+    const isAway = exitOf(answered) === 9 || answered.code === 'BASE_URL_REQUIRED'
+    return { ok: false, isAway, failure: answered }
+  }
+  const updates = answered.data?.items ?? []
+  const mistake = mistakeOf(updates, from)
+  if (mistake === undefined) return { ok: true, updates }
+  const hint =
+    'None of these updates was handled or confirmed. Check the base URL (`voucherctl profile show --explain`).'
+  return { ok: false, isAway: false, failure: fail('INVALID_RESPONSE', `${NOT_A_RESPONSE}: ${mistake}.`, hint) }
+}
+
+const NOT_A_RESPONSE = 'Not a response of a voucher service'
+
+/** The first update whose id cannot be used as an offset after those before it. */
+function mistakeOf(updates: readonly (Update | null)[], from: number | undefined): string | undefined {
+  let least = Math.max(from ?? 0, 0)
+  for (const [at, update] of updates.entries()) {
+    const id: unknown = update?.update_id
+    const name = `data.items[${at}].update_id`
+    if (typeof id !== 'number' || !Number.isSafeInteger(id + 1)) return `${name} is no whole number below 2^53 - 1`
+    if (id < 0) return `${name} is negative`
+    if (id < least) return `${name} is below ${least}, although the ids of updates ascend from the offset`
+    least = id + 1
+  }
+  return undefined
 }
 
 export const inWords = ({ message }: Failure) => message.replace(/\.$/, '')

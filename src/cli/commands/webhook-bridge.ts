@@ -82,7 +82,7 @@ function optionsOf(
   const polling = polls(context, (hold) => (hold === 'at once' ? 0 : longestHold(context)))
   return {
     ...polling,
-    poll: async (from, hold) => advised(polledOf(await polling.poll(from, hold))),
+    poll: async (from, hold) => advised(polledOf(await polling.poll(from, hold), from)),
     confirm: async (before) => (await polling.confirm(before)).ok,
     deliver: (update) => deliver(context, update, { url, secrets }),
     async bury(letter) {
