@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Profile } from './config.js'
 import { parseObject } from './config.js'
 import type { Host } from './host.js'
 
@@ -21,6 +22,10 @@ export interface LocalServer {
 export function defaultDataDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): string {
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
+
+/** The data folder of a profile: the one that it was logged in to, else the default. */
+export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Profile, 'data_dir'>): string =>
+  profile.data_dir ?? defaultDataDir(host)
 
 /**
  * The server that says it runs in a data folder; undefined when none does, also where one died without tidying up.

@@ -8,7 +8,7 @@ import type { Format, Globals } from './globals.js'
 import { formatIn, formats } from './globals.js'
 import type { Host } from './host.js'
 import type { LocalServer } from './local-server.js'
-import { defaultDataDir, findLocalServer } from './local-server.js'
+import { dataDirOf, findLocalServer } from './local-server.js'
 import type { PassedOver, ProjectFile, ProjectResult } from './project-file.js'
 import { readProjectFile } from './project-file.js'
 import type { NotAllowed } from './project-permission.js'
@@ -108,7 +108,7 @@ function settle(host: Host, globals: Globals, stored: Stored, { project, passedO
   if (invalidUrl !== undefined) return invalidUrl
   const isOfProject = project !== undefined && chosen?.source === fileOf(project)
   const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
-  const localServer = chosen === undefined ? findLocalServer(defaultDataDir(host)) : undefined
+  const localServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
   const named = notAllowed === undefined ? chosen : { value: undefined, source: fileOf(project) }
   const baseUrl = named ?? localBaseUrl(localServer)
   const format = first<unknown>(

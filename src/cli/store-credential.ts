@@ -1,4 +1,4 @@
-import { parseBaseUrl } from '../client/base-url.js'
+import { isLoopback, parseBaseUrl } from '../client/base-url.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Profile } from './config.js'
 import { checkConfigWritable, configFile, updateConfig } from './config.js'
@@ -30,11 +30,16 @@ export async function storeCredential(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
   return changeProfile(host, name, (profile) => ({
-    ...profile,
-    base_url: profile.base_url ?? base.value,
+    ...atServer(profile, also.base_url ?? profile.base_url ?? base.value),
     ...also,
     credentials: { ...profile.credentials, [kind]: { value, origin: parseBaseUrl(base.value).origin } },
   }))
+}
+
+/** The profile with another base URL. A server of another machine has no data folder here. */
+export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
+  const isLocal = dir !== undefined && isLoopback(parseBaseUrl(baseUrl))
+  return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
 }
 
 /** Writes one profile, made from what it is at that moment: empty when there is none. */

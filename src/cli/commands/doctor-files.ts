@@ -72,9 +72,8 @@ export function checkValues({ values: problem, settings }: Tolerated): Check {
 /** What only the owner of a server may read: with the keys, vouchers are made and verified. */
 const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
-export function checkDataFolder(host: Host): Check {
+export function checkDataFolder(dir: string): Check {
   const name = 'data folder'
-  const dir = defaultDataDir(host)
   if (!existsSync(dir)) return ok(name, `None yet; \`voucherctl server start\` makes ${dir}.`)
   if (!statSync(dir).isDirectory()) return bad(name, `${dir} is no folder.`, 'Move it away.')
   const refusal = notWritable(dir)

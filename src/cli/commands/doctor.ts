@@ -5,7 +5,7 @@ import type { Paint } from '../colour.js'
 import type { Context } from '../context.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { defaultDataDir, findLocalServer } from '../local-server.js'
+import { dataDirOf, defaultDataDir, findLocalServer } from '../local-server.js'
 import { plainLine } from '../plain.js'
 import { tolerateSettings } from '../settings.js'
 import { wrap } from '../wrap.js'
@@ -55,7 +55,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
   const { host } = context
   const tolerated = tolerateSettings(host, context.globals)
   const { settings } = tolerated
-  const dataDir = defaultDataDir(host)
+  const dataDir = dataDirOf(host, settings.profile)
   const reached = reachServer(context, tolerated)
   const { value: baseUrl } = settings.baseUrl
   const asked = async (check: (baseUrl: string | undefined) => Promise<Check>) => check((await reached).baseUrl)
@@ -72,10 +72,13 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['profile file', () => files.checkProfileFile(host, tolerated)],
     ['project file', () => files.checkProjectFile(tolerated)],
     ['settings', () => files.checkValues(tolerated)],
-    ['data folder', () => files.checkDataFolder(host)],
+    ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
-    ...portsOf(context).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
+    ...portsOf(context, dataDir).map((it): [string, () => Promise<Check>] => [
+      `port ${it.port}`,
+      () => machine.checkPort(it),
+    ]),
     ['proxy', () => machine.checkProxy(host, baseUrl)],
     ['base URL', () => reached.then((it) => it.base)],
     ['server', () => reached.then((it) => it.server)],
@@ -93,8 +96,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
 const SERVER_PORT = 8420
 const LISTENER_PORT = 8787
 
-function portsOf({ host }: Context): readonly machine.Port[] {
-  const dir = defaultDataDir(host)
+function portsOf({ host }: Context, dir: string): readonly machine.Port[] {
   return [
     {
       name: '`voucherctl server start`',
@@ -109,7 +111,7 @@ function portsOf({ host }: Context): readonly machine.Port[] {
     {
       name: '`voucherctl webhook listen`',
       port: LISTENER_PORT,
-      holder: () => (writersIn(join(dir, 'inbox')).length > 0 ? 'a webhook listener' : undefined),
+      holder: () => (writersIn(join(defaultDataDir(host), 'inbox')).length > 0 ? 'a webhook listener' : undefined),
       fix: 'Give it another: voucherctl webhook listen --port N.',
     },
   ]

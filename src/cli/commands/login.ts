@@ -1,20 +1,25 @@
-import { parseBaseUrl } from '../../client/base-url.js'
+import { resolve } from 'node:path'
+import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import type { Profile } from '../config.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
+import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { readSecret } from '../files.js'
 import { text, toggle } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
-import { defaultDataDir, findLocalServer, readOperatorKey } from '../local-server.js'
+import type { LocalServer } from '../local-server.js'
+import { dataDirOf, defaultDataDir, findLocalServer, readOperatorKey } from '../local-server.js'
 import { required } from '../missing.js'
+import { projectNotAllowed } from '../project-permission.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
 import { storeCredential } from '../store-credential.js'
 import { identify } from '../server-identity.js'
 import { notRunning } from './not-running.js'
 import { probe } from './probe.js'
+import { dataOption } from './server-folder.js'
 
 interface LoggedIn {
   readonly profile: string
@@ -23,6 +28,8 @@ interface LoggedIn {
   readonly credential: string
   readonly account: string | null
   readonly expires_at: string | null
+  /** Of the local server that was logged in to. */
+  readonly data_dir: string | null
 }
 
 export const login = leaf({
@@ -31,12 +38,13 @@ export const login = leaf({
   notes: [
     'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
+    'With --local and a base URL, the local server that answers there is used, if its data folder is one that is known here: --data, that of a profile, or the default.',
   ],
   flags: {
     'with-token': text('PATH|-', 'Read the credential from a file, or - for stdin'),
     local: toggle('Get an account JWT from the local server'),
     account: text('NAME', 'With --local: the account, made by its first use'),
-    data: text('DIR', 'With --local: data folder of the server'),
+    data: text('DIR', 'With --local: data folder of the server, default that of the profile'),
   },
   examples: [
     { command: 'voucherctl login --local --account demo' },
@@ -45,7 +53,8 @@ export const login = leaf({
   ],
   changes: true,
   view: {
-    headline: (it: LoggedIn) => `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}.`,
+    headline: (it: LoggedIn) =>
+      `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}${it.data_dir === null ? '' : `, the local server of ${it.data_dir}`}.`,
     members: ['account', 'credential', 'expires_at'],
     next: (it) => (it.kind === 'jwt' ? 'Next: voucherctl apps create --name "My shop"' : undefined),
   },
@@ -66,11 +75,11 @@ async function loginLocal(
   named: string | undefined,
   data: string | undefined,
 ): Promise<Outcome<LoggedIn>> {
-  const dir = data ?? defaultDataDir(context.host)
-  const server = findLocalServer(dir)
-  if (server === undefined) return notRunning(dir)
-  // The operator key goes to its own server alone.
-  if (!context.dryRun && (await identify(server)) !== 'same') return notRunning(dir)
+  const { host, settings } = context
+  const found = await findLogin(context, data)
+  if (!found.ok) return found
+  const { server, dir } = found
+  if (host.stderr.isTTY === true) context.output.notice(`The local server of ${dir} runs on ${server.base_url}.`)
   const key = readOperatorKey(server)
   if (key === undefined) {
     return fail(
@@ -91,8 +100,42 @@ async function loginLocal(
   const target = { baseUrl: server.base_url, credential: key }
   const issued = await context.call(issueAccountToken, { accountId: account.value }, { target })
   if (!issued.ok) return issued
-  const folder = data === undefined ? {} : { data_dir: server.data_dir }
-  return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder })
+  const isDefault = dir === defaultDataDir(host) && settings.profile.data_dir === undefined
+  const folder = isDefault ? {} : { data_dir: dir }
+  return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder }, dir)
+}
+
+type Found = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
+
+/** The server to log in to. The operator key goes to the very server that keeps it, and to no other. */
+async function findLogin(context: Context, data: string | undefined): Promise<Found> {
+  const { host, settings, dryRun } = context
+  if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
+  const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
+  const { value: baseUrl, source } = settings.baseUrl
+  if (baseUrl === undefined || !/^(flag|environment|project file) /.test(source)) {
+    const server = findLocalServer(dir)
+    const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
+    return isOurs ? { ok: true, server, dir } : notRunning(dir, dataOption(host, dir))
+  }
+  const known = Object.values(settings.config.profiles).flatMap((it) => it.data_dir ?? [])
+  const dirs = data === undefined ? new Set([dir, defaultDataDir(host), ...known]) : [dir]
+  for (const it of dirs) {
+    const server = findLocalServer(it)
+    if (server !== undefined && (await answersOn(server, baseUrl, dryRun))) return { ok: true, server, dir: it }
+  }
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `${baseUrl}, from ${source}, is no local server of a data folder that is known here.`,
+    'Name its folder with --data DIR, leave the base URL out, or log in with --with-token.',
+  )
+}
+
+/** Under another name of this machine too, such as localhost: it answers as itself. */
+async function answersOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
+  const [asked, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
+  if (!isLoopback(asked) || asked.port !== own.port || asked.secure !== own.secure) return false
+  return dryRun || (await identify({ ...server, base_url: baseUrl })) === 'same'
 }
 
 const WAYS =
@@ -131,6 +174,7 @@ async function keep(
   kind: CredentialKind,
   value: string,
   also: Partial<Profile> & { base_url: string },
+  dir: string | null = null,
 ): Promise<Outcome<LoggedIn>> {
   const problem = await storeCredential(context, kind, value, also)
   if (problem !== undefined) return problem
@@ -138,6 +182,14 @@ async function keep(
   const profile = context.settings.profileName.value
   return {
     ok: true,
-    data: { profile, base_url: also.base_url, kind, credential: redact(value), account, expires_at: expiresAt },
+    data: {
+      profile,
+      base_url: also.base_url,
+      kind,
+      credential: redact(value),
+      account,
+      expires_at: expiresAt,
+      data_dir: dir,
+    },
   }
 }

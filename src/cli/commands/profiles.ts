@@ -13,7 +13,7 @@ import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { profileNotFound } from '../profile-not-found.js'
 import { redact } from '../secrets.js'
-import { changeProfile } from '../store-credential.js'
+import { atServer, changeProfile } from '../store-credential.js'
 import { explain } from './profile-explain.js'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -167,7 +167,8 @@ export const profiles: Group = {
         let profile: Profile = {}
         if (context.dryRun) return context.plan(`store profile ${target} in ${configFile(context.host)}`)
         const problem = await changeProfile(context.host, target, (before) => {
-          const { codes, ...rest } = { ...before, ...changes.members }
+          const moved = changes.members.base_url === undefined ? before : atServer(before, changes.members.base_url)
+          const { codes, ...rest } = { ...moved, ...changes.members }
           const all: Record<string, unknown> = {
             ...rest,
             ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),

@@ -1,18 +1,13 @@
-import { resolve } from 'node:path'
 import { codeOf } from '../config.js'
 import { fail } from '../failure.js'
 import type { Failure } from '../failure.js'
-import { text } from '../flags.js'
 import type { Host } from '../host.js'
 import { leaf } from '../leaf.js'
 import type { LocalServer } from '../local-server.js'
-import { defaultDataDir, findLocalServer, isAlive } from '../local-server.js'
+import { findLocalServer, isAlive } from '../local-server.js'
 import { identify, isReady } from '../server-identity.js'
-
-export const dataFlag = { data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl') }
-
-/** Absolute, since it is shown. */
-export const dataDirOf = (host: Host, named: string | undefined) => resolve(host.cwd, named ?? defaultDataDir(host))
+import { shellWord } from '../shell.js'
+import { dataFlag, serverFolder } from './server-folder.js'
 
 /** A server finishes what is in flight within 10 s. */
 const STOP_MS_MAX = 15_000
@@ -31,10 +26,13 @@ export const status = leaf({
         ? `A server runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
         : `No server runs in ${it.data_dir}.`,
     members: ['pid', 'store', 'data_dir', 'operator_key_file', 'started_at'],
-    next: (it) => (it.running ? undefined : 'Start one: voucherctl server start --detach'),
+    next: (it) =>
+      it.running ? undefined : `Start one: voucherctl server start --detach --data ${shellWord(String(it.data_dir))}`,
   },
-  run: async ({ host }, { flags }) => {
-    const dir = dataDirOf(host, flags.data)
+  run: async (context, { flags }) => {
+    const folder = serverFolder(context, flags.data)
+    if (!folder.ok) return folder
+    const { dir } = folder
     const server = findLocalServer(dir)
     const identity = server === undefined ? 'other' : await identify(server)
     if (server === undefined || identity === 'other')
@@ -44,6 +42,13 @@ export const status = leaf({
   },
 })
 
+interface Stopped {
+  readonly stopped: boolean
+  readonly pid: number | null
+  readonly data_dir: string
+  readonly base_url: string | null
+}
+
 export const stop = leaf({
   name: 'stop',
   summary: 'Stop the local server; it finishes what is in flight',
@@ -51,17 +56,21 @@ export const stop = leaf({
   examples: [{ command: 'voucherctl server stop' }],
   changes: true,
   view: {
-    headline: (it: { stopped: boolean; data_dir: string }) =>
-      it.stopped ? 'The server has stopped.' : `No server runs in ${it.data_dir}.`,
+    headline: (it: Stopped) =>
+      it.stopped
+        ? `The server on ${it.base_url} has stopped. Its data is in ${it.data_dir}.`
+        : `No server runs in ${it.data_dir}.`,
     members: ['pid'],
   },
   run: async (context, { flags }) => {
     const { host } = context
-    const dir = dataDirOf(host, flags.data)
+    const folder = serverFolder(context, flags.data)
+    if (!folder.ok) return folder
+    const { dir } = folder
     const server = findLocalServer(dir)
-    if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir } }
-    const { pid } = server
-    if (context.dryRun) return context.plan(`stop process ${pid}, the server on ${server.base_url}`)
+    if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir, base_url: null } }
+    const { pid, base_url: baseUrl } = server
+    if (context.dryRun) return context.plan(`stop process ${pid}, the server of ${dir} on ${baseUrl}`)
     // The number of a process that died is given to others: only one that answers as this very server is stopped.
     if ((await identify(server)) !== 'same') {
       return fail(
@@ -70,7 +79,12 @@ export const stop = leaf({
         `If it is a voucherctl server, end it yourself; else remove server.json in ${dir}.`,
       )
     }
-    return (await terminate(host, server)) ?? { ok: true, data: { stopped: true, pid, data_dir: dir } }
+    return (
+      (await terminate(host, server)) ?? {
+        ok: true,
+        data: { stopped: true, pid, data_dir: dir, base_url: baseUrl },
+      }
+    )
   },
 })
 

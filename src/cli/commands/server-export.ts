@@ -9,7 +9,7 @@ import { text } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
-import { dataDirOf } from './server-control.js'
+import { dataFlag, serverFolder } from './server-folder.js'
 import { countsOf, moveFailure, watched } from './server-move.js'
 
 export const exportStore = leaf({
@@ -23,7 +23,7 @@ export const exportStore = leaf({
   ],
   flags: {
     out: text('FILE|-', 'Where to; - is standard output, also the default where that is no terminal'),
-    data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl'),
+    ...dataFlag,
     ...databaseUrlFlag,
     'key-file': text('FILE', 'Credential keys of a SQLite store, where they are not in its folder'),
   },
@@ -55,7 +55,9 @@ export const exportStore = leaf({
       return usage('The export would go to this terminal.', 'Name a file with --out FILE, or --out - to see it here.')
     if (toStdout && (globals.fields !== undefined || globals.jq !== undefined))
       return usage('--fields and --jq are for the summary of an export that goes to a file.', 'Name one with --out.')
-    const dataDir = dataDirOf(host, flags.data)
+    const folder = serverFolder(context, flags.data)
+    if (!folder.ok) return folder
+    const { dir: dataDir } = folder
     if (context.dryRun) {
       const store = database.value === undefined ? dataDir : 'PostgreSQL'
       return context.plan(`export the store of ${store} to ${toStdout ? 'standard output' : flags.out}`)

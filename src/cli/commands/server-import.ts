@@ -8,8 +8,9 @@ import { usage } from '../failure.js'
 import { text } from '../flags.js'
 import type { Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { defaultDataDir } from '../local-server.js'
 import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
-import { dataDirOf } from './server-control.js'
+import { dataFlag, serverFolder } from './server-folder.js'
 import { countsOf, moveFailure, watched } from './server-move.js'
 
 export const importStore = leaf({
@@ -23,7 +24,7 @@ export const importStore = leaf({
   ],
   positional: { name: 'FILE', summary: 'The export, or - for standard input', ask: 'File' },
   flags: {
-    data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl'),
+    ...dataFlag,
     ...databaseUrlFlag,
     'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
   },
@@ -50,13 +51,15 @@ export const importStore = leaf({
     if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
     const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
     if (openKeys !== undefined) return openKeys
+    const folder = serverFolder(context, flags.data)
+    if (!folder.ok) return folder
     const { openInput } = await import('../bulk/input.js')
     const opened = await openInput(context.host, positional)
     if (!opened.ok) return opened
     try {
       return await importFrom(context, opened.input, {
-        dataDir: dataDirOf(context.host, flags.data),
-        isNamed: flags.data !== undefined,
+        dataDir: folder.dir,
+        isNamed: folder.dir !== defaultDataDir(context.host),
         ...defined({ databaseUrl: database.value, keyFile: flags['key-file'] }),
       })
     } finally {

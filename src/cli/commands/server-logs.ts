@@ -13,7 +13,7 @@ import { leaf } from '../leaf.js'
 import { findLocalServer, readOperatorKey } from '../local-server.js'
 import { identify } from '../server-identity.js'
 import { notRunning } from './not-running.js'
-import { dataDirOf, dataFlag } from './server-control.js'
+import { dataFlag, dataOption, remoteOf, serverFolder } from './server-folder.js'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -29,6 +29,7 @@ export const logs = leaf({
   run: async (context, { flags }): Promise<Outcome<Entry>> => {
     const target = await findTarget(context, flags.data)
     if ('ok' in target) return target
+    sayWhose(context, target)
     return target.credential === undefined
       ? readLogFile(context, target.dir, flags.follow)
       : readRequests(context, target.baseUrl, target.credential, flags.follow)
@@ -37,15 +38,17 @@ export const logs = leaf({
 
 type Target = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
-/** The server that --base-url names, else the one of the data folder. */
+/** The server that --base-url or a profile of another machine names, else the one of the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<Target | Failure> {
-  const { globals, host } = context
-  const dir = dataDirOf(host, data)
-  const named = data === undefined ? globals['base-url'] : undefined
+  const { globals, settings } = context
+  const named = data === undefined ? (globals['base-url'] ?? remoteOf(settings)) : undefined
   if (named !== undefined) {
     const credential = await context.credential('operator', named)
-    return credential.ok ? { dir, baseUrl: named, credential: credential.value } : credential
+    return credential.ok ? { dir: '', baseUrl: named, credential: credential.value } : credential
   }
+  const folder = serverFolder(context, data)
+  if (!folder.ok) return folder
+  const { dir } = folder
   const server = findLocalServer(dir)
   const identity = server === undefined ? 'other' : await identify(server)
   if (server === undefined || identity === 'other') return { dir, baseUrl: '', credential: undefined }
@@ -57,6 +60,13 @@ async function findTarget(context: Context, data: string | undefined): Promise<T
     'The local server has no operator plane.',
     'Start it with --operator on; its log is on its stderr.',
   )
+}
+
+/** For a person; what a script reads has no place for it. */
+function sayWhose({ host, output }: Context, { dir, baseUrl }: Target): void {
+  if (host.stderr.isTTY !== true) return
+  const folder = dir === '' ? '' : ` Its data folder is ${dir}.`
+  output.notice(baseUrl === '' ? `No server runs in ${dir}: its last log.` : `Requests of ${baseUrl}.${folder}`)
 }
 
 async function readRequests(
@@ -93,11 +103,12 @@ async function* untilBroken(
   }
 }
 
-async function readLogFile({ globals }: Context, dir: string, follow: boolean): Promise<Outcome<Entry>> {
+async function readLogFile(context: Context, dir: string, follow: boolean): Promise<Outcome<Entry>> {
+  const { globals, host } = context
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
-  if (content === undefined) return notRunning(dir)
+  if (content === undefined) return notRunning(dir, dataOption(host, dir))
   const lines = content.split('\n').filter((line) => line !== '')
   const unknown = globals.fields && refuseUnknownInLog(lines, globals.fields)
   return unknown ?? { ok: true, lines: entriesOf(lines) }

@@ -11,6 +11,7 @@ import type { Flag, Read, ValuesOf } from '../flags.js'
 import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { defaultDataDir } from '../local-server.js'
 import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
 import { exportStore } from './server-export.js'
 import { importStore } from './server-import.js'
@@ -18,7 +19,8 @@ import { logs } from './server-logs.js'
 import { migrate } from './server-migrate.js'
 import { serverKeys } from './server-keys.js'
 import { openapi } from './server-openapi.js'
-import { dataDirOf, status, stop } from './server-control.js'
+import { status, stop } from './server-control.js'
+import { dataFlag, dataOption, serverFolder } from './server-folder.js'
 
 const limitNames: Readonly<Record<RateLimitName, true>> = {
   issue: true,
@@ -100,7 +102,7 @@ const startFlags = {
   port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
   memory: toggle('Keep nothing after the end'),
-  data: text('DIR', 'Data folder, default $XDG_DATA_HOME/voucherctl'),
+  ...dataFlag,
   ...databaseUrlFlag,
   detach: toggle('Run in the background; its log goes to server.log of the data folder'),
   'auto-approve': toggle('Approve what is submitted at once'),
@@ -166,14 +168,19 @@ const start = leaf({
       const { isLoopback } = await import('../../server/listen.js')
       if (!isLoopback(flags.host)) return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
     }
-    const dir = dataDirOf(context.host, flags.data)
+    const inMemory = { ok: true as const, dir: defaultDataDir(context.host) }
+    const place = flags.memory ? inMemory : serverFolder(context, flags.data, true)
+    if (!place.ok) return place
+    const { dir } = place
     if (context.dryRun) {
       const where = database.value === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`
       return context.plan(`start a server ${flags.memory ? 'in memory' : where}`)
     }
     const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
     if (openKeys !== undefined) return openKeys
-    const folder = flags.memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, flags.data !== undefined)
+    const folder = flags.memory
+      ? { ok: true as const, warnings: [] }
+      : prepareDataFolder(dir, dir !== defaultDataDir(context.host))
     if (!folder.ok) return folder
     const started = await (flags.detach ? runDetached : runHere)(context, flags, dir, folder.warnings)
     return started.ok || folder.warnings.length === 0 || 'plan' in started
@@ -202,8 +209,7 @@ async function runDetached(
     await output.print(started.data, {
       headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
       members: ['data_dir', 'log_file'],
-      next: (it) =>
-        `Next: voucherctl login --local --account NAME${flags.data === undefined && !flags.memory ? '' : ` --data ${it.data_dir}`}`,
+      next: (it) => `Next: voucherctl login --local --account NAME${dataOption(context.host, it.data_dir)}`,
     })
   }
   warn(context, warnings)

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path'
+import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
+import type { Context } from '../context.js'
+import type { Failure } from '../failure.js'
+import { usage } from '../failure.js'
+import { text } from '../flags.js'
+import type { Host } from '../host.js'
+import { dataDirOf, defaultDataDir } from '../local-server.js'
+import { profileNotFound } from '../profile-not-found.js'
+import type { Settings } from '../settings.js'
+import { shellWord } from '../shell.js'
+
+export const dataFlag = {
+  data: text('DIR', 'Data folder, default that of the profile, else $XDG_DATA_HOME/voucherctl'),
+}
+
+/**
+ * The data folder that a command is about, absolute since it is shown: --data, else that of the profile, else the
+ * default (DECISIONS.md#local-server).
+ * @param mayBeNew the profile may not exist yet
+ */
+export function serverFolder(
+  { host, settings }: Pick<Context, 'host' | 'settings'>,
+  named: string | undefined,
+  mayBeNew = false,
+): { readonly ok: true; readonly dir: string } | Failure {
+  if (named !== undefined) return { ok: true, dir: resolve(host.cwd, named) }
+  const { profile, profileName, profileMissing, config } = settings
+  if (profileMissing && !mayBeNew) return profileNotFound(profileName.value, config)
+  const remote = remoteOf(settings)
+  if (remote === undefined) return { ok: true, dir: resolve(host.cwd, dataDirOf(host, profile)) }
+  return usage(
+    `Profile ${profileName.value} is for ${remote}, which is no local server.`,
+    'Name the data folder of a local one with --data DIR, or choose another profile with -p.',
+  )
+}
+
+/** The server of a profile that was named for this command, where it is on another machine. */
+export function remoteOf({ profile, profileName }: Settings): string | undefined {
+  if (profile.data_dir !== undefined || !/^(flag|environment) /.test(profileName.source)) return undefined
+  const { base_url: baseUrl } = profile
+  return baseUrl === undefined || !URL.canParse(baseUrl) || isLoopback(parseBaseUrl(baseUrl)) ? undefined : baseUrl
+}
+
+/** What a command needs that is to act on the same folder. */
+export function dataOption(host: Pick<Host, 'env' | 'homeDir'>, dir: string): string {
+  return dir === defaultDataDir(host) ? '' : ` --data ${shellWord(dir)}`
+}
