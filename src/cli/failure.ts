@@ -90,17 +90,20 @@ export const usage = (message: string, hint: string | null = null) => fail('USAG
 export function fromCall(failure: CallFailure, check?: string): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
   const advice = secureAdvice[code] ?? (isFailureCode(code) ? failures[code].advice : null)
+  const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
   const keyed = idempotencyKey !== undefined && (outcomeUnknown || unanswered.includes(code))
   return {
     ok: false,
     code,
     // Of the transport: it says what was found, not a sentence of its own.
-    message: code === 'NETWORK_ERROR' || code === 'TIMEOUT' ? message.replace(/\.?$/, '.') : message,
+    message: unanswered.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
     hint:
       outcomeUnknown || keyed
-        ? repeatHint(outcomeUnknown, idempotencyKey, check)
+        ? code === 'INVALID_RESPONSE'
+          ? `${SOMEBODY_ELSE} ${repeat}`
+          : repeat
         : withWait(advice ?? networkAdvice(code), failure),
     requestId,
     details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
@@ -116,6 +119,10 @@ function withWait(hint: string | null, { headers }: CallFailure): string | null 
   const wait = `The server asks to wait ${Math.ceil(waitMs / 1000)} s.`
   return hint === null ? wait : `${hint} ${wait}`
 }
+
+/** What to do before any repeat, where somebody else than a voucher service responded. */
+const SOMEBODY_ELSE =
+  'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
 
 function repeatHint(outcomeUnknown: boolean, key: string | undefined, check: string | undefined): string {
   const doubt = outcomeUnknown ? 'It may have been done all the same. ' : ''
@@ -142,6 +149,7 @@ const secureAdvice: Readonly<Partial<Record<string, string>>> = {
 function networkAdvice(code: string): string | null {
   if (code === 'NETWORK_ERROR')
     return 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.'
+  if (code === 'INVALID_RESPONSE') return SOMEBODY_ELSE
   return code === 'TIMEOUT' ? 'Give it more time with --timeout 60s, or check the server.' : null
 }
 

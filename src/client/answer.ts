@@ -11,21 +11,31 @@ type Members = Readonly<Record<string, unknown>>
 
 const EXCERPT_LENGTH = 200
 
+/** What a response must be to count as the success of a call. */
+export interface Expected {
+  /** True for the routes whose success comes without the envelope: any JSON counts. */
+  readonly bare?: boolean
+  /** Why `data` cannot be the success of the call; undefined where they can. */
+  mismatchOf?(data: unknown): string | undefined
+}
+
 /**
- * Reads an answer. A success has a 2xx status and a JSON body that does not say `success: false`; `data` is unwrapped
- * only where a boolean `success` is there, else the body itself is the data (decisions.md 1, envelope).
+ * Reads a response. A success has a 2xx status, the envelope (`success: true` with `data`) and the members that it rests
+ * on. A refusal has the envelope with `success: false`. Everything else comes from somebody who is no voucher service: the
+ * login page of a network, a proxy, another web server (DECISIONS.md#success).
  */
-export function readAnswer<Data>(response: TransportResponse): CallSuccess<Data> | AnsweredFailure {
+export function readAnswer<Data>(
+  response: TransportResponse,
+  expected: Expected = {},
+): CallSuccess<Data> | AnsweredFailure {
   const { status, headers, body } = response
   const json = parse(body)
   const members = asMembers(json)
-  if (status < 200 || status > 299 || json === undefined || members?.success === false) {
-    return failureFrom(response, members)
-  }
-  const wrapped = typeof members?.success === 'boolean' && Object.hasOwn(members, 'data')
+  const success = isSuccess(response) ? dataOf(json, members, expected) : undefined
+  if (success === undefined || expected.mismatchOf?.(success.data) !== undefined) return readFailure(response, expected)
   return {
     ok: true,
-    data: (wrapped ? members.data : json) as Data,
+    data: success.data as Data,
     status,
     requestId: requestIdOf(members, headers),
     replayed: headers['idempotent-replayed']?.toLowerCase() === 'true',
@@ -33,28 +43,47 @@ export function readAnswer<Data>(response: TransportResponse): CallSuccess<Data>
   }
 }
 
-/** What an answer with a failing status says. */
-export function readFailure(response: TransportResponse): AnsweredFailure {
-  return failureFrom(response, asMembers(parse(response.body)))
+const isSuccess = ({ status }: TransportResponse) => status >= 200 && status <= 299
+
+/** The data of a success; undefined where the body is none. */
+function dataOf(
+  json: unknown,
+  members: Members | undefined,
+  { bare = false }: Expected,
+): { data: unknown } | undefined {
+  if (members?.success === true && Object.hasOwn(members, 'data')) return { data: members.data }
+  return bare && json !== undefined && typeof members?.success !== 'boolean' ? { data: json } : undefined
 }
 
-/** The table decides whether its codes are retryable; codes that it does not know are kept as they are. */
-function failureFrom({ status, headers, body }: TransportResponse, members: Members | undefined): AnsweredFailure {
-  const code = asText(members?.code)
+/** What a response says that is no success. */
+export function readFailure(response: TransportResponse, expected: Expected = {}): AnsweredFailure {
+  const { status, headers, body } = response
+  const json = parse(body)
+  const members = asMembers(json)
+  const requestId = requestIdOf(members, headers)
+  if (members?.success !== false) {
+    const message = `Not a response of a voucher service (status ${status}): ${describe(response, json, expected)}`
+    const retryable = isRetryableStatus(status)
+    return { ok: false, code: 'INVALID_RESPONSE', message, retryable, details: {}, requestId }
+  }
+  // The table decides whether its codes are retryable; codes that it does not know are kept as they are.
+  const code = asText(members.code)
   return {
     ok: false,
-    code: code ?? (status >= 200 && status < 300 ? 'INVALID_RESPONSE' : `HTTP_${status}`),
-    message: asText(members?.message) ?? describe(status, headers, code === undefined ? body : ''),
-    retryable: isRetryable(code, members?.retryable, status),
-    details: asMembers(members?.details) ?? {},
-    requestId: requestIdOf(members, headers),
+    code: code ?? (isSuccess(response) ? 'INVALID_RESPONSE' : `HTTP_${status}`),
+    message: asText(members.message) ?? `The server refused with status ${status} and without an explanation`,
+    retryable: isRetryable(code, members.retryable, status),
+    details: asMembers(members.details) ?? {},
+    requestId,
   }
 }
 
 function isRetryable(code: string | undefined, said: unknown, status: number): boolean {
   if (code !== undefined && isFailureCode(code)) return failures[code].retryable
-  return typeof said === 'boolean' ? said : status === 429 || status === 503
+  return typeof said === 'boolean' ? said : isRetryableStatus(status)
 }
+
+const isRetryableStatus = (status: number) => status === 429 || status === 503
 
 function requestIdOf(members: Members | undefined, headers: Headers): string | null {
   return asText(members?.requestId) ?? headers['x-request-id'] ?? null
@@ -63,7 +92,7 @@ function requestIdOf(members: Members | undefined, headers: Headers): string | n
 /** JSON.parse takes any depth, but what walks or writes the value afterwards does not: 10,000 levels end JSON.stringify. */
 export const ANSWER_DEPTH_MAX = 500
 
-/** Undefined when it is not JSON, as an empty body: an endpoint always answers a document, and a proxy may drop it. */
+/** Undefined when it is not JSON, as an empty body is not. */
 const parse = (body: string): unknown => parseJson(body, ANSWER_DEPTH_MAX)
 
 function asMembers(value: unknown): Members | undefined {
@@ -74,12 +103,20 @@ function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-function describe(status: number, headers: Headers, body: string): string {
+function describe(response: TransportResponse, json: unknown, { mismatchOf }: Expected): string {
+  const { status, headers, body } = response
   if (status >= 300 && status < 400 && headers.location !== undefined) {
-    return `The server answered ${status}, a redirect to ${excerpt(headers.location)}; redirects are not followed`
+    return `a redirect to ${excerpt(headers.location)}; redirects are not followed`
   }
-  const text = excerpt(body)
-  return text === '' ? `The server answered ${status} without an explanation` : `The server answered ${status}: ${text}`
+  if (body.trim() === '') return 'it is empty'
+  if (json === undefined) return excerpt(body)
+  const members = asMembers(json)
+  if (!isSuccess(response)) return excerpt(asText(members?.message) ?? body)
+  // Not the text of a success: codes and tokens may be in it.
+  if (members === undefined) return 'JSON, but no object'
+  if (members.success !== true)
+    return `JSON without the envelope (members: ${excerpt(Object.keys(members).join(', ')) || 'none'})`
+  return Object.hasOwn(members, 'data') ? (mismatchOf?.(members.data) ?? 'its data do not fit') : 'data is missing'
 }
 
 /** One short line without control characters and bidi overrides, safe for a terminal. */

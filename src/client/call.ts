@@ -27,8 +27,9 @@ export interface CallSuccess<Data> {
 /**
  * A refusal of the server; or no answer at all, with `status` 0 and the code NETWORK_ERROR, TIMEOUT or ABORTED; or an
  * input that cannot be sent, with `status` 0 and the code INVALID_INPUT; or a failure of the encrypted transport, with a
- * code that begins with SECURE_, or one of its table, and in `details.phase` how far the call had come. Where an answer names no code, the code is
- * INVALID_RESPONSE (a 2xx that is not JSON) or HTTP_ and the status.
+ * code that begins with SECURE_, or one of its table, and in `details.phase` how far the call had come. What is no
+ * response of a voucher service has the code INVALID_RESPONSE, whatever its status; a refusal that names no code has HTTP_
+ * and its status.
  */
 export interface CallFailure {
   readonly ok: false
@@ -79,7 +80,7 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
 export async function sendPrepared<Data>(transport: Transport, prepared: PreparedCall): Promise<CallResult<Data>> {
   try {
     const response = await transport(prepared.request)
-    const answer = readAnswer<Data>(response)
+    const answer = readAnswer<Data>(response, prepared.expected)
     return answer.ok ? answer : refused(response, prepared)
   } catch (error) {
     if (!isTransportError(error)) throw error

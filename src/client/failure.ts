@@ -10,16 +10,17 @@ const SHORTEST_SECRET = 8
 const noAnswer = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
 
 /** The failure that stands for an answer. */
-export function refused(answered: TransportResponse, { token, key, mutates }: PreparedCall): CallFailure {
+export function refused(answered: TransportResponse, { token, key, mutates, expected }: PreparedCall): CallFailure {
   const response = withoutToken(answered, token)
-  const failure = readFailure(response)
+  const failure = readFailure(response, expected)
   const outcomeUnknown = mutates && (response.maybeProcessed === true || saysNothingOfOutcome(response, failure))
   return { ...failure, status: response.status, outcomeUnknown, ...key, headers: response.headers }
 }
 
-/** A 503 and everything below 500 declines the call; any other 5xx, or a 2xx that nobody can read, leaves it open. */
+/** A 429, a 503 and every refusal below 500 decline the call; another 5xx, or what is no refusal at all, leaves it open. */
 function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredFailure): boolean {
-  return (status >= 500 && status !== 503) || code === 'INVALID_RESPONSE'
+  if (status === 429 || status === 503) return false
+  return status >= 500 || code === 'INVALID_RESPONSE'
 }
 
 /** The failure that stands for a call without a complete answer. */

@@ -1,5 +1,7 @@
 import type { Endpoint } from '../contract/endpoint.js'
+import type { Expected } from './answer.js'
 import type { CallOptions, CallSettings } from './call.js'
+import { findMismatch } from './evidence.js'
 import { buildRequest } from './request.js'
 import type { TransportRequest } from './transport.js'
 
@@ -11,6 +13,8 @@ export interface PreparedCall {
   readonly key: { readonly idempotencyKey?: string }
   /** False for reads, whose outcome does not matter. */
   readonly mutates: boolean
+  /** Default: the envelope, with any data. */
+  readonly expected?: Expected
 }
 
 export interface UnsendableCall {
@@ -57,5 +61,6 @@ export async function prepareCall(
     ...(built.body === undefined ? {} : { body: built.body }),
     ...(signal === undefined ? {} : { signal }),
   }
-  return { ok: true, request, token, mutates, key: idempotencyKey === undefined ? {} : { idempotencyKey } }
+  const expected: Expected = { mismatchOf: (data) => findMismatch(endpoint, input, data) }
+  return { ok: true, request, token, mutates, expected, key: idempotencyKey === undefined ? {} : { idempotencyKey } }
 }

@@ -110,6 +110,7 @@ function faultOf({ code, phase, part, answer }: SecureFailure): SecureFault {
 /** The code of an outer failure. It is not authenticated: one of the table is taken only with the status of its row. */
 function plainCodeOf(answer: TransportResponse): string {
   const { code } = readFailure(answer)
+  if (code === 'INVALID_RESPONSE') return code
   return isFailureCode(code) && failures[code].status === answer.status ? code : `HTTP_${answer.status}`
 }
 

@@ -40,7 +40,7 @@ export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted' | 's
 
 /** Why the encrypted transport has no business answer (secure.ts). */
 export interface SecureFault {
-  /** A code of the failure table, one of the client's own (SECURE_PIN_MISMATCH, …), or HTTP_ and the status. */
+  /** A code of the failure table, one of the client's own (SECURE_PIN_MISMATCH, …), INVALID_RESPONSE, or HTTP_ and the status. */
   readonly code: string
   /** How far the call had come; `local`: nothing of it was sent. */
   readonly phase: 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'

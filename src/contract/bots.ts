@@ -5,7 +5,7 @@ import { botScopes, endpoint } from './endpoint.js'
 import { input, instant, machineId, metadataInput, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { list as templateList, template, templateInput } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
-import { issuedVoucher } from './vouchers.js'
+import { issueEvidence, issuedVoucher } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
 const botId = Type.Object({ botId: Type.String() })
@@ -89,6 +89,7 @@ export const apply = endpoint({
   }),
   status: 201,
   output: bot,
+  evidence: { id: 'text', username: { input: 'username' }, review_status: 'text' },
   failures: ['BOT_LIMIT_REACHED', 'USERNAME_TAKEN'],
 })
 
@@ -175,6 +176,7 @@ export const regenerateToken = endpoint({
   bodyOptional: true,
   status: 200,
   output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(), token_prefix: Type.String() }),
+  evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
 })
 
@@ -289,6 +291,7 @@ export const issue = endpoint({
   status: 201,
   statuses: [200],
   output: deliveredVoucher,
+  evidence: issueEvidence,
   failures: [
     'CHAT_NOT_FOUND',
     'CHAT_NOT_PRIVATE',

@@ -40,6 +40,18 @@ export type LimitName =
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+/**
+ * What a member of `data` must be before a client believes a success: a text that is not empty, a boolean, a list, a list
+ * with a credential in it, a given text, or the input member of that name.
+ */
+export type Evidence =
+  | 'text'
+  | 'boolean'
+  | 'list'
+  | 'credentials'
+  | { readonly value: string }
+  | { readonly input: string }
+
 /** An endpoint as data: the server validates and serialises from it, the client is typed by it. */
 export interface Endpoint {
   /** `group.name`: the key in the contract, the handler and the command. */
@@ -70,6 +82,8 @@ export interface Endpoint {
   readonly statuses?: readonly (200 | 201)[]
   /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
   readonly output: TSchema
+  /** Members of `data` that a success rests on: without them a 2xx is no success (DECISIONS.md#success). */
+  readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
   /** Present where the answer holds JSON that is stored as text: handlers answer the text of `data`, which goes out as it is. */
   readonly verbatim?: true
@@ -117,6 +131,14 @@ export function failuresOf(it: Endpoint): readonly FailureCode[] {
   for (const code of it.failures) codes.add(code)
   codes.add('INTERNAL_ERROR').add('SERVICE_UNAVAILABLE')
   return [...codes]
+}
+
+/** The members that a success rests on: those that the endpoint names, and `items` of every list. */
+export function evidenceOf({
+  output,
+  evidence,
+}: Pick<Endpoint, 'output' | 'evidence'>): NonNullable<Endpoint['evidence']> {
+  return Object.hasOwn(membersOf(output), 'items') ? { items: 'list', ...evidence } : (evidence ?? {})
 }
 
 /** The names of the path parameters, in their order. */

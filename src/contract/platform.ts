@@ -26,6 +26,7 @@ export const issueAccountToken = endpoint({
   bodyOptional: true,
   status: 200,
   output: Type.Object({ jwt: Type.String(), expires_at: instant }),
+  evidence: { jwt: 'text' },
   failures: [],
 })
 

@@ -54,6 +54,7 @@ export const create = endpoint({
   }),
   status: 201,
   output: createdToken,
+  evidence: { id: 'text', token: 'text' },
   failures: ['APPLICATION_NOT_FOUND', 'TOKEN_LIMIT_REACHED'],
 })
 

@@ -58,6 +58,14 @@ export const issuedVoucher = Type.Object({
 })
 export type IssuedVoucher = Static<typeof issuedVoucher>
 
+/** What shows that a voucher was issued for the call. */
+export const issueEvidence = {
+  id: 'text',
+  status: 'text',
+  externalIssueId: { input: 'external_issue_id' },
+  credentials: 'credentials',
+} as const
+
 export const verification = Type.Object({
   redeemable: Type.Boolean(),
   reason: nullable(oneOf(['already_redeemed', 'expired', 'not_yet_valid', 'recipient_mismatch'])),
@@ -109,6 +117,7 @@ export const issue = endpoint({
   status: 201,
   statuses: [200],
   output: issuedVoucher,
+  evidence: issueEvidence,
   failures: [
     'TEMPLATE_NOT_FOUND',
     'TEMPLATE_NOT_ACTIVE',
@@ -130,6 +139,7 @@ export const verify = endpoint({
   body: input({ credential, recipient_user_id: Type.Optional(machineId(128)) }),
   status: 200,
   output: verification,
+  evidence: { redeemable: 'boolean' },
   failures: ['VOUCHER_NOT_FOUND', 'CREDENTIAL_ATTEMPTS_EXCEEDED'],
 })
 
@@ -150,6 +160,7 @@ export const redeem = endpoint({
   }),
   status: 200,
   output: redemption,
+  evidence: { id: 'text', status: { value: 'succeeded' } },
   failures: [
     'VOUCHER_NOT_FOUND',
     'CREDENTIAL_ATTEMPTS_EXCEEDED',
@@ -191,5 +202,6 @@ export const reverse = endpoint({
   bodyOptional: true,
   status: 200,
   output: redemption,
+  evidence: { id: { input: 'redemptionId' }, status: { value: 'reversed' } },
   failures: ['REDEMPTION_NOT_FOUND', 'REDEMPTION_ALREADY_REVERSED', 'REVERSAL_WINDOW_CLOSED'],
 })

@@ -325,7 +325,7 @@ describe('-i', () => {
     const baseUrl = await plainServer(200, { 'content-type': 'application/octet-stream' }, bytes)
     const args = `api GET /file --as none -i --base-url ${baseUrl}`
     const ran = await cli(args)
-    expect(ran.exit).toBe(0)
+    expect(ran.exit).toBe(9)
     expect([...Buffer.from(ran.stdout.slice(ran.stdout.indexOf('\n\n') + 2), 'latin1')]).toEqual([...bytes])
     const shown = await cli(args, { terminal: true })
     expect(shown.stdout).not.toMatch(/[\u0000\u001b]/)
@@ -360,14 +360,14 @@ describe('an answer that is no JSON', () => {
     const baseUrl = await plainServer(200, { 'content-type': 'text/html' }, '<html>')
     const ran = await cli(`api POST /x --as none --base-url ${baseUrl}`)
     expect(ran.exit).toBe(9)
-    expect(ran.stderr).toContain('text/html')
+    expect(ran.stderr).toContain('Not a response of a voucher service (status 200): <html>')
     expect(ran.stderr).toContain('may have been done')
   })
 
-  test('is null where the status says that there is no content', async () => {
+  test('is no success either where the status says that there is no content', async () => {
     const baseUrl = await plainServer(204, {}, '')
     const ran = await cli(`api DELETE /x --as none --base-url ${baseUrl}`)
-    expect([ran.exit, ran.stdout]).toEqual([0, 'null\n'])
+    expect([ran.exit, ran.stdout]).toEqual([9, ''])
   })
 
   test('is one document a line where it is NDJSON', async () => {

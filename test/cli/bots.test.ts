@@ -72,7 +72,7 @@ test('a secret or a token that is shown once and left out by --fields is warned 
 test.each(['bots get bot_01', 'bots regenerate-token bot_01'])(
   '%s warns where --fields leaves out a token that is shown once',
   async (command) => {
-    const { baseUrl } = await stub(() => success({ ...botDetail, one_time_token: FRESH }))
+    const { baseUrl } = await stub(() => success({ ...botDetail, bot_id: 'bot_01', one_time_token: FRESH }))
     const ran = await cli(`${command} --fields token_prefix --base-url ${baseUrl}`, { env })
     expect(ran.stdout + ran.stderr).not.toContain(FRESH)
     expect(ran.stderr).toContain('voucherctl bots regenerate-token bot_01 --save')

@@ -113,8 +113,9 @@ test.each([301, 302, 303, 307, 308])(
 )
 
 test('the wait that a server asks for never outlasts --timeout', async () => {
+  const body = JSON.stringify({ success: false, code: 'RATE_LIMITED', message: 'Slow down.' })
   const { baseUrl, connections } = await speaking(
-    head('429 Slow', json, 'Retry-After: 86400', 'Content-Length: 2') + '{}',
+    head('429 Slow', json, 'Retry-After: 86400', `Content-Length: ${body.length}`) + body,
   )
   expect((await cli(`${read} --timeout 2s --base-url ${baseUrl}`, given)).exit).toBe(7)
   // Had it waited, the end of the time would have been TIMEOUT.

@@ -9,13 +9,22 @@ const attack =
 
 const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
+/** Members that must fit the call, by command: with other values the response is no success. */
+const fitting: Readonly<Record<string, readonly string[]>> = {
+  'vouchers issue': ['externalIssueId'],
+  'vouchers redeem': ['status'],
+  'vouchers reverse': ['id', 'status'],
+  'bots apply': ['username'],
+  'bots regenerate-token': ['bot_id'],
+}
+
 /** The same answer with the attack in every text and in the name of a member. */
-function poisoned(data: unknown, name = ''): unknown {
+function poisoned(data: unknown, kept: readonly string[] = [], name = ''): unknown {
   // What decides between forms of the answer stays: a type, a number of pages.
-  if (typeof data === 'string') return ['type', 'kind'].includes(name) ? data : `${data}${attack}`
-  if (Array.isArray(data)) return data.map((it) => poisoned(it))
+  if (typeof data === 'string') return ['type', 'kind', ...kept].includes(name) ? data : `${data}${attack}`
+  if (Array.isArray(data)) return data.map((it) => poisoned(it, kept))
   if (typeof data !== 'object' || data === null) return data
-  const members = Object.entries(data).map(([key, value]) => [key, poisoned(value, key)] as const)
+  const members = Object.entries(data).map(([key, value]) => [key, poisoned(value, kept, key)] as const)
   return { ...Object.fromEntries(members), [`odd${attack}`]: attack }
 }
 
@@ -29,7 +38,7 @@ function expectHarmless(text: string) {
 test.each(Object.entries(leafCalls))(
   '%s: nothing in an answer commands a terminal or forges a line',
   async (path, { args, data }) => {
-    const { baseUrl } = await stub(() => success(poisoned(data)))
+    const { baseUrl } = await stub(() => success(poisoned(data, fitting[path])))
     for (const format of ['', '--output csv', '--fields id,odd', '--debug']) {
       const ran = await cli(`${path} ${args} ${format} --base-url ${baseUrl}`, people)
       // Where the contract says what there is, "odd" is refused by naming it.
@@ -51,7 +60,7 @@ test.each(Object.entries(leafCalls))('%s: nor in a refusal', async (path, { args
 
 test('the QR code of a voucher is drawn, and its caption holds no commands', async () => {
   const { args, data } = leafCalls['vouchers issue'] ?? expect.unreachable()
-  const { baseUrl } = await stub(() => success(poisoned(data)))
+  const { baseUrl } = await stub(() => success(poisoned(data, fitting['vouchers issue'])))
   const ran = await cli(`vouchers issue ${args} --qr --base-url ${baseUrl}`, people)
   expect(ran.stdout).toContain('█')
   expectHarmless(ran.stdout)

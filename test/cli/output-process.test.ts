@@ -77,7 +77,7 @@ test('a reader that goes away ends a list quietly, and the command with 0', asyn
 
 test('a reader that never was does not undo what was done', async () => {
   const { baseUrl, received } = await stub(() => success(issuedVoucher))
-  const issue = `vouchers issue --template t --external-id o --recipient u --json --base-url ${baseUrl}`
+  const issue = `vouchers issue --template t --external-id order-1 --recipient u --json --base-url ${baseUrl}`
   expect(await bash(`(cli ${issue}) | true; echo "\${PIPESTATUS[0]}"`)).toEqual({ exit: 0, stdout: '0\n', stderr: '' })
   expect(received).toHaveLength(1)
 })

@@ -15,18 +15,38 @@ test('a success is unwrapped from its envelope', () => {
   })
 })
 
-test('a body without a boolean `success` is the data itself, even when it has a member `data`', () => {
-  expect(answer(200, { data: 1, success: 'yes' })).toMatchObject({ ok: true, data: { data: 1, success: 'yes' } })
-  expect(answer(200, [1])).toMatchObject({ ok: true, data: [1] })
-  expect(answer(200, 'null')).toMatchObject({ ok: true, data: null })
+const notOfAService = {
+  ok: false,
+  code: 'INVALID_RESPONSE',
+  message: expect.stringMatching(/^Not a response of a voucher/),
+}
+
+test.each([
+  ['{}', 'JSON without the envelope (members: none)'],
+  ['{"ok":"captive portal"}', 'JSON without the envelope (members: ok)'],
+  ['{"success":"yes","data":1}', 'JSON without the envelope (members: success, data)'],
+  ['{"success":true,"items":[]}', 'data is missing'],
+  ['[1]', 'JSON, but no object'],
+  ['null', 'JSON, but no object'],
+  ['<html>Please log in to this network', '<html>Please log in to this network'],
+  ['', 'it is empty'],
+])('a 200 with the body %j is not a response of a voucher service', (body, why) => {
+  expect(answer(200, body)).toMatchObject({
+    ok: false,
+    code: 'INVALID_RESPONSE',
+    message: `Not a response of a voucher service (status 200): ${why}`,
+  })
 })
 
-test('an envelope without `data` counts as the data', () => {
-  expect(answer(200, { success: true, items: [] })).toMatchObject({ ok: true, data: { items: [] } })
+test('the values of a JSON success are not repeated in its failure: codes may be among them', () => {
+  expect(JSON.stringify(answer(200, { id: 'vch_1', credentials: [{ value: 'M9S3' }] }))).not.toContain('M9S3')
 })
 
-test.each([200, 204])('%i without a body does not say that anything was done', (status) => {
-  expect(answer(status, '')).toMatchObject({ ok: false, code: 'INVALID_RESPONSE', details: {} })
+test('any JSON is a success of a route without the envelope, unless it says `success: false`', () => {
+  const bare = (body: unknown) => readAnswer({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
+  expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
+  expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })
+  expect(bare({ success: false, code: 'X' })).toMatchObject({ ok: false, code: 'X' })
 })
 
 test('null is data like any other', () => {
@@ -47,7 +67,13 @@ test('`success: false` is a failure whatever the status', () => {
 })
 
 test('a failing status is a failure whatever the body says', () => {
-  expect(answer(500, { success: true, data: {} })).toMatchObject({ ok: false, code: 'HTTP_500' })
+  expect(answer(500, { success: true, data: {} })).toMatchObject(notOfAService)
+})
+
+test.each([401, 403, 404, 409, 426, 500])('a %i without the envelope is no refusal of the platform', (status) => {
+  for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
+    expect(answer(status, body)).toMatchObject({ ...notOfAService, retryable: false })
+  }
 })
 
 test('a failure keeps code, message, details and request id', () => {
@@ -81,7 +107,7 @@ test('an unknown code is kept and the answer decides whether it is retryable', (
     retryable: true,
     details: {},
   })
-  expect(answer(409, { code: 'MOON_PHASE' })).toMatchObject({ retryable: false })
+  expect(answer(409, { success: false, code: 'MOON_PHASE' })).toMatchObject({ retryable: false })
 })
 
 test('members of a wrong type count as missing', () => {
@@ -95,27 +121,19 @@ test('members of a wrong type count as missing', () => {
 test("a proxy's page becomes its status and a short line without control characters", () => {
   const page = `<html>\u001b[31m\r\nBad gateway\u0007\u009b\u202e ${'x'.repeat(5000)}`
   const failure = answer(502, page)
-  expect(failure).toMatchObject({ ok: false, code: 'HTTP_502', retryable: false })
+  expect(failure).toMatchObject({ ok: false, code: 'INVALID_RESPONSE', retryable: false })
   if (failure.ok) return expect.unreachable()
-  expect(failure.message).toMatch(/^The server answered 502: <html> \[31m Bad gateway x+…$/)
-  expect(failure.message.length).toBeLessThan(260)
+  expect(failure.message).toMatch(/^Not a response of a voucher service \(status 502\): <html> \[31m Bad gateway x+…$/)
+  expect(failure.message.length).toBeLessThan(270)
 })
 
 test('a gateway without a code is retryable by its status', () => {
-  expect(answer(503, 'busy')).toMatchObject({ code: 'HTTP_503', retryable: true })
-  expect(answer(429, '')).toMatchObject({ code: 'HTTP_429', retryable: true })
-})
-
-test('a 2xx that is not JSON is an invalid response', () => {
-  expect(answer(200, '<html>Please log in to this network')).toMatchObject({
-    ok: false,
-    code: 'INVALID_RESPONSE',
-    message: 'The server answered 200: <html>Please log in to this network',
-  })
+  expect(answer(503, 'busy')).toMatchObject({ code: 'INVALID_RESPONSE', retryable: true })
+  expect(answer(429, '')).toMatchObject({ code: 'INVALID_RESPONSE', retryable: true })
 })
 
 test('a 2xx nested deeper than 500 levels is an invalid response: what walks the value would break', () => {
-  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const nested = (levels: number) => `{"success":true,"data":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
   expect(readAnswer({ status: 200, headers: {}, body: nested(500) }).ok).toBe(true)
   expect(readAnswer({ status: 200, headers: {}, body: nested(501) })).toMatchObject({
     ok: false,
@@ -125,7 +143,8 @@ test('a 2xx nested deeper than 500 levels is an invalid response: what walks the
 
 test('a redirect says where to', () => {
   expect(answer(301, '', { location: 'https://new.example/' })).toMatchObject({
-    code: 'HTTP_301',
-    message: 'The server answered 301, a redirect to https://new.example/; redirects are not followed',
+    code: 'INVALID_RESPONSE',
+    message:
+      'Not a response of a voucher service (status 301): a redirect to https://new.example/; redirects are not followed',
   })
 })

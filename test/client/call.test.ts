@@ -104,7 +104,9 @@ test('the outcome of a read is never unknown', async () => {
 })
 
 test.each([
-  [409, 'x', false],
+  [302, 'x', true],
+  [409, 'x', true],
+  [409, '{"success":false}', false],
   [429, 'x', false],
   [503, 'x', false],
   [500, 'x', true],

@@ -6,6 +6,7 @@ import { endpoints } from '../../src/contract/index.js'
 import { rawServer } from '../support/listen.js'
 
 const baseUrl = 'http://voucher.test'
+const emptyList = 'HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"success":true,"data":{"items":[]}}'
 
 test('every endpoint of the contract has a method of its name', () => {
   const client = createClient({ baseUrl, transport: async () => expect.unreachable('sent') })
@@ -19,7 +20,12 @@ test('a method sends its endpoint through the given transport', async () => {
   const app = Fastify()
   app.post('/api/v1/open-platform/vouchers/redemptions/:id/reverse', async (request) => ({
     success: true,
-    data: { id: (request.params as { id: string }).id, key: request.headers['idempotency-key'], sent: request.body },
+    data: {
+      id: (request.params as { id: string }).id,
+      status: 'reversed',
+      key: request.headers['idempotency-key'],
+      sent: request.body,
+    },
   }))
   const client = createClient({ baseUrl, token: 'sop_x', transport: createInjectTransport(app) })
   expect(await client.vouchers.reverse({ redemptionId: 'rdm_1', reason: 'x' }, { idempotencyKey: 'k' })).toMatchObject({
@@ -34,7 +40,8 @@ test('failed calls are repeated, with the same Idempotency-Key', async () => {
     baseUrl,
     transport: async ({ headers }) => {
       keys.push(headers['idempotency-key'])
-      return { status: keys.length < 3 ? 503 : 200, headers: {}, body: '{}' }
+      const body = JSON.stringify({ success: true, data: { id: 'rdm_1', status: 'succeeded' } })
+      return keys.length < 3 ? { status: 503, headers: {}, body: '' } : { status: 200, headers: {}, body }
     },
     retry: { sleep: async () => {} },
   })
@@ -45,7 +52,7 @@ test('failed calls are repeated, with the same Idempotency-Key', async () => {
 })
 
 test('without a transport it speaks HTTP', async () => {
-  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"items":[]}'))
+  const server = await rawServer((socket) => socket.end(emptyList))
   const client = createClient({ baseUrl: server.baseUrl, token: 'sop_x' })
   expect(await client.templates.list()).toMatchObject({ ok: true, data: { items: [] } })
 })
@@ -58,7 +65,7 @@ test('streaming endpoints answer a stream', async () => {
 })
 
 test('a pool serves as the transport', async () => {
-  const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'))
+  const server = await rawServer((socket) => socket.end(emptyList))
   const pool = await createPoolTransport(server.baseUrl, { connections: 2 })
   const client = createClient({ baseUrl: server.baseUrl, transport: pool.send })
   expect(await client.apps.list()).toMatchObject({ ok: true })

@@ -118,7 +118,7 @@ describe('how often and when', () => {
     expect(sent).toHaveLength(4)
     expect(repeats).toEqual([
       { attempt: 1, delayMs: 200, status: 0, code: 'refused' },
-      { attempt: 2, delayMs: 400, status: 503, code: 'HTTP_503' },
+      { attempt: 2, delayMs: 400, status: 503, code: 'INVALID_RESPONSE' },
       { attempt: 3, delayMs: 800, status: 0, code: 'lost' },
     ])
   })

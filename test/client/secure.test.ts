@@ -63,7 +63,7 @@ describe('what travels', () => {
     const insecure = createClient({ baseUrl: 'http://vouchers.example', secure: { mode: 'required' } })
     expect(await insecure.platform.reviews()).toMatchObject({ ok: false, code: 'SECURE_PLAIN_REFUSED', status: 0 })
     expect(await insecure.platform.requests()).toMatchObject({ ok: false, code: 'SECURE_PLAIN_REFUSED' })
-    expect(await client.platform.reviews()).toMatchObject({ ok: true })
+    expect(await client.platform.reviews()).toMatchObject({ status: 200 })
     expect(server.requests.map(({ path }) => path)).toEqual(['/_platform/v1/reviews'])
   })
 
@@ -144,6 +144,26 @@ describe('a failure', () => {
     expect(await client.vouchers.redeem({ credential })).toMatchObject({ code: 'HTTP_500', status: 500 })
   })
 
+  it.each([
+    ['a 200 without the envelope', json(200, { ok: 'captive portal' })],
+    ['an empty 200', { status: 200, headers: {}, body: '' }],
+    ['a success without data', json(200, { success: true })],
+    ['a success without an id', json(200, { success: true, data: { status: 'succeeded' } })],
+    ['a 404 without the envelope', json(404, { message: 'no such page' })],
+  ])('is INVALID_RESPONSE with the outcome unknown, for %s inside of the encryption', async (_what, response) => {
+    const server = makeFakeServer(() => START)
+    server.answer = () => response
+    const { client } = clientOf(server)
+    const outcome = await client.vouchers.redeem({ credential })
+    expect(outcome).toMatchObject({
+      ok: false,
+      code: 'INVALID_RESPONSE',
+      status: response.status,
+      outcomeUnknown: true,
+    })
+    expect(server.processed).toHaveLength(1)
+  })
+
   it('that a transport throws for a bug stays what it is', async () => {
     const bug = new RangeError('a bug')
     const send = withSecure(() => Promise.reject(bug), { mode: 'required' })
@@ -157,7 +177,9 @@ describe('repeats', () => {
     const { client } = clientOf(server)
     let failures = 2
     server.answer = () =>
-      failures-- > 0 ? refusal(503, 'SERVICE_UNAVAILABLE') : json(200, { success: true, data: {} })
+      failures-- > 0
+        ? refusal(503, 'SERVICE_UNAVAILABLE')
+        : json(200, { success: true, data: { id: 'rdm_1', status: 'succeeded' } })
     expect(await client.vouchers.redeem({ credential }, { idempotencyKey: 'k' })).toMatchObject({ ok: true })
     const envelopes = server.requests.filter(({ path }) => path === paths.dispatch).map(({ body = '' }) => body)
     expect(new Set(envelopes.map((it) => JSON.parse(it).rid)).size).toBe(3)

@@ -92,7 +92,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   },
   'vouchers issue-many': {
     args: '{home}/rows.csv --template tpl_01 --out {home}/out.csv',
-    files: { 'rows.csv': 'external_issue_id,recipient_user_id\no-1,user-1\n' },
+    files: { 'rows.csv': 'external_issue_id,recipient_user_id\norder-1,user-1\n' },
     data: issuedVoucher,
     exits: { bare: 3 },
   },

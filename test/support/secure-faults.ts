@@ -56,7 +56,14 @@ const anywhere = (at: string): readonly SecureFault[] => {
     { name: 'redirects', ...refused, how: json(307, {}, { location: '/api/v1/open-platform/vouchers/verify' }) },
     { name: 'answers 401', ...refused, how: refusal(401, 'TOKEN_INVALID') },
     { name: 'answers 429', at, how: refusal(429, 'RATE_LIMITED'), code: 'RATE_LIMITED', exit: 7, says: /answered 429/ },
-    { name: 'answers 502', at, how: { status: 502, body: '' }, code: 'HTTP_502', exit: 9, says: /answered 502/ },
+    {
+      name: 'answers 502',
+      at,
+      how: { status: 502, body: '' },
+      code: 'INVALID_RESPONSE',
+      exit: 9,
+      says: /answered 502/,
+    },
     {
       name: 'answers 426',
       at,

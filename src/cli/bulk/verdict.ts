@@ -14,6 +14,8 @@ const gatewayStatuses: readonly number[] = [502, 503, 504]
 export function verdictOf(failure: CallFailure): Verdict {
   const { code, status, details } = failure
   if (ofTheRun.includes(code)) return 'run'
+  // Somebody else than a voucher service responds: nothing that it says of a row is kept.
+  if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
   // A credential that no header carries; what cannot be encrypted is the row's own size.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'

@@ -51,7 +51,9 @@ export const apiCall = leaf({
     if (flags.curl) return showCurl(context, call, mode, flags)
     const sent = await sendAny(context, call, mode, 'api')
     if (!sent.ok) return sent
-    return flags.include && sent.response !== undefined ? showWhole(context, sent, sent.response) : showData(call, sent)
+    return flags.include && sent.response !== undefined
+      ? showWhole(context, call, sent, sent.response)
+      : showData(call, sent)
   },
 })
 

@@ -13,6 +13,8 @@ export interface Route {
   readonly scope?: string
   readonly idempotent?: Endpoint['idempotent']
   readonly repeatable?: true
+  readonly output?: Endpoint['output']
+  readonly evidence?: Endpoint['evidence']
   readonly streams?: true
   /** Media type of request and answer where it is not JSON. */
   readonly media?: string

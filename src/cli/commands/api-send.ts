@@ -1,11 +1,15 @@
 import type { CallResult } from '../../client/call.js'
+import type { Expected } from '../../client/answer.js'
 import { sendPrepared } from '../../client/call.js'
+import { findMismatch } from '../../client/evidence.js'
 import type { PreparedCall } from '../../client/prepare.js'
 import type { Transport, TransportResponse } from '../../client/transport.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import type { SecureMode } from '../../secure/client-options.js'
+import { asMembers, parseJson } from '../../secure/json.js'
 import type { Context } from '../context.js'
 import { bannerOf, latchOf, refuseImpostor } from '../context.js'
+import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
 import { confirmCall } from '../irreversible.js'
 import type { Plan } from '../leaf.js'
@@ -103,6 +107,19 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
     },
     token,
     mutates,
+    expected: expectedOf(call),
     key: key === undefined || !takesKey ? {} : { idempotencyKey: key },
   }
+}
+
+/** True for the routes outside of the contract's envelope: health, and what the encrypted transport is made with. */
+export const isBare = (route: Route | undefined) => route?.caller === 'none'
+
+/** What a dedicated command expects of the same route; of a route that is not known here the envelope. */
+function expectedOf({ route, body }: AnyCall): Expected {
+  if (isBare(route)) return { bare: true }
+  if (route?.output === undefined) return {}
+  const { output, evidence } = route
+  const input = asMembers(body === undefined ? undefined : parseJson(body)) ?? {}
+  return { mismatchOf: (data) => findMismatch({ output, ...defined({ evidence }) }, input, data) }
 }

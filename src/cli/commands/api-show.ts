@@ -7,25 +7,24 @@ import type { Failure } from '../failure.js'
 import { exitOf, fromCall } from '../failure.js'
 import type { Outcome } from '../leaf.js'
 import { plain } from '../plain.js'
+import type { Route } from './api-endpoint.js'
 import type { AnyCall, Sent } from './api-send.js'
+import { isBare } from './api-send.js'
 
 /** The data of the answer; or what is wrong with it. */
-export function showData({ method }: AnyCall, { result, response }: Sent): Outcome<unknown> {
+export function showData({ method, route }: AnyCall, { result, response }: Sent): Outcome<unknown> {
   if (result.ok) return { ok: true, data: result.data, ...(method === 'GET' ? { reads: true } : {}) }
   const failure = fromCall(result)
-  if (response === undefined || failure.code !== 'INVALID_RESPONSE') return failure
-  if (isEmpty(response)) return { ok: true, data: null }
+  if (response === undefined || !isText(route, response)) return failure
   const type = response.headers['content-type'] ?? 'no content type'
   if (type.startsWith('application/x-ndjson')) return { ok: true, lines: linesOf(response.body) }
-  return {
-    ...failure,
-    message: `The server answered ${response.status} with ${type}, which is not JSON.`,
-    hint: result.outcomeUnknown ? failure.hint : 'Add -i to print it as it is.',
-  }
+  const message = `The server answered ${response.status} with ${type}, which is not JSON.`
+  return { ...failure, message, hint: 'Add -i to print it as it is.' }
 }
 
-/** No content by its status: nothing is missing. */
-const isEmpty = ({ status }: TransportResponse) => status === 204 || status === 205
+/** A success of the routes that respond with something else than the envelope: metrics, a stream. */
+const isText = (route: Route | undefined, { status }: TransportResponse) =>
+  status >= 200 && status <= 299 && (isBare(route) || route?.streams === true)
 
 async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefined> {
   for (const line of body.split('\n')) if (line.trim() !== '') yield parsed(line)
@@ -44,6 +43,7 @@ const SHORTEST_SECRET = 8
 /** `-i`: the whole answer, also a failing one; the exit code stays. The credential of the call is not shown. */
 export function showWhole(
   context: Context,
+  { route }: AnyCall,
   { result, credential }: Sent,
   response: TransportResponse,
 ): Outcome<unknown> {
@@ -53,8 +53,7 @@ export function showWhole(
   const headers = Object.entries(response.headers).map(([name, value]) => [name, strip(value)] as const)
   const body = strip(response.body)
   const { status } = response
-  const failed = !result.ok && result.code !== 'INVALID_RESPONSE'
-  const exit = failed ? exitOf(fromCall(result)) : 0
+  const exit = result.ok || isText(route, response) ? 0 : exitOf(fromCall(result))
   if (isDataAskedFor(context)) {
     return { ok: true, data: { status, headers: Object.fromEntries(headers), body: parsed(body) }, exit }
   }

@@ -4,7 +4,7 @@ import { botScopes } from '../../contract/endpoint.js'
 import type { Context } from '../context.js'
 import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
-import { fail, usage } from '../failure.js'
+import { usage } from '../failure.js'
 import type { ValuesOf } from '../flags.js'
 import { choice, list, pairs, required, text, toggle } from '../flags.js'
 import type { Group, View } from '../leaf.js'
@@ -235,10 +235,7 @@ export const bots: Group = {
         const check = `voucherctl bots get ${positional}`
         const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
         if (!made.ok) return made
-        if (flags.save && typeof made.data?.one_time_token !== 'string') {
-          return fail('INVALID_RESPONSE', 'The token was replaced, but the answer does not hold the new one.')
-        }
-        const kept = flags.save ? await keepToken(context, positional, made.data ?? {}) : made
+        const kept = flags.save ? await keepToken(context, positional, made.data) : made
         if (!kept.ok) return kept
         const { profileName } = context.settings
         await context.output.print(kept.data, {

@@ -90,7 +90,8 @@ export async function checkCredential(
 }
 
 function isRefusal({ status, code }: Extract<CallResult<unknown>, { ok: false }>): boolean {
-  return status === 0 || status === 401 || status >= 500 || code.startsWith('SECURE_') || brokenFor.includes(code)
+  if (status === 0 || status === 401 || status >= 500) return true
+  return code === 'INVALID_RESPONSE' || code.startsWith('SECURE_') || brokenFor.includes(code)
 }
 
 function jwtCheck(name: string, { value, source }: { value: string; source: string }, now: number): Check {

@@ -1,3 +1,4 @@
+import { readFailure } from '../../client/answer.js'
 import type { TransportResponse } from '../../client/transport.js'
 import { paths } from '../../secure/suite.js'
 import { parseObject } from '../config.js'
@@ -49,9 +50,11 @@ export async function reachServer(context: Context, tolerated: Tolerated): Promi
   if (context.dryRun) return unasked('Not asked with --dry-run.')
   const { value: baseUrl } = settings.baseUrl
   const startedAt = context.host.now()
-  const [impostor, answer] = await Promise.all([
+  const isEncrypted = settings.secure.mode.value === 'required'
+  const [impostor, answer, refused] = await Promise.all([
     refuseImpostor(settings, baseUrl),
-    ask(context, baseUrl, settings.secure.mode.value === 'required' ? paths.bootstrap : '/healthz'),
+    ask(context, baseUrl, isEncrypted ? paths.bootstrap : '/healthz'),
+    isEncrypted ? undefined : ask(context, baseUrl, REFUSED_READ),
   ])
   const endedAt = context.host.now()
   if (!answer.ok) {
@@ -60,13 +63,31 @@ export async function reachServer(context: Context, tolerated: Tolerated): Promi
   }
   if (impostor !== undefined)
     return { ...unasked('Another program answers.'), server: bad('server', impostor.message, impostor.hint ?? '') }
-  const server = serverOf(answer.response, endedAt - startedAt)
+  const foreign = refused?.ok ? foreignResponse(answer.response, refused.response) : undefined
+  const server = foreign ?? serverOf(answer.response, endedAt - startedAt)
   return {
     base,
     server,
     clock: clockOf(answer.response.headers.date, (startedAt + endedAt) / 2),
     baseUrl: server.status === 'fail' ? undefined : baseUrl,
   }
+}
+
+/** A read that every voucher service refuses without a credential. */
+const REFUSED_READ = '/api/v1/open-platform/vouchers/templates'
+
+const hasEnvelope = ({ body }: TransportResponse) => typeof parseObject(body)?.success === 'boolean'
+
+/** A failed check where neither response is one of a voucher service: /healthz is no part of the interface. */
+function foreignResponse(health: TransportResponse, refused: TransportResponse): Check | undefined {
+  const isRedirect = health.status >= 300 && health.status < 400
+  if (isRedirect || health.status >= 500 || hasEnvelope(health) || hasEnvelope(refused)) return undefined
+  const { message } = readFailure(refused)
+  return bad(
+    'server',
+    `${message}.`,
+    'Correct the base URL; where it is right, a login page or a proxy stands between.',
+  )
 }
 
 function serverOf({ status, headers, body }: TransportResponse, ms: number): Check {

@@ -59,7 +59,7 @@ async function* pagesFrom(
   for (let at = 2, last = first; last.items.length > 0 && at <= pagesOf(last); at += 1) {
     const fetched = await fetchPage(at)
     if (!fetched.ok) return 'plan' in fetched ? undefined : fetched
-    if (!isList(fetched.data)) return undefined
+    if (!isList(fetched.data)) return fail('INVALID_RESPONSE', `Page ${at} is not a list.`)
     last = fetched.data
     yield last
   }

@@ -1,7 +1,6 @@
 import { scopes } from '../../contract/endpoint.js'
 import type { Token } from '../../contract/tokens.js'
 import * as contract from '../../contract/tokens.js'
-import { fail } from '../failure.js'
 import { checkKeeping, storeCredential } from '../store-credential.js'
 import type { Read } from '../flags.js'
 import { atLeastOne, list, one, required, text, toggle } from '../flags.js'
@@ -73,9 +72,6 @@ export const tokens: Group = {
         )
         if (!created.ok) return created
         if (flags.save) {
-          if (typeof created.data?.token !== 'string') {
-            return fail('INVALID_RESPONSE', 'The token was created, but the answer does not hold it.')
-          }
           const problem = await storeCredential(context, 'token', created.data.token)
           if (problem !== undefined) {
             const { id } = created.data
@@ -83,7 +79,7 @@ export const tokens: Group = {
             return { ...problem, hint, details: { ...problem.details, token_id: id } }
           }
         }
-        const { token: value, ...kept } = created.data ?? {}
+        const { token: value, ...kept } = created.data
         const data = (flags.save ? kept : created.data) as typeof created.data
         await context.output.print(data, {
           headline: (it) =>

@@ -1,0 +1,52 @@
+import type { Endpoint, Evidence } from '../contract/endpoint.js'
+import { evidenceOf } from '../contract/endpoint.js'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Which member keeps `data` from being the success of a call; undefined where all that it rests on are there. */
+export function findMismatch(
+  endpoint: Pick<Endpoint, 'output' | 'evidence'>,
+  input: Members,
+  data: unknown,
+): string | undefined {
+  const members = typeof data === 'object' && data !== null ? (data as Members) : {}
+  for (const [name, evidence] of Object.entries(evidenceOf(endpoint))) {
+    const value = Object.hasOwn(members, name) ? members[name] : undefined
+    if (value === undefined) return `data.${name} is missing`
+    const expected = expectedOf(evidence, input)
+    if (!fits(value, expected)) return `data.${name} is not ${describe(evidence, expected)}`
+  }
+  return undefined
+}
+
+/** A call by method and path alone may not know the input member. */
+function expectedOf(evidence: Evidence, input: Members): Exclude<Evidence, { input: string }> {
+  if (typeof evidence === 'string' || 'value' in evidence) return evidence
+  const sent = input[evidence.input]
+  return typeof sent === 'string' ? { value: sent } : 'text'
+}
+
+function fits(value: unknown, expected: ReturnType<typeof expectedOf>): boolean {
+  if (typeof expected === 'object') return value === expected.value
+  switch (expected) {
+    case 'text':
+      return isText(value)
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'list':
+      return Array.isArray(value)
+    case 'credentials':
+      return Array.isArray(value) && value.some((it: Members | null) => isText(it?.type) && isText(it?.value))
+  }
+}
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+/** The value that was sent is not repeated: it may be a secret of the caller. */
+function describe(evidence: Evidence, expected: ReturnType<typeof expectedOf>): string {
+  if (typeof evidence === 'object' && 'input' in evidence && typeof expected === 'object') {
+    return `the ${evidence.input} that was sent`
+  }
+  if (typeof expected === 'object') return `"${expected.value}"`
+  return { text: 'a text', boolean: 'true or false', list: 'a list', credentials: 'a list of credentials' }[expected]
+}
