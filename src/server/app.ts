@@ -78,6 +78,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     prepare(request, reply)
     const raw: unknown = request.raw
     request.inner = raw instanceof InnerMessage ? raw : null
+    deps.addresses.checkProxy(request)
     if (request.is404) return answerOutsideRoutes(request, reply)
     const refusal = request.inner === null ? refuseWithoutHost(request.raw) : undefined
     if (refusal === undefined) done()

@@ -77,13 +77,19 @@ export function authenticate(
       return byBotToken(deps, endpoint, request, value)
     case 'jwt':
       return byJwt(deps, value)
-    case 'operator': {
-      const known =
-        deps.operatorKeyHash !== null &&
-        timingSafeEqual(Buffer.from(hashToken(value)), Buffer.from(deps.operatorKeyHash))
-      return known ? OPERATOR : refuse('TOKEN_INVALID')
-    }
+    case 'operator':
+      return isOperatorKey(deps, value) ? OPERATOR : refuse('TOKEN_INVALID')
   }
+}
+
+/** Whether a request carries the operator key. */
+export function isOperator(deps: Deps, request: FastifyRequest): boolean {
+  const value = bearerOf(request)
+  return typeof value === 'string' && isOperatorKey(deps, value)
+}
+
+function isOperatorKey({ operatorKeyHash }: Deps, value: string): boolean {
+  return operatorKeyHash !== null && timingSafeEqual(Buffer.from(hashToken(value)), Buffer.from(operatorKeyHash))
 }
 
 async function byJwt(deps: Deps, value: string): Promise<Caller | Refusal> {

@@ -114,7 +114,7 @@ async function admit(
   const caller = await authenticate(deps, endpoint, request)
   if ('ok' in caller) {
     if (!caller.code.startsWith('TOKEN_')) return caller
-    const verdict = deps.limits.take('auth_failures', request.ip)
+    const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
     return verdict === null || verdict.allowed ? caller : limited(verdict.resetSeconds)
   }
   request.caller = caller

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.js'
 import type { Lookup } from '../webhooks/guard.js'
 import type { AccountKeys } from './accounts.js'
 import type { BotCalls } from './bot-calls.js'
+import type { ClientAddresses } from './client-address.js'
 import type { Clock } from './clock.js'
 import type { Faults } from './faults.js'
 import type { Limits } from './limits.js'
@@ -47,6 +48,7 @@ export interface Deps {
   /** SHA-256 of the operator key, base64url; null when the operator plane is off. */
   readonly operatorKeyHash: string | null
   readonly limits: Limits
+  readonly addresses: ClientAddresses
   readonly faults: Faults
   readonly requestLog: RequestLog
   readonly tokenUses: TokenUses

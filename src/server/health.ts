@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { refuse } from '../contract/errors.js'
 import { one } from '../store/operation.js'
+import { isOperator } from './auth.js'
 import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
 import type { Metrics } from './metrics.js'
 
-/** /healthz: the process answers, and which start of a server it is; /readyz: it can use its store; /metrics: Prometheus. */
+/** /healthz: the process answers, and which start of a server it is; /readyz: it can use its store; /metrics: Prometheus, for this machine and the operator. */
 export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
   const fine = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
 
@@ -19,5 +20,9 @@ export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): 
     }
     return fine(reply, request.id, { status: 'ready' })
   })
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+  app.get('/metrics', async (request, reply) => {
+    const mayRead = deps.addresses.isLoopback(request) || isOperator(deps, request)
+    if (!mayRead) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
+    return reply.type(metrics.contentType).send(await metrics.text())
+  })
 }

@@ -19,6 +19,7 @@ import { createLookup } from '../webhooks/guard.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
 import { BotCalls } from './bot-calls.js'
+import { createClientAddresses } from './client-address.js'
 import { TestClock, systemClock } from './clock.js'
 import type { Deps } from './deps.js'
 import { DeliveryWorker } from './delivery-worker.js'
@@ -126,6 +127,12 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     operatorKeyHash:
       operatorKeyFile === null ? null : hashToken(loadOperatorKey(operatorKeyFile, random, !options.memory)),
     limits: createLimits(options.rateLimits),
+    addresses: createClientAddresses(options.trustedProxies, (peer) =>
+      log.warn(
+        { peer },
+        `requests arrive through a proxy at ${peer} that is not trusted, so all its clients share the limits by address; start the server with --trusted-proxy ${peer}`,
+      ),
+    ),
     faults: new Faults(),
     requestLog,
     tokenUses,

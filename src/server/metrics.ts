@@ -10,7 +10,8 @@ export interface Observation {
 export interface Metrics {
   readonly contentType: string
   observe(it: Observation): void
-  text(): Promise<string>
+  /** Rendered once a second at most; callers in between share one rendering. */
+  text(): Promise<Buffer>
 }
 
 /** Recorded one after the other, observations take half as long. */
@@ -18,11 +19,16 @@ const GATHERED_MAX = 256
 
 type Recorder = Awaited<ReturnType<typeof import('./prometheus.js')['recordTo']>>
 
+/** A rendering is this old at most: it blocks the server for several milliseconds, and anybody may ask for one. */
+const RENDERED_MS = 1_000
+
 /** Prometheus metrics of one server. The library loads with the first request, not with the server: it takes 12 ms. */
-export function createMetrics(store: string): Metrics {
+export function createMetrics(store: string, now: () => number = () => performance.now()): Metrics {
   let recorder: Recorder | undefined
   let loading: Promise<Recorder> | undefined
   let waiting: Observation[] = []
+  let rendering: Promise<Buffer> | undefined
+  let renderedAt = 0
 
   const load = async (): Promise<Recorder> => {
     const { recordTo } = await import('./prometheus.js')
@@ -34,6 +40,11 @@ export function createMetrics(store: string): Metrics {
     waiting = []
     for (const it of batch) observe(it)
   }
+  const render = async (): Promise<Buffer> => {
+    const loaded = await (loading ??= load())
+    record(loaded)
+    return Buffer.from(await loaded.text())
+  }
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     observe(it) {
@@ -41,10 +52,12 @@ export function createMetrics(store: string): Metrics {
       if (recorder === undefined) loading ??= load()
       else if (waiting.length >= GATHERED_MAX) record(recorder)
     },
-    async text() {
-      const loaded = await (loading ??= load())
-      record(loaded)
-      return loaded.text()
+    text() {
+      if (rendering === undefined || now() - renderedAt >= RENDERED_MS) {
+        renderedAt = now()
+        rendering = render()
+      }
+      return rendering
     },
   }
 }

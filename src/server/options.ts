@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly testClock?: boolean
   /** `off`, or limits that replace the defaults by name. */
   readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>
+  /** Addresses and CIDRs of proxies whose X-Forwarded-For counts. Default: none. */
+  readonly trustedProxies?: readonly string[]
   /** Account JWTs are verified against this key set instead of the server's own key. */
   readonly jwksUrl?: string
   /** Ports of 127.0.0.1, [::1] and localhost that webhooks may name, http too; only when bound to loopback. */

@@ -6,6 +6,8 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
   const registry = new Registry()
   registry.setDefaultLabels({ store })
   collectDefaultMetrics({ register: registry })
+  // Gauges in spite of their names: `_total` is for counters. nodejs_active_resources and the like say the same by type.
+  for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',
     help: 'Requests answered, by contract endpoint, status and failure code.',

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../contract/errors.js'
 import * as contract from '../contract/secure.js'
 import { asMembers } from '../secure/json.js'
@@ -8,6 +8,7 @@ import type { Deps } from './deps.js'
 import { sendBodyFailure, sendFailure } from './envelope.js'
 import { invalid } from './handler.js'
 import { headerValues, isPlainUtf8 } from './headers.js'
+import type { LimitVerdict } from './limits.js'
 import { readJson } from './read-body.js'
 import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
@@ -16,7 +17,7 @@ const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
 /** Binds bootstrap and session of the encrypted transport (interface.md F, decisions.md 10). */
 export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
-  const { secure, clock, random, limits } = deps
+  const { secure, clock, random, limits, addresses } = deps
 
   app.route({
     method: 'GET',
@@ -34,16 +35,19 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     url: contract.session.path,
     config: { endpoint: contract.session },
     onRequest: (request, reply, done) => {
-      const refusal = secure.enabled ? limitSessions(request.ip) : refuse('SECURE_TRANSPORT_DISABLED')
+      const refusal = secure.enabled ? refuseOverLimit(request) : refuse('SECURE_TRANSPORT_DISABLED')
       if (refusal !== null) sendFailure(request, reply, refusal)
-      else if (!isPlainUtf8(request)) sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
+      else if (!isPlainUtf8(request)) sendFailure(request, reply, malformed(request, refuse('UNSUPPORTED_MEDIA_TYPE')))
       else done()
     },
     handler: async (request, reply) => {
       const read = await readJson(request)
-      if (!read.ok) return sendBodyFailure(request, reply, read)
+      if (!read.ok) return sendBodyFailure(request, reply, malformed(request, read))
       const { value: body } = read
-      const refusal = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
+      const unknown = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
+      if (unknown !== null) return sendFailure(request, reply, malformed(request, unknown))
+      // Once more: other calls of the address may have been counted since the headers arrived.
+      const refusal = refuseOverLimit(request)
       if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
       const creation = createServerSession(
@@ -56,17 +60,27 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
           randomBytes: random,
         },
       )
-      if (!creation.ok) return sendFailure(request, reply, creation)
+      if (!creation.ok) return sendFailure(request, reply, malformed(request, creation))
+      limits.take('secure_session', addresses.limitSubject(request))
       await secure.sessions.add(creation.session)
       return creation.answer
     },
   })
 
-  function limitSessions(address: string): Refusal | null {
-    const verdict = limits.take('secure_session', address)
-    if (verdict === null || verdict.allowed) return null
-    return { ...refuse('RATE_LIMITED'), retryAfterSeconds: verdict.resetSeconds }
+  function refuseOverLimit(request: FastifyRequest): Refusal | null {
+    const verdict = limits.look('secure_session', addresses.limitSubject(request))
+    return verdict === null || verdict.remaining > 0 ? null : limited(verdict)
   }
+
+  /** Malformed calls cost no cryptography and have a window of their own: none of them takes a session from anyone. */
+  function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
+    const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
+    return verdict === null || verdict.allowed ? refusal : limited(verdict)
+  }
+}
+
+function limited({ resetSeconds }: LimitVerdict): Refusal {
+  return { ...refuse('RATE_LIMITED'), retryAfterSeconds: resetSeconds }
 }
 
 /** The Origin header; two of them are one that no policy allows. */

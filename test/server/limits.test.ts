@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
+import { createClientAddresses } from '../../src/server/client-address.js'
 import { createLimits, defaultRateLimits } from '../../src/server/limits.js'
 import type { RateLimitName } from '../../src/server/options.js'
 import { type TestApp, testApp } from '../support/server-app.js'
@@ -184,6 +185,20 @@ describe('guesses at tokens', () => {
     expect((await tenant.runtime(contract.templates.list, {})).status).toBe(200)
     vi.advanceTimersByTime(60_000)
     expect((await send(server, contract.templates.list)).status).toBe(401)
+  })
+
+  it('behind a trusted proxy are counted by the address of the client', async () => {
+    const server = testApp({
+      limits: createLimits({ auth_failures: { calls: 1, seconds: 60 } }),
+      addresses: createClientAddresses(['127.0.0.1']),
+    })
+    opened.push(server)
+    const guess = (forwardedFor: string) => {
+      const headers = { authorization: 'Bearer nonsense', 'x-forwarded-for': forwardedFor }
+      return server.send({ ...wireOf(contract.apps.list), headers })
+    }
+    for (const status of [401, 429]) expect((await guess('203.0.113.66')).status).toBe(status)
+    expect((await guess('198.51.100.7')).status).toBe(401)
   })
 
   it('403 is no guess: it is not counted', async () => {

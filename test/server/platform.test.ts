@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import type { RequestLogEntry } from '../../src/contract/platform.js'
+import { createMetrics } from '../../src/server/metrics.js'
 import { TokenUses } from '../../src/server/token-uses.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { type LiveServer, liveServer } from '../support/server.js'
@@ -290,6 +291,43 @@ describe('health', () => {
     expect(text).toContain('process_cpu_seconds_total')
     expect(text).not.toContain('secret')
     await own.close()
+  })
+})
+
+describe('metrics', () => {
+  const scrape = (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') =>
+    server.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })
+
+  it('are for this machine and the operator: anybody else gets the 404 of an unknown route', async () => {
+    const operator = { authorization: `Bearer ${server.operatorKey}` }
+    const refused = [await scrape({}, '192.0.2.1'), await scrape({ 'x-forwarded-for': '192.0.2.1' })]
+    for (const answer of refused) expect([answer.statusCode, answer.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
+    for (const answer of [await scrape(), await scrape({}, '::1'), await scrape(operator, '192.0.2.1')]) {
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, expect.stringContaining('text/plain')])
+    }
+  })
+
+  it('are rendered once a second at most, for all who ask in between', async () => {
+    let now = 0
+    const metrics = createMetrics('memory', () => now)
+    const count = (text: Buffer) => /_requests_total\{.*\} (\d+)/.exec(text.toString())?.[1]
+    const call = { endpoint: 'vouchers.verify', method: 'POST', status: 200, code: null, seconds: 0.001 }
+    metrics.observe(call)
+    const [first, second] = await Promise.all([metrics.text(), metrics.text()])
+    metrics.observe(call)
+    now = 999
+    expect([await metrics.text(), second]).toEqual([first, first])
+    expect((await metrics.text()) === first).toBe(true)
+    expect(count(first)).toBe('1')
+    now = 1_000
+    expect(count(await metrics.text())).toBe('2')
+  })
+
+  it('have no gauge that is named as a counter, and no counter that is not', async () => {
+    const { body } = await scrape()
+    const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }))
+    expect(types.length).toBeGreaterThan(20)
+    expect(types.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([])
   })
 })
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
 import type { ServerSession } from '../../src/secure/server-session.js'
+import { createClientAddresses } from '../../src/server/client-address.js'
 import { createLimits } from '../../src/server/limits.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import { StoreUnavailable } from '../../src/store/store.js'
@@ -100,12 +101,11 @@ describe('a session call', () => {
     })
   })
 
-  it('may be made 30 times a minute from an address, whatever becomes of it', async () => {
+  it('may be made 30 times a minute from an address, and is refused before its body is read after that', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
-    for (let n = 0; n < 15; n++) expect((await openWith('{}')).code).toBe('SECURE_PUBLIC_KEY_INVALID')
-    for (let n = 0; n < 15; n++) expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+    for (let n = 0; n < 30; n++) expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
     now = 1_500
     const refused = await openWith('x', { 'content-type': 'text/plain' })
     expect([refused.status, refused.code, refused.headers['retry-after']]).toEqual([429, 'RATE_LIMITED', '59'])
@@ -113,6 +113,47 @@ describe('a session call', () => {
     expect((await server.send({ method: 'GET', path: paths.bootstrap })).status).toBe(200)
     now = 60_000
     expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+  })
+
+  const malformed = [
+    ['text/plain', { 'content-type': 'text/plain' }, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['{', json, 'INVALID_JSON'],
+    ['{"junk":1}', json, 'VALIDATION_FAILED'],
+    ['{}', json, 'SECURE_PUBLIC_KEY_INVALID'],
+    [JSON.stringify({ clientPublicKey, kid: 'unknown' }), json, 'SECURE_SESSION_MISMATCH'],
+    [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
+  ] as const
+
+  it('that is malformed counts in a window of its own: 30 a minute, and no honest call is refused for them', async () => {
+    await server.close()
+    let now = 0
+    server = testApp({ limits: createLimits({}, () => now) })
+    const junk = (n: number) => {
+      const [body, headers, code] = malformed[n % malformed.length] as (typeof malformed)[number]
+      return openWith(body, headers).then((answer) => [answer.code, code])
+    }
+    for (let n = 0; n < 30; n++) {
+      const [code, expected] = await junk(n)
+      expect(code).toBe(expected)
+    }
+    for (let n = 0; n < malformed.length; n++) expect((await junk(n))[0]).toBe('RATE_LIMITED')
+    for (let n = 0; n < 30; n++) expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+    now = 60_000
+    expect((await junk(3))[0]).toBe('SECURE_PUBLIC_KEY_INVALID')
+  })
+
+  it('behind a trusted proxy is limited by the address of its client', async () => {
+    await server.close()
+    server = testApp({
+      limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }),
+      addresses: createClientAddresses(['127.0.0.1']),
+    })
+    const open = (forwardedFor: string) =>
+      openWith(JSON.stringify({ clientPublicKey }), { ...json, 'x-forwarded-for': forwardedFor })
+    for (const status of [200, 200, 429]) expect((await open('203.0.113.66')).status).toBe(status)
+    // What a client claims does not help it, and hurts nobody.
+    expect((await open('198.51.100.7, 203.0.113.66')).status).toBe(429)
+    expect((await open('203.0.113.66, 198.51.100.7')).status).toBe(200)
   })
 
   it('with two Origin headers is refused, be they equal, and so is a dispatch of a session that is bound to it', async () => {

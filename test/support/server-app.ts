@@ -6,6 +6,7 @@ import { hashToken, makeToken } from '../../src/domain/tokens.js'
 import { ownAccountKeys } from '../../src/server/accounts.js'
 import { type AppEvents, buildApp } from '../../src/server/app.js'
 import { BotCalls } from '../../src/server/bot-calls.js'
+import { createClientAddresses } from '../../src/server/client-address.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
@@ -84,6 +85,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     accounts: ownAccountKeys(accountKey),
     operatorKeyHash: hashToken(operatorKey),
     limits: createLimits('off'),
+    addresses: createClientAddresses(),
     faults: new Faults(),
     requestLog: new RequestLog(),
     tokenUses: new TokenUses(store),

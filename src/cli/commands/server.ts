@@ -12,6 +12,7 @@ import { choice, integer, one, text, toggle } from '../flags.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { defaultDataDir } from '../local-server.js'
+import { trustedProxyFlag } from '../trusted-proxy-flag.js'
 import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
 import { exportStore } from './server-export.js'
 import { importStore } from './server-import.js'
@@ -108,6 +109,7 @@ const startFlags = {
   'auto-approve': toggle('Approve what is submitted at once'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
   'rate-limit': rateLimit,
+  'trusted-proxy': trustedProxyFlag,
   'jwks-url': one('URL', "Verify account JWTs against this key set instead of the server's own key", (it) =>
     /^https?:/i.test(it) && URL.canParse(it)
       ? { ok: true, value: it }
@@ -269,6 +271,7 @@ function optionsOf(flags: StartFlags): ServerOptions {
     testClock: flags['test-clock'],
     webhookLoopbackPorts: flags['dev-webhook-loopback'],
     egressIps: flags['egress-ip'],
+    trustedProxies: flags['trusted-proxy'],
   }
 }
 

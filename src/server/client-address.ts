@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, SocketAddress, isIP, isIPv4 } from 'node:net'
+import type { Outer } from './inner-exchange.js'
+
+/** Where a request came from. */
+export interface ClientAddresses {
+  /** The client's address, or its /64 for IPv6, as a subject of limits. */
+  limitSubject(request: ClientRequest): string
+  /** Whether a process of this machine made the request; one that a proxy forwarded does not count. */
+  isLoopback(request: ClientRequest): boolean
+  /** Reports once that a proxy in front of the server is not trusted. */
+  checkProxy(request: ClientRequest): void
+}
+
+/** A request as Fastify has it: `inner` where it came out of an envelope. */
+export interface ClientRequest {
+  readonly raw: Pick<IncomingMessage, 'headers' | 'socket'>
+  readonly inner: { readonly outer: Pick<Outer, 'request'> } | null
+}
+
+/** Networks whose requests may come from a proxy of the operator's own. */
+const privateNetworks = blockListOf([
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  '100.64.0.0/10',
+  '::1',
+  'fc00::/7',
+  'fe80::/10',
+])
+const loopback = blockListOf(['127.0.0.0/8', '::1'])
+
+/**
+ * Finds the client of a request. Proxies append the address that they saw to X-Forwarded-For, so the list is read from
+ * its end, and only as far as trusted proxies wrote it: what a client put in front of it changes nothing.
+ * @param trusted addresses and CIDRs of proxies
+ * @param onUntrustedProxy called once, with the address of a private or loopback peer whose X-Forwarded-For is ignored
+ */
+export function createClientAddresses(
+  trusted: readonly string[] = [],
+  onUntrustedProxy: (peer: string) => void = () => {},
+): ClientAddresses {
+  const proxies = blockListOf(trusted)
+  let reports = true
+
+  const clientOf = ({ raw, inner }: ClientRequest): string => {
+    const { headers, socket } = inner === null ? raw : inner.outer.request
+    let address = normalized(socket.remoteAddress ?? '') ?? ''
+    const hops = forwardedFor(headers)
+    while (hops.length > 0 && isIn(proxies, address)) {
+      const hop = normalized(withoutPort(hops.pop() as string))
+      // The proxy could not tell: its own address is the last one that is known.
+      if (hop === undefined) break
+      address = hop
+    }
+    return address
+  }
+
+  return {
+    limitSubject: (request) => limitSubjectOf(clientOf(request)),
+
+    isLoopback: ({ raw, inner }) => {
+      const { headers, socket } = inner === null ? raw : inner.outer.request
+      return headers['x-forwarded-for'] === undefined && isIn(loopback, normalized(socket.remoteAddress ?? '') ?? '')
+    },
+
+    checkProxy({ raw, inner }) {
+      if (!reports || inner !== null || raw.headers['x-forwarded-for'] === undefined) return
+      const peer = normalized(raw.socket.remoteAddress ?? '') ?? ''
+      if (isIn(proxies, peer) || !isIn(privateNetworks, peer)) return
+      reports = false
+      onUntrustedProxy(peer)
+    },
+  }
+}
+
+/** The entries of all X-Forwarded-For headers, which Node joins. */
+function forwardedFor(headers: IncomingMessage['headers']): string[] {
+  const text = String(headers['x-forwarded-for'] ?? '')
+  return text === '' ? [] : text.split(',').map((it) => it.trim())
+}
+
+/** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  const [, bracketed, ipv4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(hop) ?? []
+  return bracketed ?? ipv4 ?? hop
+}
+
+/** In its canonical form, without a zone; an IPv4 address that IPv6 maps as IPv4. Undefined for anything else. */
+function normalized(text: string): string | undefined {
+  const [address = ''] = text.split('%', 1)
+  if (isIPv4(address)) return address
+  if (isIP(address) === 0) return undefined
+  const canonical = new SocketAddress({ address, family: 'ipv6' }).address
+  const mapped = /^::ffff:([\d.]+)$/.exec(canonical)?.[1]
+  return mapped ?? canonical
+}
+
+/** A subscriber of IPv6 holds at least a /64, so that single addresses would be limits without end. */
+function limitSubjectOf(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.split('::')
+  const groups = (part: string | undefined) => (part ? part.split(':') : [])
+  const before = groups(head)
+  const after = groups(tail)
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+}
+
+function isIn(list: BlockList, address: string): boolean {
+  const family = isIP(address)
+  return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+function blockListOf(entries: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', bits] = entry.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { type ClientRequest, createClientAddresses } from '../../src/server/client-address.js'
+
+function from(peer: string | undefined, forwardedFor?: string): ClientRequest {
+  const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
+  return { raw: { headers, socket: { remoteAddress: peer } }, inner: null } as unknown as ClientRequest
+}
+
+const proxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48']
+const subject = (peer: string | undefined, forwardedFor?: string, trusted: readonly string[] = proxies) =>
+  createClientAddresses(trusted).limitSubject(from(peer, forwardedFor))
+
+describe('the subject of limits by address', () => {
+  it.each([
+    ['the peer without a trusted proxy', '192.0.2.1', '198.51.100.7', [], '192.0.2.1'],
+    ['the peer that is not the trusted proxy', '192.0.2.1', '198.51.100.7', proxies, '192.0.2.1'],
+    ['the peer without the header', '10.0.0.1', undefined, proxies, '10.0.0.1'],
+    ['the peer of an empty header', '10.0.0.1', '', proxies, '10.0.0.1'],
+    ['the client that the proxy saw', '10.0.0.1', '198.51.100.7', proxies, '198.51.100.7'],
+    ['the client behind a chain of proxies', '127.0.0.1', '198.51.100.7, 10.9.9.9,10.0.0.2', proxies, '198.51.100.7'],
+    ['not what the client put in front', '10.0.0.1', '1.1.1.1, 10.3.3.3, 198.51.100.7', proxies, '198.51.100.7'],
+    ['the first hop where all are trusted', '10.0.0.1', '10.0.0.3, 10.0.0.2', proxies, '10.0.0.3'],
+    ['an IPv4 client with a port', '10.0.0.1', '198.51.100.7:4711', proxies, '198.51.100.7'],
+    ['an IPv6 client with a port', '10.0.0.1', '[2001:db8:1:2::3]:4711', proxies, '2001:db8:1:2::/64'],
+    ['an IPv6 client in brackets', '10.0.0.1', '[2001:db8:1:2::3]', proxies, '2001:db8:1:2::/64'],
+    ['the proxy that could not tell', '10.0.0.1', '198.51.100.7, unknown', proxies, '10.0.0.1'],
+    ['the proxy that wrote an empty entry', '10.0.0.1', '198.51.100.7,', proxies, '10.0.0.1'],
+    ['the proxy in front of junk', '10.0.0.1', '<script>, 10.0.0.2', proxies, '10.0.0.2'],
+    ['an IPv4-mapped peer as IPv4', '::ffff:192.0.2.1', undefined, [], '192.0.2.1'],
+    ['an IPv4-mapped proxy', '::ffff:10.0.0.1', '::ffff:c633:6407', proxies, '198.51.100.7'],
+    ['a proxy that is trusted in its mapped form', '10.0.0.1', '198.51.100.7', ['::ffff:10.0.0.1'], '198.51.100.7'],
+    ['an IPv6 proxy', '2001:db8:ffff:1::1', '2001:db8:1:2:3:4:5:6', proxies, '2001:db8:1:2::/64'],
+    ['the /64 of an IPv6 peer', '2001:DB8:1:2:ffff::9', undefined, [], '2001:db8:1:2::/64'],
+    ['the /64 of a short IPv6 address', '2001:db8::1', undefined, [], '2001:db8:0:0::/64'],
+    ['an IPv6 peer without its zone', 'fe80::1%eth0', undefined, [], 'fe80:0:0:0::/64'],
+    ['nothing of a connection that is gone', undefined, '198.51.100.7', proxies, ''],
+  ] as const)('is %s', (_, peer, forwardedFor, trusted, expected) => {
+    expect(subject(peer, forwardedFor, trusted)).toBe(expected)
+  })
+
+  it('is the client of the connection that an envelope arrived by', () => {
+    const outer = { request: from('10.0.0.1', '198.51.100.7').raw }
+    const request = { raw: from('10.0.0.1', '203.0.113.9').raw, inner: { outer } } as unknown as ClientRequest
+    expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
+  })
+})
+
+describe('a loopback client', () => {
+  it.each([
+    ['a process of this machine', '127.0.0.1', undefined, [], true],
+    ['one over IPv6', '::1', undefined, [], true],
+    ['one over IPv4-mapped IPv6', '::ffff:127.0.0.1', undefined, [], true],
+    ['another machine', '192.0.2.1', undefined, [], false],
+    ['what a local proxy forwards', '127.0.0.1', '198.51.100.7', ['127.0.0.1'], false],
+    ['what a local proxy that is not trusted forwards', '127.0.0.1', '127.0.0.1', [], false],
+    ['what it forwards for another process', '127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
+    ['what it forwards without an address', '127.0.0.1', 'unknown', ['127.0.0.1'], false],
+  ] as const)('or not: %s', (_, peer, forwardedFor, trusted, expected) => {
+    expect(createClientAddresses(trusted).isLoopback(from(peer, forwardedFor))).toBe(expected)
+  })
+})
+
+describe('a proxy that is not trusted', () => {
+  const reported = (trusted: readonly string[], ...requests: readonly ClientRequest[]) => {
+    const peers: string[] = []
+    const addresses = createClientAddresses(trusted, (peer) => peers.push(peer))
+    for (const request of requests) addresses.checkProxy(request)
+    return peers
+  }
+
+  it('is reported once, when it is on this machine or in a private network', () => {
+    const twice = [from('127.0.0.1', '198.51.100.7'), from('10.0.0.1', '198.51.100.7')]
+    expect(reported([], ...twice)).toEqual(['127.0.0.1'])
+    for (const peer of ['::1', '::ffff:10.0.0.1', '172.16.0.1', '192.168.0.1', 'fd00::1']) {
+      expect(reported([], from(peer, '198.51.100.7'))).toHaveLength(1)
+    }
+  })
+
+  it('is not reported when it is trusted, forwards nothing, or has a public address', () => {
+    expect(reported(['10.0.0.1'], from('10.0.0.1', '198.51.100.7'))).toEqual([])
+    expect(reported([], from('10.0.0.1'))).toEqual([])
+    expect(reported([], from('198.51.100.1', '198.51.100.7'))).toEqual([])
+  })
+})
