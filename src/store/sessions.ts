@@ -22,12 +22,21 @@ export function hasEnded({ expiresAt }: KeptSession, now: number): boolean {
 /** `first`: nobody has used the rid before. `ended`: the session is gone, or has used up its rids. */
 export type RidUse = 'first' | 'replayed' | 'ended'
 
-/** Sessions and their replay marks: they live and die together (decisions.md 10, rids). */
+/** A session; `confirmed` once a call inside it has succeeded, which takes a credential. */
+export type FoundSession<S> = S & { readonly confirmed: boolean }
+
+/**
+ * Sessions and their replay marks: they live and die together (decisions.md 10, rids). Under pressure whole sessions
+ * are evicted and never single marks, since a forgotten mark would accept its envelope again. Sessions that are not
+ * confirmed go first: anybody can open those, and none of them shall end the session of a client that works.
+ */
 export interface Sessions<S extends KeptSession> {
   add(session: S): Promise<void>
-  find(sid: string): Promise<S | undefined>
+  find(sid: string): Promise<FoundSession<S> | undefined>
   /** The first use of (sid, rid) is given to exactly one caller. */
   use(sid: string, rid: string): Promise<RidUse>
+  /** Marks the session as one in which a call has succeeded. */
+  confirm(sid: string): Promise<void>
   /** Removes what has expired. @param now ms since 1970 */
   forget(now: number): Promise<void>
 }
@@ -41,32 +50,43 @@ export interface SessionLimits {
 }
 
 /** Some 100 MB at most: a mark takes about 100 bytes. */
-const DEFAULT_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
+export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**
- * Sessions in the memory of one process. Under pressure whole sessions go and never single marks: a mark that is
- * forgotten would let its envelope in again. Of too many sessions the oldest goes, of too many marks the session that
- * has most of them: nobody's use ends the sessions of others.
+ * Sessions in the memory of one process. Too many sessions evict the oldest, too many marks evict the session that has
+ * the most of them; both among the unconfirmed sessions first.
  */
-export function memorySessions<S extends KeptSession>(limits: SessionLimits = DEFAULT_LIMITS): Sessions<S> {
-  // In the order of their making, which is that of their end.
-  const kept = new Map<string, { readonly session: S; readonly rids: Set<string> }>()
+export function memorySessions<S extends KeptSession>(limits = DEFAULT_SESSION_LIMITS): Sessions<S> {
+  interface Entry {
+    readonly session: S & { confirmed: boolean }
+    readonly rids: Set<string>
+  }
+  // In the order in which they were made, which is that of their end.
+  const kept = new Map<string, Entry>()
+  const unconfirmed = new Map<string, Entry>()
   let marks = 0
 
   const end = (sid: string): void => {
     marks -= kept.get(sid)?.rids.size ?? 0
     kept.delete(sid)
+    unconfirmed.delete(sid)
   }
+  const endOldest = (): void => end((unconfirmed.size > 0 ? unconfirmed : kept).keys().next().value as string)
   const endLargest = (): void => {
     let [largest, most] = ['', 0]
-    for (const [sid, { rids }] of kept) if (rids.size > most) [largest, most] = [sid, rids.size]
+    for (const some of [unconfirmed, kept]) {
+      if (most > 0) break
+      for (const [sid, { rids }] of some) if (rids.size > most) [largest, most] = [sid, rids.size]
+    }
     end(largest)
   }
 
   return {
     async add(session) {
-      while (kept.size >= limits.sessions) end(kept.keys().next().value as string)
-      kept.set(session.sid, { session, rids: new Set() })
+      while (kept.size >= limits.sessions) endOldest()
+      const entry = { session: { ...session, confirmed: false }, rids: new Set<string>() }
+      kept.set(session.sid, entry)
+      unconfirmed.set(session.sid, entry)
     },
 
     find: async (sid) => kept.get(sid)?.session,
@@ -83,6 +103,13 @@ export function memorySessions<S extends KeptSession>(limits: SessionLimits = DE
       if (rids.size > limits.ridsOfSession) end(sid)
       else if (marks > limits.rids) endLargest()
       return kept.has(sid) ? 'first' : 'ended'
+    },
+
+    async confirm(sid) {
+      const entry = kept.get(sid)
+      if (entry === undefined) return
+      entry.session.confirmed = true
+      unconfirmed.delete(sid)
     },
 
     async forget(now) {

@@ -1,5 +1,12 @@
-import { type Op, all, change, one, run, runEach } from './operation.js'
-import { type KeptSession, type RidUse, type Sessions, endsOfSessions } from './sessions.js'
+import { type Op, all, change, lock, one, run, runEach } from './operation.js'
+import {
+  DEFAULT_SESSION_LIMITS,
+  type KeptSession,
+  type RidUse,
+  type SessionLimits,
+  type Sessions,
+  endsOfSessions,
+} from './sessions.js'
 import type { Store } from './store.js'
 
 /** What makes a session a text that says nothing without the key file, and back. */
@@ -9,53 +16,100 @@ export interface SessionSealing<S extends KeptSession> {
   open(sid: string, sealed: string): S
 }
 
-/** Of one session, then it ends (decisions.md 10, rids). */
-const RIDS_OF_SESSION_MAX = 65_536
-
-/** Sessions that end are removed so many at a time, and no more than with so many marks. */
-const FORGOTTEN_AT_ONCE = 200
+/** Sessions are removed so many at a time, and no more than with so many marks. */
+const REMOVED_AT_ONCE = 200
 const MARKS_AT_ONCE = 2_000
 
 /**
  * Sessions that every process of a store knows, in tables that a crash of the database empties: session and marks are
  * gone together then, and their clients negotiate anew.
+ *
+ * The limits hold over all processes. Counting costs a scan of the table, so each process counts only before every
+ * hundredth part of the limit that it adds, makes room for that many, and counts again each minute.
  */
-export function sharedSessions<S extends KeptSession>(store: Store, sealing: SessionSealing<S>): Sessions<S> {
+export function sharedSessions<S extends KeptSession>(
+  store: Store,
+  sealing: SessionSealing<S>,
+  limits = DEFAULT_SESSION_LIMITS,
+): Sessions<S> {
+  const countedEvery = Math.ceil(limits.sessions / 100)
+  let added = 0
+  const untilNone = async (some: () => Op<number>): Promise<void> => {
+    while ((await store.write(some)) > 0);
+  }
+
   return {
-    add: (session) =>
-      store.write(function* () {
+    async add(session) {
+      if (added % countedEvery === 0) await untilNone(() => evictSome(limits.sessions - countedEvery, limits.rids))
+      added += 1
+      await store.write(function* () {
         yield* run('insert into secure_sessions (sid, sealed, expires_at, rids) values ($1, $2, $3, 0)', [
           session.sid,
           sealing.seal(session),
           session.expiresAt,
         ])
-      }),
+      })
+    },
 
     async find(sid) {
       const row = await store.read(() =>
-        one<{ sealed: string }>('select sealed from secure_sessions where sid = $1', [sid]),
+        one<{ sealed: string; confirmed: number }>('select sealed, confirmed from secure_sessions where sid = $1', [
+          sid,
+        ]),
       )
-      return row === undefined ? undefined : sealing.open(sid, row.sealed)
+      return row === undefined ? undefined : { ...sealing.open(sid, row.sealed), confirmed: row.confirmed === 1 }
     },
 
-    use: (sid, rid) => store.write(() => use(sid, rid)),
+    use: (sid, rid) => store.write(() => use(sid, rid, limits)),
+
+    async confirm(sid) {
+      await store.write(() => run('update secure_sessions set confirmed = 1 where sid = $1 and confirmed = 0', [sid]))
+    },
 
     async forget(now) {
-      while ((await store.write(() => forgetSome(now))) > 0);
+      await untilNone(() => forgetSome(now))
+      await untilNone(() => evictSome(limits.sessions, limits.rids))
     },
   }
 }
 
-/** Of the sessions whose time is over, as many as have a bounded number of marks; answers how many. */
+interface Removable {
+  readonly sid: string
+  readonly rids: number
+}
+
+/** Of the sessions whose time is over, as many as have a bounded number of marks; returns how many. */
 function* forgetSome(now: number): Op<number> {
   const { until, from } = endsOfSessions(now)
-  const ended = yield* all<{ sid: string; rids: number }>(
+  const ended = yield* all<Removable>(
     'select sid, rids from secure_sessions where expires_at <= $1 or expires_at > $2 order by expires_at limit $3',
-    [until, from, FORGOTTEN_AT_ONCE],
+    [until, from, REMOVED_AT_ONCE],
     'skip',
   )
+  return yield* removeSome(ended)
+}
+
+/** Of the sessions beyond a limit, as many as have a bounded number of marks; returns how many. */
+function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
+  // Two processes that count at the same time would both evict the same excess.
+  yield* lock('secure session limits')
+  const total = yield* one<{ sessions: number; rids: number }>(
+    'select count(*) as sessions, coalesce(sum(rids), 0) as rids from secure_sessions',
+  )
+  const { sessions, rids } = total as NonNullable<typeof total>
+  const excess = sessions - sessionsMax
+  if (excess > 0) return yield* removeSome(yield* nextEvicted('expires_at', excess))
+  return rids > ridsMax ? yield* removeSome(yield* nextEvicted('rids desc', 1)) : 0
+}
+
+function nextEvicted(order: 'expires_at' | 'rids desc', count: number): Op<Removable[]> {
+  const sql = `select sid, rids from secure_sessions order by confirmed, ${order} limit $1`
+  return all<Removable>(sql, [Math.min(count, REMOVED_AT_ONCE)], 'skip')
+}
+
+function* removeSome(sessions: readonly Removable[]): Op<number> {
   let marks = 0
-  const some = ended.filter(({ rids }, index) => (marks += rids) <= MARKS_AT_ONCE || index === 0)
+  const some = sessions.filter(({ rids }, index) => (marks += rids) <= MARKS_AT_ONCE || index === 0)
   yield* runEach(
     'delete from secure_sessions where sid = $1',
     some.map(({ sid }) => [sid]),
@@ -64,7 +118,7 @@ function* forgetSome(now: number): Op<number> {
 }
 
 /** The row of the session is the lock of its marks. */
-function* use(sid: string, rid: string): Op<RidUse> {
+function* use(sid: string, rid: string, { ridsOfSession }: SessionLimits): Op<RidUse> {
   const session = yield* change<{ rids: number }>(
     'update secure_sessions set rids = rids + 1 where sid = $1 returning rids',
     [sid],
@@ -75,7 +129,7 @@ function* use(sid: string, rid: string): Op<RidUse> {
     yield* run('update secure_sessions set rids = rids - 1 where sid = $1', [sid])
     return 'replayed'
   }
-  if (session.rids <= RIDS_OF_SESSION_MAX) return 'first'
+  if (session.rids <= ridsOfSession) return 'first'
   yield* run('delete from secure_sessions where sid = $1', [sid])
   return 'ended'
 }

@@ -1,8 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { type Op, one, run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
+import type { SessionLimits } from '../../src/store/sessions.js'
 import { sharedSessions } from '../../src/store/shared-sessions.js'
 import { takeDatabase } from '../support/postgres-database.js'
+
+const sealing = { seal: () => 'x', open: (sid: string) => ({ sid, expiresAt: 0 }) }
 
 it('sessions that have ended go with their marks, a bounded number of these a write; others stay', async () => {
   const database = takeDatabase()
@@ -38,9 +41,47 @@ it('sessions that have ended go with their marks, a bounded number of these a wr
     left.push((await marks())?.n)
     return answer
   }
-  const sealing = { seal: () => 'x', open: (sid: string) => ({ sid, expiresAt: 0 }) }
   const sessions = sharedSessions({ ...store, write }, sealing)
   await sessions.forget(50)
-  expect(left).toEqual([6_520, 5_020, 20, 10, 10])
+  // The last two writes find nothing more that has ended, and nothing beyond the limits.
+  expect(left).toEqual([6_520, 5_020, 20, 10, 10, 10])
   expect(await sessions.find('left')).toBeDefined()
+})
+
+async function sessionsWith(limits: SessionLimits) {
+  const database = takeDatabase()
+  const store = await openPostgresStore({ url: await database.url, env: {} })
+  onTestFinished(async () => {
+    await store.close()
+    database.release()
+  })
+  return sharedSessions(store, sealing, limits)
+}
+
+it('sessions beyond the limit are evicted, the oldest first and those in which a call succeeded last', async () => {
+  const sessions = await sessionsWith({ sessions: 3, ridsOfSession: 10, rids: 100 })
+  for (const [n, sid] of ['worked', 'b', 'c'].entries()) await sessions.add({ sid, expiresAt: n })
+  await sessions.confirm('worked')
+  await sessions.use('b', 'rid')
+  const found = async (...sids: readonly string[]) => {
+    const all = await Promise.all(sids.map((sid) => sessions.find(sid)))
+    return all.map((it) => it?.confirmed)
+  }
+  expect(await found('worked', 'b', 'c')).toEqual([true, false, false])
+  await sessions.add({ sid: 'd', expiresAt: 3 })
+  expect(await found('worked', 'b', 'c', 'd')).toEqual([true, undefined, false, false])
+  for (const sid of ['c', 'd']) await sessions.confirm(sid)
+  await sessions.add({ sid: 'e', expiresAt: 4 })
+  expect(await found('worked', 'c', 'd', 'e')).toEqual([undefined, true, true, false])
+})
+
+it('marks beyond the limit evict the session with the most of them, among the unconfirmed first', async () => {
+  const sessions = await sessionsWith({ sessions: 10, ridsOfSession: 10, rids: 6 })
+  for (const sid of ['worked', 'few', 'many']) await sessions.add({ sid, expiresAt: 100 })
+  await sessions.confirm('worked')
+  const uses = { worked: 4, few: 1, many: 3 }
+  for (const [sid, count] of Object.entries(uses)) for (let n = 0; n < count; n++) await sessions.use(sid, `rid ${n}`)
+  await sessions.forget(0)
+  expect(await sessions.find('many')).toBe(undefined)
+  expect([await sessions.use('few', 'rid 0'), await sessions.use('worked', 'rid 0')]).toEqual(['replayed', 'replayed'])
 })

@@ -341,6 +341,22 @@ describe('sessions', () => {
     expect((await server.send(first.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
   })
 
+  it('in which a call has succeeded outlive any number that were only opened or carried refused calls', async () => {
+    await server.close()
+    const sessions = memorySessions<ServerSession>({ sessions: 3, ridsOfSession: 10, rids: 20 })
+    server = testApp({ secure: { ...testDeps().secure, sessions } })
+    const { token } = await newTenant(server)
+    const honest = await wireSession(server.send)
+    const call = { method: 'GET', path: contract.templates.list.path }
+    const successful = { ...call, headers: { authorization: `Bearer ${token}` } }
+    expect((await server.send(honest.seal(successful))).status).toBe(200)
+    for (let n = 0; n < 5; n++) {
+      const junk = await wireSession(server.send)
+      expect((await server.send(junk.seal(call))).status).toBe(200)
+    }
+    expect((await server.send(honest.seal(successful))).status).toBe(200)
+  })
+
   it('10,000 dispatches at once, 1,000 envelopes ten times each: 1,000 are accepted', async () => {
     const tenant = await newTenant(server)
     const { seal, open } = await wireSession(server.send)

@@ -49,6 +49,30 @@ describe('under pressure', () => {
     for (const sid of ['b', 'c', 'd']) expect(await sessions.find(sid)).toMatchObject({ sid })
   })
 
+  it('evicts a session in which no call succeeded before one in which a call did, however old', async () => {
+    const sessions = await sessionsOf('worked', 'b', 'c')
+    await sessions.confirm('worked')
+    expect([(await sessions.find('worked'))?.confirmed, (await sessions.find('b'))?.confirmed]).toEqual([true, false])
+    await sessions.use('b', 'rid')
+    for (let n = 0; n < 20; n++) await sessions.add(session(`junk ${n}`))
+    expect(await sessions.find('worked')).toBeDefined()
+    expect(await sessions.find('b')).toBe(undefined)
+    await sessions.confirm('junk 18')
+    await sessions.confirm('junk 19')
+    await sessions.add(session('new'))
+    expect(await sessions.find('worked')).toBe(undefined)
+    expect(await sessions.find('new')).toBeDefined()
+  })
+
+  it('evicts for too many marks a session in which no call succeeded, though another has more marks', async () => {
+    const sessions = await sessionsOf('worked', 'junk')
+    await sessions.confirm('worked')
+    for (let n = 0; n < 5; n++) await sessions.use('worked', `rid ${n}`)
+    for (let n = 0; n < 3; n++) await sessions.use('junk', `rid ${n}`)
+    expect(await sessions.use('junk', 'rid 3')).toBe('ended')
+    expect([await sessions.find('junk'), await sessions.use('worked', 'rid 0')]).toEqual([undefined, 'replayed'])
+  })
+
   it('of marks the session goes that has most of them; those of the others stay', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')
     for (let n = 0; n < 2; n++) await sessions.use('a', `rid ${n}`)
