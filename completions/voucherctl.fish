@@ -90,7 +90,7 @@ function __voucherctl_commands
         case 'webhook inbox' 'webhooks inbox'
             printf '%s\t%s\n' \
                 list 'Deliveries that were recorded, the newest last' \
-                show 'One delivery: headers as received, body, verdict, answers' \
+                show 'One delivery: headers as received, body, verdict, and what was answered' \
                 clear 'Remove recorded deliveries: all of them, or the old ones'
         case 'secure'
             printf '%s\t%s\n' \

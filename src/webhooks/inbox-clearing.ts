@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { HEADER_BYTES, encodeFrame, readAt, readFrames } from './inbox-frames.js'
-import { SegmentIndex } from './inbox-index.js'
-import { claimAll, inboxBytes, inboxFiles, indexPath, newHead, segmentPath, writersIn } from './inbox-segments.js'
+import type { InboxFile } from './inbox-files.js'
+import { announceWriter, inboxBytes, inboxFiles, listFiles, syncFolder, writersIn } from './inbox-files.js'
+import type { LineSummary } from './inbox-lines.js'
+import { summaryOf, readLines } from './inbox-lines.js'
 import { Inbox } from './inbox.js'
 
 export interface Cleared {
@@ -15,81 +16,81 @@ export interface Cleared {
   readonly writers: readonly number[]
 }
 
-const COPY_BYTES = 1024 * 1024
-
 /** Removes every file of the inbox and leaves any other alone. */
-export function clearInbox(dir: string): Cleared {
-  const left = Inbox.open(dir).count
-  const writers = writersIn(dir)
-  if (writers.length > 0) return { removed: 0, left, bytes: 0, writers }
-  let bytes = 0
-  for (const name of inboxFiles(dir)) {
-    bytes += statSync(join(dir, name)).size
-    rmSync(join(dir, name), { force: true })
-  }
-  return { removed: left, left: 0, bytes, writers: [] }
-}
+export const clearInbox = (dir: string) =>
+  clear(dir, () => {
+    const names = inboxFiles(dir)
+    return () => {
+      for (const name of names) rmSync(join(dir, name), { force: true })
+    }
+  })
 
 /**
- * Removes what arrived before a time, in milliseconds since 1970; the others keep their ids. A process that is killed
- * meanwhile leaves each segment as it was or as it is to be.
+ * Removes what arrived before a time, in milliseconds since 1970; the others keep their ids, and damaged lines stay. A
+ * process that is killed meanwhile leaves each file as it was or as it is to be.
  */
-export function clearBefore(dir: string, time: number): Cleared {
-  const { claims, writers } = claimAll(dir)
-  const count = () => Inbox.open(dir).count
-  if (writers.length > 0) return { removed: 0, left: count(), bytes: 0, writers }
+export const clearBefore = (dir: string, time: number) =>
+  clear(dir, () => {
+    const files = listFiles(dir)
+    return () => {
+      const kept = new Set(
+        Inbox.open(dir)
+          .find({ since: time })
+          .map(({ id }) => id),
+      )
+      const isKept = (line: LineSummary) =>
+        line.kind === 'file' || line.at >= time || (line.kind === 'response' && kept.has(line.of))
+      for (const file of files) filterFile(file, isKept, file.number === files.at(-1)?.number)
+      syncFolder(dir)
+    }
+  })
+
+/** @param list looks for the files to clear, and returns what clears them */
+function clear(dir: string, list: () => () => void): Cleared {
+  if (!existsSync(dir)) return { removed: 0, left: 0, bytes: 0, writers: [] }
+  const self = announceWriter(dir)
   try {
-    const before = { count: count(), bytes: inboxBytes(dir) }
-    const last = claims.at(-1)?.segment
-    for (const { segment } of claims) cut(dir, segment, time, segment === last)
-    const left = count()
+    // Before the writers are looked for: the file of a process that begins now is not among them.
+    const remove = list()
+    const before = { count: Inbox.open(dir).count, bytes: inboxBytes(dir) }
+    const writers = writersIn(dir).filter(({ name }) => name !== self.name)
+    if (writers.length > 0) {
+      return { removed: 0, left: before.count, bytes: 0, writers: writers.map(({ pid }) => pid) }
+    }
+    remove()
+    const left = Inbox.open(dir).count
     return { removed: before.count - left, left, bytes: before.bytes - inboxBytes(dir), writers: [] }
   } finally {
-    for (const claim of claims) claim.release()
+    self.release()
   }
 }
 
-/** The segment without its first records. The last one stays, however empty: the next takes the number after it. */
-function cut(dir: string, segment: number, time: number, isLast: boolean): void {
-  const path = segmentPath(dir, segment)
-  const { covered } = SegmentIndex.load(dir, segment)
-  const file = openSync(path, 'r')
-  try {
-    const { deliveries, from } = firstSince(file, time)
-    if (from === HEADER_BYTES) return
-    if (from >= covered && !isLast) rmSync(path)
-    else replace(path, file, { from, to: covered }, encodeFrame({ kind: 'removed', value: { deliveries } }))
-    rmSync(indexPath(dir, segment), { force: true })
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** Where the first record of the time or later begins, and how many deliveries come before it. */
-function firstSince(file: number, time: number): { readonly deliveries: number; readonly from: number } {
-  let deliveries = 0
-  let from = HEADER_BYTES
-  for (const { record, offset, bytes } of readFrames(file, HEADER_BYTES)) {
-    if (record.kind === 'removed') deliveries = record.value.deliveries
-    else if (record.value.at >= time) break
-    else if (record.kind === 'delivery') deliveries += 1
-    from = offset + bytes
-  }
-  return { deliveries, from }
-}
-
-function replace(path: string, old: number, { from, to }: { from: number; to: number }, first: Buffer): void {
+/** The last file stays, however empty: the next one takes the number after it. */
+function filterFile({ path }: InboxFile, isKept: (line: LineSummary) => boolean, isLast: boolean): void {
   const aside = `${path}.${randomBytes(4).toString('hex')}`
+  const old = openSync(path, 'r')
   const file = openSync(aside, 'wx', 0o600)
   try {
-    writeSync(file, Buffer.concat([newHead(), first]))
-    for (let at = from; at < to; at += COPY_BYTES) writeSync(file, readAt(old, at, Math.min(COPY_BYTES, to - at)))
+    let removed = 0
+    let kept = 0
+    for (const { bytes, isTorn } of readLines(old)) {
+      const line = summaryOf(bytes)
+      if (line !== undefined && !isKept(line)) {
+        removed += 1
+        continue
+      }
+      if (line?.kind !== 'file') kept += 1
+      writeSync(file, isTorn ? bytes : Buffer.concat([bytes, LINE_END]))
+    }
     fsyncSync(file)
-    renameSync(aside, path)
-  } catch (error) {
-    rmSync(aside, { force: true })
-    throw error
+    if (removed === 0) return
+    if (kept === 0 && !isLast) rmSync(path)
+    else renameSync(aside, path)
   } finally {
+    closeSync(old)
     closeSync(file)
+    rmSync(aside, { force: true })
   }
 }
+
+const LINE_END = Buffer.from('\n')

@@ -1,31 +1,35 @@
-// What is in an inbox: found by the indexes of its segments, and read one record at a time.
 import { closeSync, openSync } from 'node:fs'
-import type { InboxVerdict, RecordedAnswer, RecordedDelivery } from './inbox-frames.js'
-import { decodeFrame, readAt } from './inbox-frames.js'
-import { SegmentIndex, sumOf, updateKeyOf } from './inbox-index.js'
-import { countsBefore, listSegments, segmentPath } from './inbox-segments.js'
+import type { InboxFile } from './inbox-files.js'
+import { listFiles, writerOf, writersIn } from './inbox-files.js'
+import type { InboxRecord, LineSummary, InboxVerdict, RecordedDelivery, RecordedResponse } from './inbox-lines.js'
+import { decodeLine, readAt, readLines, salvage, summaryOf } from './inbox-lines.js'
 
-/** One delivery as the index knows it. */
+/** One delivery, without what only its line holds. */
 export interface Listed {
-  /** `SEGMENT-NUMBER`; ascending in each segment, and a listener writes one segment after the other. */
+  /** `FILE-NUMBER`; ascending in each file. */
   readonly id: string
   readonly at: number
   readonly verdict: InboxVerdict
-  /** The last answer; null when there is none, undefined when none was recorded. */
+  readonly reason: string | null
+  readonly update_id: string | null
+  readonly type: string | null
+  /** Of the body. */
+  readonly bytes: number
+  /** Of the last response; null when the sender got none, undefined when none was recorded. */
   readonly status: number | null | undefined
-  readonly segment: number
-  readonly number: number
+  /** Where it was forwarded when it arrived; null without an application. */
+  readonly to: string | null
 }
 
 export interface Stored extends RecordedDelivery {
   readonly id: string
   /** In the order in which they were recorded. */
-  readonly answers: readonly RecordedAnswer[]
+  readonly responses: readonly RecordedResponse[]
 }
 
 export interface InboxFilter {
   readonly type?: string | undefined
-  readonly verdict?: InboxVerdict | undefined
+  readonly verdicts?: readonly InboxVerdict[] | undefined
   /** Milliseconds since 1970. */
   readonly since?: number | undefined
   /**
@@ -35,162 +39,202 @@ export interface InboxFilter {
   readonly failed?: boolean | undefined
 }
 
+/** A line that is not what was written. */
+export interface DamagedLine {
+  readonly path: string
+  readonly line: number
+}
+
+interface Place {
+  readonly path: string
+  readonly offset: number
+  readonly bytes: number
+}
+
+interface Entry extends Listed {
+  status: number | null | undefined
+  to: string | null
+  /** Name of it. */
+  readonly file: string
+  readonly place: Place
+  readonly bodyCrc: number
+  readonly responses: Place[]
+}
+
+/** What the files of a folder hold: read once, in a stream; bodies and headers are read again when they are wanted. */
 export class Inbox {
-  readonly dir: string
-  readonly #segments: ReadonlyMap<number, SegmentIndex>
-  /** Last answer of each delivery of a segment, by number. NONE: there is none. */
-  readonly #statuses = new Map<number, Uint16Array>()
-  /** Where the answers of each delivery lie; made when they are asked for. */
-  #answers: Map<string, [segment: number, at: number][]> | undefined
+  readonly damage: readonly DamagedLine[]
+  /** Oldest first. */
+  readonly #entries: readonly Entry[]
+  readonly #byId: ReadonlyMap<string, Entry>
+  /** Names of files whose process still writes: their last deliveries may wait for their response. */
+  readonly #growing: ReadonlySet<string>
 
-  /** By segment the deliveries that a process found which writes there now; it may still have those after them. */
-  readonly #before: ReadonlyMap<number, number>
-
-  private constructor(dir: string, segments: readonly SegmentIndex[], before: ReadonlyMap<number, number>) {
-    this.dir = dir
-    this.#before = before
-    this.#segments = new Map(segments.map((it) => [it.segment, it]))
-    for (const it of segments) this.#statuses.set(it.segment, new Uint16Array(it.deliveryCount + 1).fill(NONE))
-    for (const index of segments) {
-      for (let at = 0; at < index.answerCount; at++) {
-        const { segment, number, status } = index.answer(at)
-        const statuses = this.#statuses.get(segment)
-        if (statuses !== undefined) statuses[number] = status ?? 0
-      }
-    }
+  private constructor(scan: Scan) {
+    this.damage = scan.damage
+    this.#byId = scan.entries
+    this.#growing = scan.growing
+    this.#entries = [...scan.entries.values()].sort((a, b) => a.at - b.at)
   }
 
   /**
-   * Reads what the indexes do not name yet. An inbox that is not there is empty.
-   * @throws what the file system says when one of its files cannot be read
+   * An inbox that is not there is empty.
+   * @throws what the file system says when one of its files cannot be read, or an error with the code INBOX_FORMAT
    */
   static open(dir: string): Inbox {
-    // First, so that what is answered meanwhile is not taken for failed.
-    const before = countsBefore(dir)
-    return new Inbox(
-      dir,
-      listSegments(dir).map((segment) => SegmentIndex.load(dir, segment)),
-      before,
-    )
+    return new Inbox(new Scan(dir))
   }
 
   get count(): number {
-    return [...this.#segments.values()].reduce((sum, { deliveryCount, removed }) => sum + deliveryCount - removed, 0)
+    return this.#entries.length
   }
 
   /** The newest `limit` that match, oldest first. */
-  find(filter: InboxFilter, limit = Number.POSITIVE_INFINITY): Listed[] {
+  find({ type, verdicts, since, failed }: InboxFilter, limit = Number.POSITIVE_INFINITY): Listed[] {
     const found: Listed[] = []
     // From the newest back, so that a repeat is met before what it repeats.
     const settled = new Set<string>()
-    for (const index of [...this.#segments.values()].reverse()) {
-      for (let number = index.deliveryCount; number > index.removed && found.length < limit; number--) {
-        const entry = index.delivery(number)
-        const code = this.#statuses.get(index.segment)?.[number] ?? NONE
-        if (filter.failed) {
-          if (entry.verdict === 'refused') continue
-          const key = `${entry.updateKey} ${entry.bodySum}`
-          const isRepeated = settled.has(key)
-          const isSettled = isSuccess(code) || (code === NONE && this.#isOnItsWay(index.segment, number))
-          if (isSettled) settled.add(key)
-          if (isRepeated || isSettled || entry.verdict === 'duplicate') continue
-          settled.add(key)
-        }
-        if (filter.verdict !== undefined && entry.verdict !== filter.verdict) continue
-        if (filter.since !== undefined && entry.at < filter.since) continue
-        if (filter.type !== undefined && entry.typeSum !== sumOf(filter.type)) continue
-        const { at, verdict } = entry
-        const status = code === NONE ? undefined : code || null
-        const listed = { id: `${index.segment}-${number}`, at, verdict, status, segment: index.segment, number }
-        if (filter.type !== undefined && this.delivery(listed)?.type !== filter.type) continue
-        found.push(listed)
+    for (let at = this.#entries.length - 1; at >= 0 && found.length < limit; at--) {
+      const entry = this.#entries[at] as Entry
+      if (failed) {
+        if (entry.verdict === 'refused') continue
+        const key = `${entry.update_id} ${entry.bodyCrc}`
+        const isRepeated = settled.has(key)
+        const isSettled = isSuccess(entry.status) || this.#isWaiting(entry)
+        if (isSettled) settled.add(key)
+        if (isRepeated || isSettled || entry.verdict === 'duplicate') continue
+        settled.add(key)
       }
+      if (verdicts !== undefined && !verdicts.includes(entry.verdict)) continue
+      if (since !== undefined && entry.at < since) continue
+      if (type !== undefined && entry.type !== type) continue
+      found.push(entry)
     }
     return found.reverse()
   }
 
   /** By its id, or the newest verified delivery of an update_id (digits). */
   byId(id: string): Listed | undefined {
-    const [, segment = '', number = ''] = /^(\d{1,9})-(\d{1,9})$/.exec(id) ?? []
-    if (segment !== '') return this.#listed(Number(segment), Number(number))
-    if (!/^\d+$/.test(id)) return undefined
-    const key = updateKeyOf(id)
-    for (const index of [...this.#segments.values()].reverse()) {
-      for (let at = index.deliveryCount; at > index.removed; at--) {
-        if (index.delivery(at).updateKey !== key) continue
-        const listed = this.#listed(index.segment, at)
-        if (listed !== undefined && this.delivery(listed)?.update_id === id) return listed
-      }
-    }
-    return undefined
+    return this.#byId.get(id) ?? this.#entries.findLast((it) => it.update_id === id)
   }
 
-  /** With its answers. Undefined when what lies there is not what was written. */
-  read(listed: Pick<Listed, 'id' | 'segment' | 'number'>): Stored | undefined {
-    const delivery = this.delivery(listed)
-    return delivery === undefined ? undefined : { ...delivery, id: listed.id, answers: this.#answersOf(listed.id) }
-  }
-
-  /** Undefined when what lies there is not what was written. */
-  delivery({ segment, number }: Pick<Listed, 'segment' | 'number'>): RecordedDelivery | undefined {
-    const index = this.#segments.get(segment)
-    if (index === undefined || !index.has(number)) return undefined
-    const record = this.#recordAt(segment, index.delivery(number))
-    return record?.kind === 'delivery' ? record.value : undefined
-  }
-
-  #isOnItsWay(segment: number, number: number): boolean {
-    return number > (this.#before.get(segment) ?? Number.POSITIVE_INFINITY)
-  }
-
-  #listed(segment: number, number: number): Listed | undefined {
-    const index = this.#segments.get(segment)
-    if (index === undefined || !index.has(number)) return undefined
-    const { at, verdict } = index.delivery(number)
-    const code = this.#statuses.get(segment)?.[number] ?? NONE
-    return {
-      id: `${segment}-${number}`,
-      at,
-      verdict,
-      status: code === NONE ? undefined : code || null,
-      segment,
-      number,
-    }
-  }
-
-  #answersOf(id: string): RecordedAnswer[] {
-    this.#answers ??= this.#placeAnswers()
-    return (this.#answers.get(id) ?? []).flatMap(([segment, at]) => {
-      const index = this.#segments.get(segment)
-      const record = index === undefined ? undefined : this.#recordAt(segment, index.answer(at))
-      return record?.kind === 'answer' ? [record.value] : []
+  /** With its responses; undefined when its line is no longer there. */
+  read(id: string): Stored | undefined {
+    const entry = this.#byId.get(id)
+    const delivery = entry === undefined ? undefined : recordAt(entry.place)
+    // The file may have been cleared since it was read.
+    if (entry === undefined || delivery?.kind !== 'delivery' || delivery.id !== id) return undefined
+    const responses = entry.responses.flatMap((place) => {
+      const response = recordAt(place)
+      return response?.kind === 'response' && response.value.of === id ? [response.value] : []
     })
+    return { ...delivery.value, id, responses }
   }
 
-  /** An answer lies in the segment of its delivery, or in a later one when it was sent again by hand. */
-  #placeAnswers(): Map<string, [segment: number, at: number][]> {
-    const places = new Map<string, [number, number][]>()
-    for (const index of this.#segments.values()) {
-      for (let at = 0; at < index.answerCount; at++) {
-        const { segment, number } = index.answer(at)
-        const id = `${segment}-${number}`
-        const known = places.get(id)
-        if (known === undefined) places.set(id, [[index.segment, at]])
-        else known.push([index.segment, at])
-      }
-    }
-    return places
-  }
-
-  #recordAt(segment: number, { offset, bytes }: { readonly offset: number; readonly bytes: number }) {
-    const file = openSync(segmentPath(this.dir, segment), 'r')
-    try {
-      return decodeFrame(readAt(file, offset, bytes))
-    } finally {
-      closeSync(file)
-    }
+  #isWaiting({ status, file }: Entry): boolean {
+    return status === undefined && this.#growing.has(file)
   }
 }
 
-const NONE = 0xffff
-const isSuccess = (status: number) => status >= 200 && status < 300
+/** One reading of all files. */
+class Scan {
+  readonly entries = new Map<string, Entry>()
+  readonly damage: DamagedLine[] = []
+  readonly growing = new Set<string>()
+  /** Applied once all files are read: the response of a replay stands in another file than its delivery. */
+  readonly #responses: {
+    readonly of: string
+    readonly status: number | null
+    /** Undefined for a replay. */
+    readonly to: string | null | undefined
+    readonly place: Place
+  }[] = []
+
+  constructor(dir: string) {
+    // Before and after: a process that began or ended meanwhile still counts.
+    const before = writersIn(dir)
+    const writers = new Map<string, string>()
+    for (const file of listFiles(dir)) {
+      const writer = this.#read(file)
+      if (writer !== null) writers.set(file.name, writer)
+    }
+    const alive = new Set([...before, ...writersIn(dir)].map(({ name }) => name))
+    for (const [name, writer] of writers) if (alive.has(writer)) this.growing.add(name)
+    for (const { of, status, to, place } of this.#responses) {
+      const entry = this.entries.get(of)
+      if (entry === undefined) continue
+      entry.responses.push(place)
+      entry.status = status
+      if (to !== undefined) entry.to ??= to
+    }
+  }
+
+  /** The name of the process that wrote the file. */
+  #read(file: InboxFile): string | null {
+    let descriptor: number
+    try {
+      descriptor = openSync(file.path, 'r')
+    } catch (error) {
+      // Cleared since it was listed.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+      throw error
+    }
+    const { path } = file
+    try {
+      const writer = writerOf(file, descriptor)
+      for (const { number, offset, bytes, isTorn } of readLines(descriptor)) {
+        const line = isTorn ? undefined : summaryOf(bytes)
+        if (line !== undefined) {
+          this.#add(file, line, { path, offset, bytes: bytes.length })
+          continue
+        }
+        let saved = 0
+        for (const piece of salvage(bytes)) {
+          this.#add(file, piece.line, { path, offset: offset + piece.at, bytes: piece.bytes })
+          saved += piece.bytes
+        }
+        // A last line without an end was being written when its process was killed: nobody was told that it is there.
+        const isUnfinished = isTorn && (saved === 0 || saved === bytes.length)
+        if (!isUnfinished) this.damage.push({ path, line: number })
+      }
+      return writer
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+
+  #add(file: InboxFile, line: LineSummary, place: Place): void {
+    if (line.kind === 'response') {
+      const { of, status, to, replay } = line
+      this.#responses.push({ of, status, to: replay ? undefined : to, place })
+    }
+    if (line.kind !== 'delivery') return
+    const { id, at, verdict, reason, update_id, type, body_bytes, body_crc } = line
+    this.entries.set(id, {
+      id,
+      at,
+      verdict,
+      reason,
+      update_id,
+      type,
+      bytes: body_bytes,
+      bodyCrc: body_crc,
+      status: undefined,
+      to: null,
+      file: file.name,
+      place,
+      responses: [],
+    })
+  }
+}
+
+function recordAt({ path, offset, bytes }: Place): InboxRecord | undefined {
+  const file = openSync(path, 'r')
+  try {
+    return decodeLine(readAt(file, offset, bytes))
+  } finally {
+    closeSync(file)
+  }
+}
+
+const isSuccess = (status: number | null | undefined) => typeof status === 'number' && status >= 200 && status < 300

@@ -5,7 +5,8 @@ import type { Admission } from './duplicates.js'
 import { Duplicates } from './duplicates.js'
 import type { AppAnswer, Forwarded } from './forwarding.js'
 import { pairsOf } from './header-pairs.js'
-import type { RecordedAnswer, RecordedDelivery } from './inbox-frames.js'
+import type { RecordedDelivery } from './inbox-lines.js'
+import type { NewResponse } from './inbox-writer.js'
 import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
 import type { VerifiedWebhook, WebhookRefusalReason, WebhookSecret } from './signature.js'
 import { verifyWebhook } from './signature.js'
@@ -42,8 +43,8 @@ export interface ListenerOptions {
   /** None: every delivery is refused as `no_secret`. */
   readonly secrets: readonly WebhookSecret[]
   readonly inbox: {
-    deliver(delivery: RecordedDelivery): Promise<string>
-    answer(answer: RecordedAnswer): Promise<void>
+    recordDelivery(delivery: RecordedDelivery): Promise<string>
+    recordResponse(response: NewResponse): Promise<void>
   }
   /** Who answers verified deliveries that are no repeats. */
   app(delivery: Forwarded, type: string | null): Promise<AppAnswer>
@@ -132,7 +133,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const arrived = { at, method, url, headers, body }
     if (!verdict.ok) {
       const { reason } = verdict
-      const written = await write(inbox.deliver({ ...arrived, ...unverified, reason }))
+      const written = await write(inbox.recordDelivery({ ...arrived, ...unverified, reason }))
       const more = { at, inboxId: written, rawBody: body }
       return written === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
     }
@@ -169,17 +170,18 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     type: string | null,
     started: number,
   ): Promise<{ answer: AppAnswer; inboxId: string } | undefined> => {
-    const inboxId = await write(inbox.deliver(delivery))
+    const inboxId = await write(inbox.recordDelivery(delivery))
     if (inboxId === null) {
       if (admission.kind === 'first') admission.settle(nothing(503), false)
       return undefined
     }
     const answer = await answerTo(admission, delivery, type)
-    const { status, to, failure } = answer
+    const { status, headers, body, to, failure } = answer
     const duration_ms = Math.round(performance.now() - started)
     const error = failure?.message ?? null
     // Not waited for: what is lost of it counts as not answered, and can be sent again.
-    write(inbox.answer({ of: inboxId, at: now(), status, duration_ms, to, error, replay: false })).catch(() => {})
+    const response = { of: inboxId, at: now(), status, duration_ms, to, error, replay: false, headers, body }
+    write(inbox.recordResponse(response)).catch(() => {})
     return { answer, inboxId }
   }
 

@@ -1,5 +1,5 @@
 import { pairsOf } from './header-pairs.js'
-import type { RecordedDelivery } from './inbox-frames.js'
+import type { RecordedDelivery } from './inbox-lines.js'
 import { signWebhook, webhookHeaders } from './signature.js'
 
 /**

@@ -120,8 +120,8 @@ test('deliveries of the inbox are offered by their ids, the newest first; withou
   const home = temporaryDir()
   const writer = InboxWriter.open(join(home, 'inbox'))
   const request = { at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
-  await writer.deliver({ ...request, verdict: 'ok', reason: null, update_id: '7', type: 'message' })
-  await writer.deliver({ ...request, verdict: 'refused', reason: 'stale', update_id: null, type: null })
+  await writer.recordDelivery({ ...request, verdict: 'ok', reason: null, update_id: '7', type: 'message' })
+  await writer.recordDelivery({ ...request, verdict: 'refused', reason: 'stale', update_id: null, type: null })
   await writer.close()
   for (const line of ['inbox show --inbox inbox ', 'replay --inbox=inbox --id ', 'verify --inbox inbox --id ']) {
     const { values, summaries } = await complete(`webhook ${line}`, { home })

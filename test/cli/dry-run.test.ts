@@ -21,7 +21,7 @@ const others: Readonly<Record<string, string>> = {
   'secure call': 'POST /api/v1/open-platform/vouchers/verify --body {home}/body.json',
   api: 'POST /open-platform/vouchers/verify --input {home}/body.json',
   'vouchers issue-many': '{home}/rows.csv --template tpl_01 --out {home}/out.ndjson',
-  'webhook inbox clear': '--inbox {home}/inbox',
+  'webhook inbox clear': '',
   'webhook trigger': 'ping --secret-file {home}/secret',
   'webhook listen': '--port 0 --secret-file {home}/secret --inbox {home}/inbox',
   'webhook bridge': '--forward-to http://127.0.0.1:9 --secret-file {home}/secret',

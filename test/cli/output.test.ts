@@ -81,10 +81,10 @@ test('a table names the seconds where there is room, and the year of a log only 
   const writer = InboxWriter.open(join(home, 'inbox'))
   const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
   const request = { method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
-  await writer.deliver({ at: Date.parse('2026-11-21T13:56:55Z'), ...refused, ...request })
+  await writer.recordDelivery({ at: Date.parse('2026-11-21T13:56:55Z'), ...refused, ...request })
   await writer.close()
   const inbox = (columns: number) =>
-    cli('webhook inbox list --inbox inbox', { home, terminal: true, columns, env: { NO_COLOR: '1' } })
+    cli('webhook inbox list --inbox inbox --verdict all', { home, terminal: true, columns, env: { NO_COLOR: '1' } })
   expect((await inbox(80)).stdout).toContain('2026-11-21 13:56:55Z')
   const narrow = (await inbox(64)).stdout
   expect(narrow).toContain('  11-21 13:56:55Z  ')

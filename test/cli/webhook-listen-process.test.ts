@@ -85,7 +85,7 @@ test('killed with -9 while 16 senders send: every delivery that was answered is 
     agent.destroy()
 
     const inbox = Inbox.open(join(home, 'inbox'))
-    const recorded = new Set(inbox.find({}).map((it) => Number(inbox.read(it)?.update_id)))
+    const recorded = new Set(inbox.find({}).map((it) => Number(inbox.read(it.id)?.update_id)))
     expect(answered.filter((it) => !recorded.has(it))).toEqual([])
     expect([...recorded].every((it) => it >= 1 && it <= id)).toBe(true)
   }
@@ -174,13 +174,13 @@ test.runIf(process.platform === 'linux')(
     const agent = new Agent({ keepAlive: true })
     expect(await send(port, 1, agent)).toBe(200)
     // The only way to a full disk without one: no file of this process may grow any more.
-    const size = statSync(join(home, 'inbox', '000001.seg')).size
+    const size = statSync(join(home, 'inbox', '000001.ndjson')).size
     execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${size}:unlimited`])
     expect(await send(port, 2, agent)).toBe(503)
     execFileSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited:unlimited'])
     expect(await send(port, 2, agent)).toBe(200)
     const inbox = Inbox.open(join(home, 'inbox'))
-    expect(inbox.find({}).map((it) => inbox.read(it)?.update_id)).toEqual(['1', '2'])
+    expect(inbox.find({}).map((it) => inbox.read(it.id)?.update_id)).toEqual(['1', '2'])
     agent.destroy()
   },
   20_000,

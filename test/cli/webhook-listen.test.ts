@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -61,7 +61,7 @@ async function application(answer: (index: number) => number = () => 200) {
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
     const { url: path = '', rawHeaders: headers } = request
     const index = got.push({ path, body: Buffer.concat(chunks).toString('latin1'), headers }) - 1
-    response.writeHead(answer(index)).end()
+    response.writeHead(answer(index), { 'X-App': 'yes' }).end(`answer ${index}`)
   })
   return { got, url: `http://127.0.0.1:${await listen(server)}` }
 }
@@ -246,7 +246,7 @@ test('a reader that has seen enough ends it', async () => {
 test('no secret is in the inbox, which only its owner reads', async () => {
   const { url, home, stop } = await start('--json')
   await post(url, 1)
-  const file = join(home, 'inbox', '000001.seg')
+  const file = join(home, 'inbox', '000001.ndjson')
   expect(readFileSync(file).includes(secret)).toBe(false)
   expect([statSync(file).mode & 0o777, statSync(join(home, 'inbox')).mode & 0o777]).toEqual([0o600, 0o700])
   await stop()
@@ -271,14 +271,88 @@ test('inbox list: the newest last, by type, verdict, failure, time and number', 
     expect([exit, stderr]).toEqual([0, ''])
     return JSON.parse(stdout).items.map((it: { id: string }) => it.id)
   }
-  expect(await list('')).toEqual(['1-1', '1-2', '1-3'])
+  expect(await list('')).toEqual(['1-1', '1-2'])
+  expect(await list('--verdict all')).toEqual(['1-1', '1-2', '1-3'])
   expect(await list('--failed')).toEqual(['1-2'])
   expect(await list('--type ping')).toEqual(['1-2'])
   expect(await list('--verdict refused')).toEqual(['1-3'])
-  expect(await list('--limit 1')).toEqual(['1-3'])
+  expect(await list('--limit 1')).toEqual(['1-2'])
   expect(await list('--since 1970-01-01T00:00:01Z')).toEqual([])
   expect((await cli('webhook inbox list --inbox inbox --since yesterday', { home })).exit).toBe(2)
-  expect((await cli('webhook inbox list --inbox nowhere', { home })).stdout).toBe('Nothing to show.\n')
+})
+
+test('an empty inbox list says what was searched, and what else the inbox holds', async () => {
+  const { home } = await recorded()
+  const dir = join(home, 'inbox')
+  const list = async (args: string) => (await cli(`webhook inbox list ${args}`, { home })).stdout
+  const searched = `Nothing to show: ${dir} holds 2 deliveries; none matches`
+  const refused = '1 refused: see them with --verdict refused.'
+  expect(await list('--inbox inbox --type voucher_issued')).toBe(`${searched} --type voucher_issued. ${refused}\n`)
+  expect(await list('--inbox inbox --failed --since 1970-01-01T00:00:01Z')).toBe(
+    `${searched} --failed --since 1970-01-01T00:00:01.000Z. ${refused}\n`,
+  )
+  expect(await list('--inbox inbox --verdict duplicate')).toBe(`Nothing to show: no delivery in ${dir} is duplicate.\n`)
+  expect(await list('')).toMatch(/^Nothing to show: the inbox .*inbox is empty\.\n$/)
+})
+
+test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'verify --id 1-1', 'sign --id 1-1'])(
+  'webhook %s is refused with 5 for a folder that was named and is not there',
+  async (command) => {
+    const { exit, stdout, stderr } = await cli(`webhook ${command} --inbox nowhere --json`, { env })
+    expect([exit, stdout, JSON.parse(stderr).error]).toMatchObject([
+      5,
+      '',
+      { code: 'INBOX_NOT_FOUND', hint: expect.stringContaining('voucherctl webhook listen --inbox nowhere') },
+    ])
+  },
+)
+
+test('a mistyped --type is refused with a suggestion, unless a delivery of the inbox has that type', async () => {
+  const { url, home, stop } = await start('--json')
+  await post(url, 1, 'shop_closed')
+  await stop()
+  const list = (type: string) => cli(`webhook inbox list --inbox inbox --type ${type} --json`, { home })
+  expect(JSON.parse((await list('shop_closed')).stdout).items).toHaveLength(1)
+  const mistyped = await list('mesage')
+  expect([mistyped.exit, mistyped.stdout, JSON.parse(mistyped.stderr).error.hint]).toEqual([
+    2,
+    '',
+    'Did you mean message?',
+  ])
+  expect((await list('unheard')).stderr).toContain('Known are message, ')
+})
+
+test('inbox list and replay name a damaged line, pass over it and exit with 11', async () => {
+  const { home, app } = await recorded()
+  const file = join(home, 'inbox', '000001.ndjson')
+  const bytes = readFileSync(file)
+  // Within base64: the line is still JSON.
+  const at = bytes.indexOf('"body":"') + 12
+  bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(file, bytes)
+  const warning = `warning: line 2 of ${file} is damaged. It was passed over and stays in the file.\n`
+  const listed = await cli('webhook inbox list --inbox inbox --json', { home })
+  expect([listed.exit, listed.stderr]).toEqual([11, warning])
+  expect(JSON.parse(listed.stdout).items.map((it: { id: string }) => it.id)).toEqual(['1-2'])
+  const replayed = await replay(home, `--since 1h --to ${app.url}`)
+  expect([replayed.exit, replayed.stderr]).toEqual([11, warning])
+  expect(linesOf(replayed).map((it) => it.id)).toEqual(['1-2'])
+  expect((await cli('webhook inbox show 1-1 --inbox inbox', { home })).exit).toBe(5)
+  expect(readFileSync(file).includes(bytes)).toBe(true)
+})
+
+test('a file of another program is refused with 2 by commands that read or write the inbox', async () => {
+  const home = temporaryDir()
+  mkdirSync(join(home, 'inbox'))
+  const file = join(home, 'inbox', '000001.ndjson')
+  writeFileSync(file, '{"level":"info"}\n')
+  for (const command of ['inbox list', 'inbox clear', 'replay --last', 'listen --port 0']) {
+    const { exit, stderr } = await cli(`webhook ${command} --inbox inbox --json`, { home, env })
+    expect([exit, JSON.parse(stderr).error], command).toMatchObject([
+      2,
+      { code: 'INBOX_FORMAT', message: `${file} is not an inbox file of voucherctl.` },
+    ])
+  }
 })
 
 test('inbox show: headers in their order, body, verdict and answers; --raw is the body byte for byte', async () => {
@@ -288,6 +362,11 @@ test('inbox show: headers in their order, body, verdict and answers; --raw is th
   expect(shown).toMatchObject({ id: '1-2', verdict: 'ok', update_id: 2, type: 'ping', method: 'POST', url: '/' })
   expect(shown.headers.map(([name]: [string]) => name)).toContain('X-Platform-Signature-V2')
   expect(shown.answers).toMatchObject([{ status: 500, to: expect.stringContaining('/hook'), replay: false }])
+  expect(shown.answers[0].headers).toContainEqual(['X-App', 'yes'])
+  expect(shown.answers[0]).toMatchObject({ body_base64: Buffer.from('answer 1').toString('base64'), body_bytes: 8 })
+  expect((await cli('webhook inbox show 1-2 --inbox inbox', { home })).stdout).toMatch(
+    /answered 500 after \d+ ms {2}by http.*\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nanswer 1\n/,
+  )
   expect(shown.body).toEqual(JSON.parse(String(updateBody(2, 'ping', 'é'))))
   const raw = await cli('webhook inbox show 2 --inbox inbox --raw', { home })
   expect(raw.stdout).toBe(updateBody(2, 'ping', 'é').toString('latin1'))
@@ -298,6 +377,20 @@ test('inbox show: headers in their order, body, verdict and answers; --raw is th
   const { exit, stderr } = await cli('webhook inbox show 9-9 --inbox inbox --json', { home })
   expect([exit, JSON.parse(stderr).error.code]).toEqual([5, 'DELIVERY_NOT_RECORDED'])
   expect((await cli('webhook inbox show --inbox inbox', { home })).exit).toBe(3)
+})
+
+test('an answer of an application is shown up to 64 KiB, and without its terminal commands', async () => {
+  const body = Buffer.from(`\u001b]0;owned\u0007${'x'.repeat(70_000)}`)
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.setHeader('X-Odd', '\u009b2Jred').end(body))
+  })
+  const { url, home, stop } = await start(`--json --forward-to http://127.0.0.1:${await listen(server)}`)
+  await post(url, 1)
+  await stop()
+  const { stdout } = await cli('webhook inbox show 1-1 --inbox inbox', { home })
+  expect(stdout).toContain('The first 65536 of 70010 bytes were recorded.')
+  expect(stdout).toMatch(/^X-Odd: red$/m)
+  expect(stdout).not.toMatch(/\u001b|\u009b|owned/)
 })
 
 test('a body that commands a terminal is shown without its commands', async () => {

@@ -247,8 +247,8 @@ async function inboxOfTwo() {
   const arrived = { at: 1_000_000, method: 'POST', url: '/', headers: Object.entries(signed).flat() }
   const known = { verdict: 'ok', reason: null, update_id: '7', type: 'ping' } as const
   const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
-  await writer.deliver({ ...arrived, ...known, body: raw })
-  await writer.deliver({ ...arrived, ...refused, body: Buffer.from(`${raw}\n`) })
+  await writer.recordDelivery({ ...arrived, ...known, body: raw })
+  await writer.recordDelivery({ ...arrived, ...refused, body: Buffer.from(`${raw}\n`) })
   await writer.close()
   const env = { VOUCHERCTL_WEBHOOK_SECRET: 'recorded-secret' }
   return { raw, run: (args: string) => cli(`webhook ${args}`, { home, env, now: 9_000_000 }) }

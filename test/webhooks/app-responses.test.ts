@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Forwarder } from '../../src/webhooks/forwarding.js'
-import type { RecordedAnswer } from '../../src/webhooks/inbox-frames.js'
+import type { NewResponse } from '../../src/webhooks/inbox-writer.js'
 import { post } from '../../src/webhooks/post.js'
 import type { RawResponse } from '../support/raw-responses.js'
 import { invalidResponses, rawApp, unendingResponses, validResponses } from '../support/raw-responses.js'
@@ -15,10 +15,10 @@ async function listenerBefore(first: RawResponse, timeoutMs?: number) {
   const app = await rawApp(() => responses.shift() ?? OK)
   const forwarder = new Forwarder(timeoutMs)
   onTestFinished(() => forwarder.close())
-  const recorded: RecordedAnswer[] = []
+  const recorded: NewResponse[] = []
   const inbox = {
-    deliver: async () => '1',
-    answer: async (answer: RecordedAnswer) => void recorded.push(answer),
+    recordDelivery: async () => '1',
+    recordResponse: async (response: NewResponse) => void recorded.push(response),
   }
   return { ...(await listening({ inbox, app: (it) => forwarder.send(app, it) })), recorded }
 }

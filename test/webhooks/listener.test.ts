@@ -67,7 +67,7 @@ test.each([
     expect(await told(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
     expect(app).not.toHaveBeenCalled()
     await close()
-    const stored = Inbox.open(dir).read({ id: '1-1', segment: 1, number: 1 })
+    const stored = Inbox.open(dir).read('1-1')
     expect(stored).toMatchObject({ verdict: 'refused', reason, update_id: null, type: null })
     expect(stored?.body.equals(body)).toBe(true)
   },
@@ -163,7 +163,7 @@ test('nothing listens: 502 that names both addresses of this machine', async () 
   expect(heard).toMatchObject({ verdict: 'ok', reason: 'app_unreachable', status: 502 })
   expect(heard?.failure).toBe(`Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).`)
   await close()
-  const [answer] = Inbox.open(dir).read({ id: '1-1', segment: 1, number: 1 })?.answers ?? []
+  const [answer] = Inbox.open(dir).read('1-1')?.responses ?? []
   expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: heard?.failure, replay: false })
 })
 
@@ -371,11 +371,11 @@ test('an inbox that cannot be written: 503, nothing is passed on, and the repeat
   const app = vi.fn(async () => nothing(200))
   let isFull = true
   const inbox = {
-    deliver: async () => {
+    recordDelivery: async () => {
       if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
       return '1-1'
     },
-    answer: async () => {},
+    recordResponse: async () => {},
   }
   const { url, told } = await listening({ app, inbox })
   expect((await deliver(url, 7)).status).toBe(503)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import process from 'node:process'
-import { writersIn } from '../../webhooks/inbox-segments.js'
+import { writersIn } from '../../webhooks/inbox-files.js'
 import type { Paint } from '../colour.js'
 import type { Context } from '../context.js'
 import type { Outcome } from '../leaf.js'

@@ -20,7 +20,7 @@ export interface Receiver {
 
 const WAIT_MS = 10_000
 /** The story is told once: nothing of it is kept. */
-const NO_INBOX = { deliver: async () => '0-0', answer: async () => {} }
+const NO_INBOX = { recordDelivery: async () => '0-0', recordResponse: async () => {} }
 
 export async function startReceiver(): Promise<Receiver> {
   const { nothing, startListener } = await import('../../webhooks/listener.js')

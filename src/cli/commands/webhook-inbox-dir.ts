@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Inbox } from '../../webhooks/inbox.js'
+import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import { text } from '../flags.js'
@@ -11,9 +14,51 @@ export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default
 export const inboxDirOf = (host: Host, named: string | undefined) =>
   resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
 
-/** For what the file system says; anything else is a bug. */
+/** For what the file system says, and for a file that is no inbox file; anything else is a bug. */
 export function inboxFailure(error: unknown, dir: string): Failure {
+  const code = error instanceof Error ? codeOf(error) : ''
+  if (error instanceof Error && code === 'INBOX_FORMAT')
+    return fail('INBOX_FORMAT', error.message, 'Move the file away, or choose another folder with --inbox.')
   if (!(error instanceof Error && 'syscall' in error)) throw error
-  const code = codeOf(error)
   return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used (${code}).`, 'Choose another folder with --inbox.')
+}
+
+/** A folder that was named and is not there is a slip; the default one is made by the first listener. */
+export function missingInbox(named: string | undefined, dir: string): Failure | undefined {
+  if (named === undefined || existsSync(dir)) return undefined
+  return fail(
+    'INBOX_NOT_FOUND',
+    `There is no inbox ${dir}.`,
+    `\`voucherctl webhook listen --inbox ${named}\` makes it; without --inbox the default one is read.`,
+  )
+}
+
+export interface OpenedInbox {
+  readonly ok: true
+  readonly inbox: Inbox
+  readonly dir: string
+  /** For a command that reads all of it: 11 where some lines are damaged (src/contract/DECISIONS.md, "Inbox damage"). */
+  readonly exit: 0 | 11
+}
+
+const DAMAGE_SHOWN_MAX = 10
+
+/** The inbox that a command reads. Warns of its damaged lines. */
+export async function openInbox({ host, output }: Context, named: string | undefined): Promise<OpenedInbox | Failure> {
+  const dir = inboxDirOf(host, named)
+  const missing = missingInbox(named, dir)
+  if (missing !== undefined) return missing
+  const { Inbox } = await import('../../webhooks/inbox.js')
+  let inbox: Inbox
+  try {
+    inbox = Inbox.open(dir)
+  } catch (error) {
+    return inboxFailure(error, dir)
+  }
+  const { damage } = inbox
+  for (const { path, line } of damage.slice(0, DAMAGE_SHOWN_MAX))
+    output.notice(`warning: line ${line} of ${path} is damaged. It was passed over and stays in the file.`)
+  if (damage.length > DAMAGE_SHOWN_MAX)
+    output.notice(`warning: ${damage.length - DAMAGE_SHOWN_MAX} more lines are damaged.`)
+  return { ok: true, inbox, dir, exit: damage.length === 0 ? 0 : 11 }
 }

@@ -1,15 +1,20 @@
 import { parseJson } from '../../secure/json.js'
-import type { RecordedDelivery } from '../../webhooks/inbox-frames.js'
+import { closest } from '../../contract/closest.js'
+import { updateTypes } from '../../contract/updates.js'
+import type { InboxVerdict } from '../../webhooks/inbox-lines.js'
 import type { Listed, Stored } from '../../webhooks/inbox.js'
 import { pairsOf } from '../../webhooks/header-pairs.js'
 import type { Context } from '../context.js'
-import { fail } from '../failure.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import type { ValuesOf } from '../flags.js'
 import { choice, durationMs, integer, one, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { plain, plainLine } from '../plain.js'
 import { updateIdOf } from './update-id.js'
-import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
+import type { OpenedInbox } from './webhook-inbox-dir.js'
+import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox } from './webhook-inbox-dir.js'
 import { recordedDelivery } from './webhook-recorded.js'
 
 const LIST_DEFAULT = 20
@@ -34,57 +39,99 @@ export const sinceFlag = time('From this time on (ISO 8601), or so long ago, suc
 export const timeOf = <T extends Time | undefined>({ host }: Context, it: T) =>
   (it === undefined ? undefined : 'at' in it ? it.at : host.now() - it.agoMs) as T extends Time ? number : undefined
 
+const listFlags = {
+  ...inboxFlag,
+  type: text('TYPE', 'Only updates of this type'),
+  verdict: choice(['ok', 'duplicate', 'refused', 'all'], 'Only these, default ok and duplicate'),
+  failed: toggle('Only those that the application failed'),
+  since: sinceFlag,
+  limit: integer('N', `The newest so many, default ${LIST_DEFAULT}`, 1, LIST_MAX),
+}
+type ListFlags = ValuesOf<typeof listFlags>
+
 const list = leaf({
   name: 'list',
   summary: 'Deliveries that were recorded, the newest last',
   notes: [
+    'Refused deliveries are kept apart and are listed with --verdict refused or --verdict all only: anybody who reaches the port can send them, so that their file starts anew after 1,000 of them or 16 MiB.',
     'failed is what the application did not answer with 2xx, neither at first nor later; what a running listener still waits for is not.',
+    'A damaged line is named on stderr and passed over; then the exit code is 11.',
   ],
-  flags: {
-    ...inboxFlag,
-    type: text('TYPE', 'Only updates of this type'),
-    verdict: choice(['ok', 'duplicate', 'refused'], 'Only these'),
-    failed: toggle('Only those that the application failed'),
-    since: sinceFlag,
-    limit: integer('N', `The newest so many, default ${LIST_DEFAULT}`, 1, LIST_MAX),
-  },
+  flags: listFlags,
   examples: [
     { command: 'voucherctl webhook inbox list --failed' },
     { command: 'voucherctl webhook inbox list --type message --since 10m --json' },
   ],
   view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status'] },
   run: async (context, { flags }) => {
-    const dir = inboxDirOf(context.host, flags.inbox)
-    const { Inbox } = await import('../../webhooks/inbox.js')
-    try {
-      const inbox = Inbox.open(dir)
-      const { type, verdict, failed } = flags
-      const found = inbox.find(
-        { type, verdict, failed, since: timeOf(context, flags.since) },
-        flags.limit ?? LIST_DEFAULT,
-      )
-      return { ok: true, data: { items: found.map((it) => summaryOf(it, inbox.delivery(it))) } }
-    } catch (error) {
-      return inboxFailure(error, dir)
-    }
+    const { type, verdict, failed } = flags
+    const opened = await openInbox(context, flags.inbox)
+    if (!opened.ok) return opened
+    const { inbox, exit } = opened
+    const mistyped = type === undefined ? undefined : mistypedType(type, opened)
+    if (mistyped !== undefined) return mistyped
+    const verdicts = verdictsOf(verdict)
+    const found = inbox.find(
+      { type, verdicts, failed, since: timeOf(context, flags.since) },
+      flags.limit ?? LIST_DEFAULT,
+    )
+    if (found.length > 0) return { ok: true, data: { items: found.map(summaryOf) }, exit }
+    await context.output.print({ items: [] }, { body: () => nothingFound(context, flags, opened) })
+    return { ok: true, printed: true, exit }
   },
 })
 
-function summaryOf(listed: Listed, stored: RecordedDelivery | undefined) {
+const verdictsOf = (verdict: InboxVerdict | 'all' | undefined): readonly InboxVerdict[] => {
+  if (verdict === undefined) return ['ok', 'duplicate']
+  return verdict === 'all' ? ['ok', 'duplicate', 'refused'] : [verdict]
+}
+
+/** A type that no delivery has is a slip, unless it is one of the platform's. */
+function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | undefined {
+  if (updateTypes.some((it) => it === type) || inbox.find({ type }, 1).length > 0) return undefined
+  const near = closest(type, updateTypes)
+  const hint = near === undefined ? `Known are ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
+  return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
+}
+
+/** What was searched, and whether there is anything at all. */
+function nothingFound(
+  context: Context,
+  { type, verdict, failed, since }: ListFlags,
+  { inbox, dir }: OpenedInbox,
+): string {
+  if (inbox.count === 0) return `Nothing to show: the inbox ${dir} is empty.`
+  const searched = inbox.find({ verdicts: verdictsOf(verdict) }).length
+  const filters = [
+    ...(type === undefined ? [] : [`--type ${type}`]),
+    ...(verdict === undefined ? [] : [`--verdict ${verdict}`]),
+    ...(failed ? ['--failed'] : []),
+    ...(since === undefined ? [] : [`--since ${new Date(timeOf(context, since)).toISOString()}`]),
+  ]
+  const apart = verdict === undefined ? inbox.count - searched : 0
+  return [
+    searched === 0
+      ? `Nothing to show: no delivery in ${dir} is ${verdict ?? 'verified'}.`
+      : `Nothing to show: ${dir} holds ${searched} ${searched === 1 ? 'delivery' : 'deliveries'}; none matches ${filters.join(' ')}.`,
+    ...(apart === 0 ? [] : [`${apart} refused: see them with --verdict refused.`]),
+  ].join(' ')
+}
+
+function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: Listed) {
   return {
-    id: listed.id,
-    time: new Date(listed.at).toISOString(),
-    verdict: listed.verdict,
-    reason: stored === undefined ? 'damaged' : stored.reason,
-    type: stored?.type ?? null,
-    update_id: updateIdOf(stored?.update_id ?? null),
-    // A refusal is always the same, and no answer of its own is recorded.
-    status: listed.status ?? (listed.verdict === 'refused' ? 401 : null),
-    bytes: stored?.body.length ?? null,
+    id,
+    time: new Date(at).toISOString(),
+    verdict,
+    reason,
+    type,
+    update_id: updateIdOf(update_id),
+    // A refusal is always the same, and no response of its own is recorded.
+    status: status ?? (verdict === 'refused' ? 401 : null),
+    bytes,
   }
 }
 
-function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, answers }: Stored) {
+function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, responses }: Stored) {
   return {
     id,
     time: new Date(at).toISOString(),
@@ -97,13 +144,16 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     headers: pairsOf(headers),
     body: parsed(body) ?? null,
     body_base64: body.toString('base64'),
-    answers: answers.map((it) => ({
+    answers: responses.map((it) => ({
       time: new Date(it.at).toISOString(),
       status: it.status,
       duration_ms: it.duration_ms,
       to: it.to,
       error: it.error,
       replay: it.replay,
+      headers: pairsOf(it.headers),
+      body_base64: it.body.toString('base64'),
+      body_bytes: it.body_bytes,
     })),
   }
 }
@@ -121,22 +171,32 @@ function pageOf({ id, time, verdict, reason, method, url, headers, body, body_ba
     '',
     body === null ? plain(bytes.toString('utf8')) : plain(JSON.stringify(body, null, 2)),
     '',
-    ...answers.map((it) => plainLine(answerLine(it))),
+    ...answers.flatMap(answerLines),
     ...(answers.length === 0 ? [verdict === 'refused' ? 'Answered 401.' : 'No answer was recorded.'] : []),
   ].join('\n')
 }
 
-function answerLine({ time, status, duration_ms, to, error, replay }: Detail['answers'][number]): string {
+/** When, by whom and how fast; then status, headers and body as the application sent them. */
+function answerLines({ time, status, duration_ms, to, error, replay, ...answer }: Detail['answers'][number]): string[] {
   const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`
-  return [time, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')
+  const body = Buffer.from(answer.body_base64, 'base64')
+  const isCut = answer.body_bytes > body.length
+  return [
+    plainLine([time, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
+    ...answer.headers.map(([name, value]) => plainLine(`${name}: ${value}`)),
+    ...(body.length === 0 ? [] : ['', plain(body.toString('utf8'))]),
+    ...(isCut ? [`The first ${body.length} of ${answer.body_bytes} bytes were recorded.`] : []),
+    '',
+  ]
 }
 
 const show = leaf({
   name: 'show',
-  summary: 'One delivery: headers as received, body, verdict, answers',
+  summary: 'One delivery: headers as received, body, verdict, and what was answered',
   notes: [
     'DELIVERY is an id such as 1-17, or an update_id: then its newest verified delivery.',
     '--raw writes the bytes of the body as they came, and nothing else. With --json, headers are pairs in their order and body_base64 holds the same bytes.',
+    'Of what the application answered, status, headers and the first 64 KiB of the body are recorded.',
   ],
   positional: { name: 'DELIVERY', summary: 'Id of the delivery, or an update_id', ask: 'Delivery' },
   flags: { ...inboxFlag, raw: toggle('Only the body, byte for byte') },
@@ -145,7 +205,7 @@ const show = leaf({
     { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
   ],
   run: async (context, { positional, flags }) => {
-    const read = await recordedDelivery(context.host, positional, flags.inbox)
+    const read = await recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
     const { id, verdict, body } = read.stored
     const inbox = flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`
@@ -179,6 +239,8 @@ const clear = leaf({
   },
   run: async (context, { flags }) => {
     const dir = inboxDirOf(context.host, flags.inbox)
+    const missing = missingInbox(flags.inbox, dir)
+    if (missing !== undefined) return missing
     const before = timeOf(context, flags.before)
     if (context.dryRun) {
       const which = before === undefined ? '' : ` before ${new Date(before).toISOString()}`

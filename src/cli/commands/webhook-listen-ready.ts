@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { updateTypes } from '../../contract/updates.js'
-import { inboxBytes } from '../../webhooks/inbox-segments.js'
+import { inboxBytes } from '../../webhooks/inbox-files.js'
 import type { Context } from '../context.js'
 import type { ListenFlags } from './webhook-listen.js'
 

@@ -1,9 +1,9 @@
 import type { Stored } from '../../webhooks/inbox.js'
+import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { text } from '../flags.js'
-import type { Host } from '../host.js'
-import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
+import { inboxFailure, inboxFlag, openInbox } from './webhook-inbox-dir.js'
 
 export const recordedFlags = {
   id: text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
@@ -22,23 +22,19 @@ export function wrongPlace(
 export const notRecorded = (id: string, dir: string): Failure =>
   fail('DELIVERY_NOT_RECORDED', `No delivery ${id} is in ${dir}.`, 'See `voucherctl webhook inbox list`.')
 
-export const damaged = (id: string, dir: string): Failure =>
-  fail('STORE_UNUSABLE', `Delivery ${id} in ${dir} is damaged: what lies there is not what was written.`)
-
 /** A delivery of an inbox, by its id or by its update_id: then the newest verified one. */
 export async function recordedDelivery(
-  host: Host,
+  context: Context,
   id: string,
-  inboxDir: string | undefined,
+  named: string | undefined,
 ): Promise<{ readonly ok: true; readonly stored: Stored } | Failure> {
-  const dir = inboxDirOf(host, inboxDir)
-  const { Inbox } = await import('../../webhooks/inbox.js')
+  const opened = await openInbox(context, named)
+  if (!opened.ok) return opened
+  const { inbox, dir } = opened
   try {
-    const inbox = Inbox.open(dir)
     const listed = inbox.byId(id)
-    if (listed === undefined) return notRecorded(id, dir)
-    const stored = inbox.read(listed)
-    return stored === undefined ? damaged(id, dir) : { ok: true, stored }
+    const stored = listed === undefined ? undefined : inbox.read(listed.id)
+    return stored === undefined ? notRecorded(id, dir) : { ok: true, stored }
   } catch (error) {
     return inboxFailure(error, dir)
   }

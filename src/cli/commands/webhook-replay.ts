@@ -1,7 +1,5 @@
 import type { AppAnswer } from '../../webhooks/forwarding.js'
-import { pairsOf } from '../../webhooks/header-pairs.js'
-import type { Stored } from '../../webhooks/inbox.js'
-import { Inbox } from '../../webhooks/inbox.js'
+import type { Listed } from '../../webhooks/inbox.js'
 import { resigned } from '../../webhooks/resigning.js'
 import { DEFAULT_TOLERANCE_SECONDS } from '../../webhooks/signature.js'
 import type { Context } from '../context.js'
@@ -14,8 +12,9 @@ import { leaf } from '../leaf.js'
 import { updateIdOf } from './update-id.js'
 import { receiverUrl } from './receiver-url.js'
 import { sinceFlag, timeOf } from './webhook-inbox.js'
-import { inboxDirOf, inboxFailure, inboxFlag } from './webhook-inbox-dir.js'
-import { damaged, notRecorded } from './webhook-recorded.js'
+import type { OpenedInbox } from './webhook-inbox-dir.js'
+import { inboxFailure, inboxFlag, openInbox } from './webhook-inbox-dir.js'
+import { notRecorded } from './webhook-recorded.js'
 import { sharedStdin, signingSecrets } from './webhook-secrets.js'
 
 const replayFlags = {
@@ -47,7 +46,7 @@ export const replay = leaf({
   notes: [
     'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
     '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
-    'One line a delivery. Exits with 0 when every answer was 2xx, with 9 when one was 5xx or missing, else with 8.',
+    'One line a delivery. Exits with 0 when every answer was 2xx, with 9 when one was 5xx or missing, else with 8; with 11 when a line of the inbox is damaged, which is named and passed over.',
   ],
   flags: replayFlags,
   examples: [
@@ -71,9 +70,10 @@ export const replay = leaf({
     if (flags.resign && flags['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
     const secret = await secretOf(context, flags)
     if (!secret.ok) return secret
-    const dir = inboxDirOf(context.host, flags.inbox)
+    const opened = await openInbox(context, flags.inbox)
+    if (!opened.ok) return opened
     try {
-      const picked = pick(context, flags, dir)
+      const picked = pick(context, flags, opened, secret.value)
       if (!picked.ok) return picked
       const { deliveries, neverPassedOn } = picked
       if (neverPassedOn > 0) {
@@ -81,9 +81,9 @@ export const replay = leaf({
           `warning: ${neverPassedOn} left out that no application ever got; with --to URL all that is picked goes there.`,
         )
       }
-      return await replayAll(context, flags, dir, deliveries, secret.value)
+      return await replayAll(context, flags, opened, deliveries, secret.value)
     } catch (error) {
-      return inboxFailure(error, dir)
+      return inboxFailure(error, opened.dir)
     }
   },
 })
@@ -100,40 +100,44 @@ async function secretOf(
   return secrets.ok ? { ok: true, value: secrets.value[0] as string } : secrets
 }
 
+interface PickedDelivery {
+  readonly listed: Listed
+  readonly to: URL
+}
+
 interface Picked {
   readonly ok: true
   /** What is sent, oldest first. */
-  readonly deliveries: readonly { readonly stored: Stored; readonly to: URL }[]
+  readonly deliveries: readonly PickedDelivery[]
   /** No application ever got them, so that there is none that failed them. */
   readonly neverPassedOn: number
 }
 
 /** Nothing is sent when one that was named, or all that was found, cannot be. */
-function pick(context: Context, flags: ReplayFlags, dir: string): Picked | Failure {
-  const inbox = Inbox.open(dir)
-  const ids =
-    flags.id.length > 0
-      ? flags.id
-      : inbox
-          .find(
-            { verdict: 'ok', failed: flags.failed, since: timeOf(context, flags.since) },
-            flags.last ? 1 : undefined,
-          )
-          .map(({ id }) => id)
-  if (flags.last && ids.length === 0) return fail('DELIVERY_NOT_RECORDED', `No verified delivery is in ${dir}.`)
-  const deliveries: { stored: Stored; to: URL }[] = []
-  const nowhere: string[] = []
-  for (const id of ids) {
+function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): Picked | Failure {
+  const isNamed = flags.id.length > 0
+  const found: Listed[] = isNamed
+    ? []
+    : inbox.find(
+        { verdicts: ['ok'], failed: flags.failed, since: timeOf(context, flags.since) },
+        flags.last ? 1 : undefined,
+      )
+  for (const id of flags.id) {
     const listed = inbox.byId(id)
     if (listed === undefined) return notRecorded(id, dir)
-    const stored = inbox.read(listed)
-    if (stored === undefined) return damaged(id, dir)
-    const known = stored.answers.find((it) => it.to !== null && !it.replay)?.to
-    const to = flags.to ?? (known == null ? undefined : new URL(known))
-    if (to === undefined) nowhere.push(id)
-    else deliveries.push({ stored, to })
+    const stored = flags.resign ? inbox.read(listed.id) : undefined
+    if (stored !== undefined && resigned(stored, secret, 0) === undefined)
+      return fail('INVALID_INPUT', `${listed.id} names no update_id, so that it cannot be signed.`)
+    found.push(listed)
   }
-  const isNamed = flags.id.length > 0
+  if (flags.last && found.length === 0) return fail('DELIVERY_NOT_RECORDED', `No verified delivery is in ${dir}.`)
+  const deliveries: PickedDelivery[] = []
+  const nowhere: string[] = []
+  for (const listed of found) {
+    const to = flags.to ?? (listed.to === null ? undefined : new URL(listed.to))
+    if (to === undefined) nowhere.push(listed.id)
+    else deliveries.push({ listed, to })
+  }
   if (nowhere.length > 0 && (isNamed || deliveries.length === 0)) {
     const hint = 'With --to URL all that is picked goes there; --id picks single ones.'
     return fail('INPUT_REQUIRED', `${nowhere[0]} was never passed on, so that --to must say where.`, hint, {
@@ -146,17 +150,17 @@ function pick(context: Context, flags: ReplayFlags, dir: string): Picked | Failu
 async function replayAll(
   context: Context,
   flags: ReplayFlags,
-  dir: string,
-  deliveries: readonly { readonly stored: Stored; readonly to: URL }[],
+  { inbox, dir, exit }: OpenedInbox,
+  deliveries: readonly PickedDelivery[],
   secret: string,
 ): Promise<Outcome<Replayed>> {
   const { host, output } = context
   if (context.dryRun) {
-    const plans = deliveries.map(({ stored, to }) => context.plan(`send ${stored.id} to ${to.href}`))
+    const plans = deliveries.map(({ listed, to }) => context.plan(`send ${listed.id} to ${to.href}`))
     return plans.at(-1) ?? context.plan('send nothing: no delivery is picked')
   }
   if (deliveries.length === 0) output.notice('Nothing to replay.')
-  if (!flags.resign && deliveries.some(({ stored }) => isStale(stored, host.now()))) {
+  if (!flags.resign && deliveries.some(({ listed }) => isStale(listed, host.now()))) {
     output.notice(
       'warning: some timestamps are older than 5 minutes; an application that verifies refuses them. See --resign.',
     )
@@ -165,27 +169,34 @@ async function replayAll(
     import('../../webhooks/forwarding.js'),
     import('../../webhooks/inbox-writer.js'),
   ])
-  const prepared: { stored: Stored; to: URL; headers: readonly string[] }[] = []
-  for (const { stored, to } of deliveries) {
-    const headers = flags.resign ? resigned(stored, secret, Math.floor(host.now() / 1000)) : stored.headers
-    if (headers === undefined)
-      return fail('INVALID_INPUT', `${stored.id} names no update_id, so that it cannot be signed.`)
-    prepared.push({ stored, to, headers })
-  }
   const forwarder = new Forwarder()
   const writer = InboxWriter.open(dir)
   const statuses: (number | null)[] = []
   try {
-    for (const { stored, to, headers } of prepared) {
+    for (const { listed, to } of deliveries) {
       if (host.signal.aborted || host.stdout.gone?.aborted) break
+      const { id, update_id, type } = listed
+      const stored = inbox.read(id)
+      const timestamp = Math.floor(host.now() / 1000)
+      const headers = flags.resign && stored !== undefined ? resigned(stored, secret, timestamp) : stored?.headers
+      if (stored === undefined || headers === undefined) return notRecorded(id, dir)
       const started = performance.now()
       const answer: AppAnswer = await forwarder.send(to, { headers, body: stored.body })
       const duration_ms = Math.round(performance.now() - started)
       const error = answer.failure?.message ?? null
       const { status } = answer
       statuses.push(status)
-      await writer.answer({ of: stored.id, at: host.now(), status, duration_ms, to: to.href, error, replay: true })
-      const { id, update_id, type } = stored
+      await writer.recordResponse({
+        of: id,
+        at: host.now(),
+        status,
+        duration_ms,
+        to: to.href,
+        error,
+        replay: true,
+        headers: answer.headers,
+        body: answer.body,
+      })
       await output.printLine(
         { id, update_id: updateIdOf(update_id), type, to: to.href, status, duration_ms, error },
         replay.view,
@@ -195,7 +206,7 @@ async function replayAll(
     forwarder.close()
     await writer.close()
   }
-  return { ok: true, printed: true, exit: exitOf(statuses) }
+  return { ok: true, printed: true, exit: exitOf(statuses) || exit }
 }
 
 function exitOf(statuses: readonly (number | null)[]): number {
@@ -203,7 +214,4 @@ function exitOf(statuses: readonly (number | null)[]): number {
   return statuses.some((it) => it === null || it < 200 || it > 299) ? 8 : 0
 }
 
-function isStale({ headers }: Stored, now: number): boolean {
-  const [, timestamp] = pairsOf(headers).find(([name]) => name.toLowerCase() === 'x-platform-timestamp') ?? []
-  return Math.abs(now / 1000 - Number(timestamp)) > DEFAULT_TOLERANCE_SECONDS
-}
+const isStale = ({ at }: Listed, now: number) => Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000

@@ -65,9 +65,9 @@ export const sign = leaf({
 
 type BodyFlags = Readonly<Record<'id' | 'inbox' | 'body-file', string | undefined>>
 
-async function bodyOf({ host }: Context, flags: BodyFlags): Promise<BytesResult> {
-  if (flags.id === undefined) return readBytes(host, flags['body-file'] ?? '-')
-  const read = await recordedDelivery(host, flags.id, flags.inbox)
+async function bodyOf(context: Context, flags: BodyFlags): Promise<BytesResult> {
+  if (flags.id === undefined) return readBytes(context.host, flags['body-file'] ?? '-')
+  const read = await recordedDelivery(context, flags.id, flags.inbox)
   return read.ok ? { ok: true, bytes: read.stored.body } : read
 }
 

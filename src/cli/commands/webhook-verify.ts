@@ -100,8 +100,8 @@ async function readDelivery(context: Context, bodyFile: string, headersFile: str
   return { ok: true, headers: headers.pairs, body: body.bytes, at: secondsOf(context) * 1000 }
 }
 
-async function recordedAs({ host }: Context, id: string, inboxDir: string | undefined): Promise<Delivery> {
-  const read = await recordedDelivery(host, id, inboxDir)
+async function recordedAs(context: Context, id: string, inboxDir: string | undefined): Promise<Delivery> {
+  const read = await recordedDelivery(context, id, inboxDir)
   if (!read.ok) return read
   const { headers, body, at } = read.stored
   return { ok: true, headers: pairsOf(headers), body, at }

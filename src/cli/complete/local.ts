@@ -13,7 +13,7 @@ const API = '/api/v1'
 export const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: Host) => Promise<readonly Word[]>>> = {
   recorded: async ({ given }, host) => {
     const { inboxDirOf } = await import('../commands/webhook-inbox-dir.js')
-    const { inboxBytes } = await import('../../webhooks/inbox-segments.js')
+    const { inboxBytes } = await import('../../webhooks/inbox-files.js')
     const dir = inboxDirOf(host, given.get('inbox')?.[0])
     if (inboxBytes(dir) > INBOX_BYTES_MAX) return []
     const { Inbox } = await import('../../webhooks/inbox.js')
@@ -22,9 +22,9 @@ export const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: 
       .find({}, NEWEST)
       .reverse()
       .map((it) => {
-        const { type, update_id, reason } = inbox.delivery(it) ?? { type: null, update_id: null, reason: 'damaged' }
+        const { id, at, verdict, type, update_id, reason } = it
         const what = update_id === null ? (reason ?? 'no update') : `${type ?? 'no type'} #${update_id}`
-        return { value: it.id, summary: `${what}, ${it.verdict}, ${new Date(it.at).toISOString().slice(0, 19)}Z` }
+        return { value: id, summary: `${what}, ${verdict}, ${new Date(at).toISOString().slice(0, 19)}Z` }
       })
   },
   endpoints: async () => {

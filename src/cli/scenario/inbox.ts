@@ -39,7 +39,7 @@ export async function openInbox(
       port,
       secrets: [secret],
       // Nothing is kept beyond the scenario.
-      inbox: { deliver: async () => '', answer: async () => {} },
+      inbox: { recordDelivery: async () => '', recordResponse: async () => {} },
       async app() {
         const answer = next()
         return nothing(answer === 'timeout' ? null : answer)

@@ -1,0 +1,161 @@
+// The files of an inbox folder: `000001.ndjson` holds what one process received, `000001.refused.ndjson` what it
+// refused, and `PID-START-RANDOM.writer` says that a process writes there.
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { PROGRAM, VERSION, encodeLine, isOwnHead, readAt, summaryOf } from './inbox-lines.js'
+
+const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
+const WRITER = /^(\d+)-(\d+)-[0-9a-f]{8}\.writer$/
+/** Also a file that a killed process was about to put in the place of another. */
+const ANY = /^(?:\d{6,9}(?:\.refused)?\.ndjson(?:\.[0-9a-f]{8})?|\d+-\d+-[0-9a-f]{8}\.writer)$/
+/** Above any head, which has less than 200. */
+const HEAD_BYTES_MAX = 4_096
+
+export interface InboxFile {
+  readonly name: string
+  readonly path: string
+  /** Ids of its deliveries begin with it. */
+  readonly number: number
+  readonly isRefused: boolean
+}
+
+/** Ascending by number. A folder that is not there holds none. */
+export function listFiles(dir: string): InboxFile[] {
+  return namesIn(dir)
+    .flatMap((name) => {
+      const [, number = '', refused] = DATA.exec(name) ?? []
+      return number === '' ? [] : [fileOf(dir, Number(number), refused !== undefined)]
+    })
+    .sort((a, b) => a.number - b.number)
+}
+
+export function fileOf(dir: string, number: number, isRefused: boolean): InboxFile {
+  const name = `${String(number).padStart(6, '0')}${isRefused ? '.refused' : ''}.ndjson`
+  return { name, path: join(dir, name), number, isRefused }
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** All files that belong to the inbox, by name. */
+export const inboxFiles = (dir: string) => namesIn(dir).filter((name) => ANY.test(name))
+
+/** Bytes of what was recorded. */
+export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + statSync(path).size, 0)
+
+export interface Writer {
+  /** In the head of each file that the process writes. */
+  readonly name: string
+  release(): void
+}
+
+/**
+ * Says that this process writes, before it makes a file: whoever lists the files first and the writers afterwards knows
+ * which files nobody appends to. What processes left that died is removed.
+ */
+export function announceWriter(dir: string): Writer {
+  const name = `${process.pid}-${startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+  const path = join(dir, `${name}.writer`)
+  closeSync(openSync(path, 'wx', 0o600))
+  for (const other of writerFiles(dir)) if (!isAlive(other)) rmSync(join(dir, other.file), { force: true })
+  return { name, release: () => rmSync(path, { force: true }) }
+}
+
+interface WriterFile {
+  readonly file: string
+  readonly name: string
+  readonly pid: number
+  readonly start: string
+}
+
+const writerFiles = (dir: string): WriterFile[] =>
+  namesIn(dir).flatMap((file) => {
+    const [, pid = '', start = ''] = WRITER.exec(file) ?? []
+    return pid === '' ? [] : [{ file, name: file.replace(/\.writer$/, ''), pid: Number(pid), start }]
+  })
+
+/** The processes that write there now. */
+export const writersIn = (dir: string): { readonly name: string; readonly pid: number }[] =>
+  writerFiles(dir).filter(isAlive)
+
+/** A process number is given to another process once its own died; its start is not. */
+function isAlive({ pid, start }: WriterFile): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    // EPERM: it runs, as another user.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false
+  }
+  return startOf(pid) === start
+}
+
+/** Clock ticks from the boot to the start of a process; 0 where the system does not say. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0'
+  } catch {
+    return '0'
+  }
+}
+
+/** A new file with its head, of a number that no other file has. */
+export function createFile(dir: string, writer: Writer): InboxFile & { readonly descriptor: number } {
+  for (let number = (listFiles(dir).at(-1)?.number ?? 0) + 1; ; number += 1) {
+    const file = fileOf(dir, number, false)
+    try {
+      return { ...file, descriptor: openNew(file.path, writer.name) }
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    }
+  }
+}
+
+/** @throws EEXIST where there is one */
+export function openNew(path: string, writer: string): number {
+  const descriptor = openSync(path, 'wx', 0o600)
+  writeSync(descriptor, encodeLine({ kind: 'file', value: { program: PROGRAM, writer } }))
+  return descriptor
+}
+
+/** The name of a new file survives a power failure only once its folder is on the disk. */
+export function syncFolder(dir: string): void {
+  try {
+    const folder = openSync(dir, 'r')
+    try {
+      fsyncSync(folder)
+    } finally {
+      closeSync(folder)
+    }
+  } catch {
+    // Windows opens no folder.
+  }
+}
+
+/** The file is of another program, or of a version that this one cannot read. */
+export class InboxFormatError extends Error {
+  readonly code = 'INBOX_FORMAT'
+}
+
+/**
+ * The name of the process that writes a file; null where its head is damaged or torn.
+ * @throws an error with the code INBOX_FORMAT
+ */
+export function writerOf({ path }: InboxFile, file: number): string | null {
+  const bytes = readAt(file, 0, HEAD_BYTES_MAX)
+  const end = bytes.indexOf(10)
+  const line = bytes.subarray(0, end === -1 ? bytes.length : end)
+  const head = summaryOf(line)
+  if (head !== undefined && head.v !== VERSION)
+    throw new InboxFormatError(`${path} has the inbox format ${head.v}; this version of voucherctl reads ${VERSION}.`)
+  if (head === undefined ? !isOwnHead(line) : head.kind !== 'file')
+    throw new InboxFormatError(`${path} is not an inbox file of voucherctl.`)
+  return head?.kind === 'file' ? head.writer : null
+}
