@@ -1,7 +1,15 @@
+import { DELIVERY_SLOTS, slotsFor } from '../domain/delivery.js'
 import type { Keyring } from '../domain/keyring.js'
 import { unseal } from '../domain/sealing.js'
 import { BACKLOG } from '../store/backlog.js'
-import { type Attempt, type EndedAttempt, type TurnResult, botsWithWork, turn } from '../store/delivery-turn.js'
+import {
+  type Attempt,
+  type EndedAttempt,
+  type Turn,
+  type TurnResult,
+  botsWithWork,
+  turn,
+} from '../store/delivery-turn.js'
 import type { WebhookRow } from '../domain/bot-rows.js'
 import type { Store } from '../store/store.js'
 import type { Sender } from '../webhooks/deliver.js'
@@ -16,12 +24,12 @@ export interface DeliveryWorkerOptions {
   readonly sender: Sender
   /** True time, ms: of leases and of X-Platform-Timestamp. Default: Date.now, and steadyNow for leases of one process. */
   readonly trueNow?: (() => number) | undefined
+  /** Attempts of all bots at a time; default DELIVERY_SLOTS. */
+  readonly slots?: number | undefined
   /** Told of what went wrong here; nothing in it comes from a webhook or its receiver. */
   readonly onError: (error: unknown) => void
 }
 
-/** Attempts of all bots together: bounds sockets and memory. */
-const IN_FLIGHT_MAX = 1_000
 const LEASE_SWEEP_MS = 10_000
 /** After a turn that could not be written. */
 const RETRY_MS = 1_000
@@ -50,8 +58,15 @@ export class DeliveryWorker {
   readonly #stops: (() => unknown)[] = []
   readonly #signing = new Map<string, Signing>()
   #botIds = new Set<string>()
+  /** Bots that had more to deliver than there was room for, with their accounts where those are known. */
+  readonly #waiting = new Map<string, string | null>()
   #ended: EndedAttempt[] = []
+  /** Claims of turns whose commit was not confirmed. */
+  #unconfirmed: readonly Attempt[] = []
+  readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
+  /** Attempts in flight of each account. */
+  readonly #held = new Map<string, number>()
   #looksForLost = false
   #turning: Promise<void> | null = null
   #dueTimer: NodeJS.Timeout | undefined
@@ -61,6 +76,7 @@ export class DeliveryWorker {
     this.#it = options
     this.#trueNow = options.trueNow ?? Date.now
     this.#leaseNow = this.#trueNow
+    this.#slots = options.slots ?? DELIVERY_SLOTS
   }
 
   /**
@@ -121,7 +137,7 @@ export class DeliveryWorker {
   }
 
   #wakeIfNeeded(): void {
-    const hasRoom = this.#inFlight.size < IN_FLIGHT_MAX
+    const hasRoom = this.#inFlight.size < this.#slots
     if (this.#ended.length > 0 || this.#looksForLost || (this.#botIds.size > 0 && hasRoom)) this.#wake()
   }
 
@@ -143,31 +159,49 @@ export class DeliveryWorker {
 
   async #take(lostBefore: number | null): Promise<void> {
     const { store, clock } = this.#it
-    const [ended, botIds] = [this.#ended, this.#botIds]
+    const ended = this.#ended
+    // The leases of those that a process which stops had claimed end by their time.
+    const unconfirmed = this.#claims ? this.#unconfirmed : []
+    const room = this.#claims ? this.#slots - this.#inFlight.size : 0
+    const bots = this.#botsToAsk(room)
     this.#ended = []
-    this.#botIds = new Set()
+    this.#unconfirmed = []
+    const times = { now: clock.now(), trueNow: this.#leaseNow() }
+    const it: Turn = { ended, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
+    let claimed: readonly Attempt[] = []
     let result: TurnResult
     try {
-      result = await store.write(() =>
-        turn({
-          ended,
-          botIds,
-          lostBefore,
-          room: this.#claims ? IN_FLIGHT_MAX - this.#inFlight.size : 0,
-          now: clock.now(),
-          trueNow: this.#leaseNow(),
-        }),
-      )
+      result = await store.write(function* () {
+        claimed = []
+        const done = yield* turn(it)
+        claimed = done.begun
+        return done
+      })
     } catch (error) {
-      this.#ended.unshift(...ended)
-      for (const botId of botIds) this.#botIds.add(botId)
+      // Whether it was committed is not known: the next turn reads what the rows hold.
+      this.#unconfirmed = [...unconfirmed, ...claimed]
+      this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
+      for (const botId of bots.keys()) this.#botIds.add(botId)
       if (lostBefore !== null) this.#looksForLost = true
       throw error
     }
-    for (const botId of result.waiting) this.#botIds.add(botId)
+    for (const botId of result.unfinished) this.#botIds.add(botId)
+    for (const [botId, accountId] of result.waiting) this.#waiting.set(botId, accountId)
     if (result.moreLost) this.#looksForLost = true
     for (const attempt of result.begun) this.#begin(attempt)
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
+  }
+
+  /** Those that are waiting for room are asked when it is there: each attempt that ends makes some. */
+  #botsToAsk(room: number): ReadonlyMap<string, string | null> {
+    const bots = new Map<string, string | null>()
+    for (const [botId, accountId] of this.#waiting) {
+      if (accountId === null ? room > 0 : slotsFor(room, this.#held.get(accountId) ?? 0) > 0) bots.set(botId, accountId)
+    }
+    for (const botId of bots.keys()) this.#waiting.delete(botId)
+    for (const botId of this.#botIds) if (!bots.has(botId)) bots.set(botId, this.#waiting.get(botId) ?? null)
+    this.#botIds = new Set()
+    return bots
   }
 
   #setTimer(ms: number): void {
@@ -178,8 +212,13 @@ export class DeliveryWorker {
   }
 
   #begin(attempt: Attempt): void {
+    const { accountId } = attempt
+    this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + 1)
     const making = this.#attempt(attempt).then((ended) => {
       this.#inFlight.delete(making)
+      const left = (this.#held.get(accountId) ?? 0) - 1
+      if (left > 0) this.#held.set(accountId, left)
+      else this.#held.delete(accountId)
       this.#ended.push(ended)
       this.#wake()
     })

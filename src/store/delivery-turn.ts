@@ -8,6 +8,7 @@ import {
   afterAttempt,
   leaseExpired,
   saysOfEndpoint,
+  slotsFor,
 } from '../domain/delivery.js'
 import { CLOCKS_APART_MS_MAX } from '../domain/time.js'
 import { UNCONFIRMED_UPDATE_MS } from '../domain/update.js'
@@ -17,6 +18,7 @@ import { type Op, all, one, run } from './operation.js'
 /** One attempt, from its claim on. */
 export interface Attempt {
   readonly deliveryId: string
+  readonly accountId: string
   readonly botId: string
   readonly updateId: number
   readonly manual: boolean
@@ -33,23 +35,29 @@ export interface Attempt {
 
 /** How an attempt ended, and when. */
 export interface EndedAttempt {
-  readonly attempt: Omit<Attempt, 'body' | 'webhook'> & {
+  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'> & {
     /** Null: its process is gone. */
     readonly webhook: Pick<WebhookRow, 'set_at'> | null
   }
   readonly outcome: AttemptOutcome
   readonly ipAddress: string | null
   readonly endedAt: number
+  /** It was in a turn whose commit was not confirmed. */
+  readonly mayBeWritten?: true
 }
 
 export interface Turn {
   readonly ended: readonly EndedAttempt[]
-  /** Bots that may have something to deliver. */
-  readonly botIds: ReadonlySet<string>
+  /** Claims of turns whose commit was not confirmed. */
+  readonly unconfirmed?: readonly Attempt[]
+  /** Bots that may have something to deliver, with their accounts where those are known, in the order of asking. */
+  readonly bots: ReadonlyMap<string, string | null>
   /** Leases that ended before this, in true time, are lost; null: not looked for. */
   readonly lostBefore: number | null
   /** Attempts that may begin. */
   readonly room: number
+  /** Attempts that each account has in flight. */
+  readonly held?: ReadonlyMap<string, number>
   readonly now: number
   /** True time, ms. */
   readonly trueNow: number
@@ -57,8 +65,10 @@ export interface Turn {
 
 export interface TurnResult {
   readonly begun: readonly Attempt[]
-  /** Bots to ask again: there was no room, or more had expired than one turn goes through. */
-  readonly waiting: readonly string[]
+  /** Bots that may have more to deliver than there was room for, or than their account's share of it. */
+  readonly waiting: ReadonlyMap<string, string | null>
+  /** Bots of which more had expired than one turn goes through. */
+  readonly unfinished: readonly string[]
   /** More than one turn goes through is due to be looked for. */
   readonly moreLost: boolean
   /** When the next failed delivery is due. */
@@ -70,31 +80,43 @@ export interface TurnResult {
  * become due, and the claims of what goes out next. One transaction, so that a delivery costs one commit.
  */
 export function* turn(it: Turn): Op<TurnResult> {
-  const botIds = new Set(it.botIds)
+  const bots = new Map(it.bots)
+  const look = (botId: string) => bots.has(botId) || bots.set(botId, null)
   // Webhooks before their deliveries, and in one order: as whoever sets a webhook locks them.
   yield* noteEndpoints(it.ended)
   for (const ended of it.ended) yield* settle(ended)
-  for (const { attempt } of it.ended) botIds.add(attempt.botId)
+  for (const { attempt } of it.ended) look(attempt.botId)
+  const begun: Attempt[] = []
+  yield* regain(it.unconfirmed ?? [], it.trueNow, begun)
   let moreLost = false
   if (it.lostBefore !== null) {
     const lost = yield* loseLeases(it.lostBefore, it.now)
     const fromAhead = yield* flip('>', it.now + RETRY_DELAY_MS_MAX + CLOCKS_APART_MS_MAX)
-    for (const botId of [...lost, ...fromAhead]) botIds.add(botId)
+    for (const botId of [...lost, ...fromAhead]) look(botId)
     moreLost = lost.length === SETTLED_PER_WRITE || fromAhead.length === SETTLED_PER_WRITE
   }
-  for (const botId of yield* flip('<=', it.now)) botIds.add(botId)
+  for (const botId of yield* flip('<=', it.now)) look(botId)
 
-  const begun: Attempt[] = []
-  const waiting: string[] = []
-  for (const botId of botIds) {
-    const room = it.room - begun.length
-    if (room <= 0) waiting.push(botId)
-    else if (!(yield* claim(botId, room, it.now, it.trueNow, begun))) waiting.push(botId)
+  const held = new Map(it.held)
+  const begin = (attempt: Attempt) => {
+    begun.push(attempt)
+    held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
+  }
+  for (const { accountId } of begun) held.set(accountId, (held.get(accountId) ?? 0) + 1)
+  const shareOf = (accountId: string) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
+  const waiting = new Map<string, string | null>()
+  const unfinished: string[] = []
+  for (const [botId, accountId] of bots) {
+    // Nothing is read for a bot that may take nothing, however much of it waits.
+    const mayTake = accountId === null ? it.room > begun.length : shareOf(accountId) > 0
+    const left = mayTake ? yield* claim(botId, it, shareOf, begin) : { waiting: accountId }
+    if (left === 'expired') unfinished.push(botId)
+    else if (left !== null) waiting.set(botId, left.waiting)
   }
   const next = yield* one<{ at: number | null }>(
     "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
   )
-  return { begun, waiting, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
+  return { begun, waiting, unfinished, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
 }
 
 /** Bots with deliveries that wait for a slot, by one probe of the index each. */
@@ -110,9 +132,24 @@ export function* botsWithWork(): Op<string[]> {
   return bots.map((it) => it.bot_id as string)
 }
 
+/** Claims that were committed after all go on, under a new lease; the others left nothing behind. */
+function* regain(unconfirmed: readonly Attempt[], trueNow: number, begun: Attempt[]): Op<void> {
+  const leaseUntil = trueNow + LEASE_MS
+  for (const attempt of unconfirmed) {
+    const held = yield* run(
+      `update deliveries set lease_until = $4
+       where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
+      [attempt.deliveryId, attempt.leaseUntil, attempt.startedAt, leaseUntil],
+    )
+    if (held > 0) begun.push({ ...attempt, leaseUntil, claimed: { ...attempt.claimed, lease_until: leaseUntil } })
+  }
+}
+
 /** Writes an attempt down, and what it makes of its delivery. */
-function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
+function* settle(ended: EndedAttempt): Op<void> {
+  const { attempt, outcome, endedAt } = ended
   const { deliveryId: id, botId } = attempt
+  if (ended.mayBeWritten && (yield* isWritten(attempt))) return
   const { statusCode, error, durationMs } = outcome
   const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
   // Nearly always it holds its lease still, and nothing has to be read.
@@ -130,6 +167,14 @@ function* settle({ attempt, outcome, endedAt }: EndedAttempt): Op<void> {
        $2, $3, $4, $5, $6, $7, $8)`,
     [id, botId, attempt.manual ? 1 : 0, attempt.startedAt, durationMs, ...ending],
   )
+}
+
+function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']): Op<boolean> {
+  const found = yield* one(
+    'select number from delivery_attempts where delivery_id = $1 and started_at = $2 and manual = $3',
+    [deliveryId, startedAt, manual ? 1 : 0],
+  )
+  return found !== undefined
 }
 
 /** False when the delivery has another lease than `lease`, or none where one is named: nothing is written then. */
@@ -245,40 +290,51 @@ type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 /**
  * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
  * (decisions.md 9, order). Nothing of a bot that is disabled or has no webhook.
- * @param begun where the attempts are added
- * @returns false when so many had expired that there may be more to take
+ * @param shareOf how many more attempts an account may begin
+ * @returns null when nothing of the bot is left that could go out now
  */
-function* claim(botId: string, room: number, now: number, trueNow: number, begun: Attempt[]): Op<boolean> {
-  const webhook = yield* one<WebhookRow>(
-    "select w.* from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
+function* claim(
+  botId: string,
+  { now, trueNow }: Turn,
+  shareOf: (accountId: string) => number,
+  begin: (attempt: Attempt) => void,
+): Op<null | 'expired' | { readonly waiting: string }> {
+  const webhook = yield* one<CalledWebhook>(
+    "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
     [botId],
     // Another process that claims for the bot right now takes what there is, and hears of what comes.
     { skipOf: 'w' },
   )
-  if (webhook === undefined) return true
+  if (webhook === undefined) return null
+  const { account_id: accountId } = webhook
+  const share = shareOf(accountId)
+  if (share <= 0) return { waiting: accountId }
   const busy = (yield* all<{ chat_key: string }>(
     'select chat_key from deliveries where bot_id = $1 and lease_until is not null',
     [botId],
   )).map((it) => it.chat_key)
-  let free = Math.min(room, (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length)
+  const connections = (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length
+  let free = Math.min(share, connections)
   let expired = 0
   // Again while some that were chosen turn out to have expired.
   while (free > 0) {
     const chosen = yield* nextReady(botId, free, busy)
-    if (chosen.length === 0) return true
+    if (chosen.length === 0) return null
     for (const ready of chosen) {
       const attempt = yield* take(ready, webhook, now, trueNow)
       if (attempt === null) expired += 1
       else {
-        begun.push(attempt)
+        begin(attempt)
         busy.push(ready.chat_key)
         free -= 1
       }
     }
-    if (expired >= SETTLED_PER_WRITE) return false
+    if (expired >= SETTLED_PER_WRITE) return 'expired'
   }
-  return true
+  return share < connections ? { waiting: accountId } : null
 }
+
+type CalledWebhook = WebhookRow & { readonly account_id: string }
 
 /** The first deliveries that wait, one a chat, none of a busy chat. Reads nothing but an index. */
 function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Ready[]> {
@@ -332,7 +388,12 @@ type Taken = Standing & {
 }
 
 /** Null when there is nothing left to send: it has expired. */
-function* take({ update_id: updateId }: Ready, webhook: WebhookRow, now: number, trueNow: number): Op<Attempt | null> {
+function* take(
+  { update_id: updateId }: Ready,
+  webhook: CalledWebhook,
+  now: number,
+  trueNow: number,
+): Op<Attempt | null> {
   const { bot_id: botId } = webhook
   const row = (yield* one<Taken>(
     `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
@@ -364,6 +425,7 @@ function* take({ update_id: updateId }: Ready, webhook: WebhookRow, now: number,
   )
   return {
     deliveryId: id,
+    accountId: webhook.account_id,
     botId,
     updateId,
     manual,

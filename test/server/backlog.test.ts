@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { SETTLED_PER_WRITE, settleBacklog } from '../../src/store/backlog.js'
+import { turn } from '../../src/store/delivery-turn.js'
 import { type Op, all, runEach, run } from '../../src/store/operation.js'
 import { forgetOld } from '../../src/store/updates.js'
 import { DAY_MS, START_MS, type TestApp, testApp } from '../support/server-app.js'
@@ -115,6 +116,21 @@ describe('a backlog of updates', () => {
       )
       expect(await bot.list('cancelled')).toEqual({ total: BACKLOG, status: 'cancelled' })
     }
+  })
+
+  it('is not delivered once it is dropped, though most rows do not say so yet', async () => {
+    const bot = await botWithBacklog()
+    await bot.set()
+    await settleAll()
+    await bot.set({ drop_pending_updates: true })
+    const kept = (await bot.ping()).data.update_id
+    const bots = new Map([[bot.bot.id, null]])
+    const times = { now: START_MS, trueNow: START_MS }
+    const { begun } = await server.deps.store.write(() =>
+      turn({ ended: [], bots, lostBefore: null, room: 1_000, ...times }),
+    )
+    expect(begun.map((it) => it.updateId)).toEqual([kept])
+    await settleAll()
   })
 
   it('is confirmed for every reader by the poll that confirms it, and its last updates stay', async () => {

@@ -10,8 +10,8 @@ it('an attempt whose lease is over in true time counts as failed, whatever the c
   const receiver = await scene.receiver()
   await scene.set(receiver)
   const updateId = await scene.ping()
-  const botIds = new Set([scene.bot.id])
-  const at = { ended: [], botIds, lostBefore: null, room: 10 }
+  const bots = new Map([[scene.bot.id, null]])
+  const at = { ended: [], bots, lostBefore: null, room: 10 }
   const { begun } = await store.write(() => turn({ ...at, now: clock.now(), trueNow: 1_000 }))
   expect(begun.map((it) => [it.updateId, it.manual, it.leaseUntil])).toEqual([[updateId, false, 31_000]])
 

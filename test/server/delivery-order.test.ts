@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
+import { run } from '../../src/store/operation.js'
 import { newChat, say } from '../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../support/server-deliveries.js'
 
@@ -185,6 +186,49 @@ describe('a webhook that goes while an attempt is in flight', () => {
     })
     const polled = await scene.bot.call(contract.bots.updates, {})
     expect(polled.data.items.map((it) => it.update_id)).toEqual([failing])
+  })
+
+  it('returns a dead letter that is retried by hand, waiting or in flight, to a dead letter', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver, { max_connections: 1 })
+    const [inFlight, waiting] = [await scene.ping(), await scene.ping()]
+    await scene.server.deps.store.write(function* () {
+      yield* run("update deliveries set status = 'dead_letter', ready = 0, next_attempt_at = null, attempt_count = 5")
+      yield* run('update updates set pending = 0')
+    })
+    for (const updateId of [inFlight, waiting]) await scene.retry(String(updateId))
+    await scene.startWorker()
+    await until(() => held.waiting.has(inFlight))
+    await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
+    for (const updateId of [inFlight, waiting]) {
+      expect(await scene.delivery(updateId)).toMatchObject({ status: 'dead_letter', cancel_reason: null })
+    }
+    expect((await scene.info()).data).toMatchObject({ dead_letter_count: 2, pending_update_count: 0 })
+    held.release(inFlight, 500)
+    await until(async () => (await scene.delivery(inFlight)).attempts.length === 1)
+    expect(await scene.delivery(inFlight)).toMatchObject({ status: 'dead_letter', manual_attempt_count: 1 })
+  })
+
+  it('for another one leaves the new one sound when the attempt fails late', async () => {
+    const scene = await DeliveryScene.open()
+    const [before, after] = [await scene.receiver(), await scene.receiver()]
+    const held = heldAnswers()
+    before.answer = held.answer
+    await scene.set(before)
+    const updateId = await scene.ping()
+    await until(() => held.waiting.has(updateId))
+    scene.server.clock.advance(1)
+    await scene.set(after)
+    held.release(updateId, 500)
+    await scene.untilStatus(updateId, 'failed')
+    expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
+    // A failing endpoint would get one at a time.
+    after.answer = held.answer
+    for (let n = 0; n < 3; n++) await scene.ping()
+    await until(() => held.waiting.size === 3)
   })
 
   it('set again, what was cancelled begins its schedule anew under the same id', async () => {

@@ -193,7 +193,10 @@ describe('the secret', () => {
     expect(scene.verdict(both as never, [SECRET])).toMatchObject({ ok: true })
     expect(both?.headers['x-platform-signature-v2']).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/)
 
-    scene.server.clock.advance(600_000)
+    scene.server.clock.advance(599_999)
+    await scene.untilStatus(await scene.ping(), 'delivered')
+    expect(scene.verdict(receiver.calls.at(-1) as never, [SECRET])).toMatchObject({ ok: true })
+    scene.server.clock.advance(1)
     await scene.untilStatus(await scene.ping(), 'delivered')
     const alone = receiver.calls.at(-1)
     expect(scene.verdict(alone as never, ['the-new-one'])).toMatchObject({ ok: true })

@@ -9,7 +9,7 @@ import { DeliveryScene } from '../support/server-deliveries.js'
 const DAY = 86_400_000
 const HOUR = 3_600_000
 
-const idle = { ended: [], botIds: new Set<string>(), room: 10 }
+const idle = { ended: [], bots: new Map<string, null>(), room: 10 }
 
 it('a delivery that failed while the clock was far ahead is due when it has been set back', async () => {
   const scene = await DeliveryScene.open({ started: false })
@@ -17,7 +17,7 @@ it('a delivery that failed while the clock was far ahead is due when it has been
   await scene.set(await scene.receiver())
   const updateId = await scene.ping()
   const { begun } = await store.write(() =>
-    turn({ ...idle, botIds: new Set([scene.bot.id]), lostBefore: null, now: clock.now(), trueNow: 0 }),
+    turn({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: 0 }),
   )
   const outcome = { statusCode: 503, error: { code: 'status', message: '503' }, durationMs: 5 }
   const failedAt = clock.now() + 10 * DAY
@@ -39,7 +39,7 @@ it('a lease that lies further ahead than leases last is lost, and not one of a p
   const updateId = await scene.ping()
   const leasedAt = 10 * DAY
   await store.write(() =>
-    turn({ ...idle, botIds: new Set([scene.bot.id]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
+    turn({ ...idle, bots: new Map([[scene.bot.id, null]]), lostBefore: null, now: clock.now(), trueNow: leasedAt }),
   )
   const look = (lostBefore: number) => store.write(() => turn({ ...idle, lostBefore, now: clock.now(), trueNow: 0 }))
   await look(leasedAt - CLOCKS_APART_MS_MAX)

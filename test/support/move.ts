@@ -99,7 +99,7 @@ export async function makeDeliveries(server: TestApp): Promise<void> {
     const tenant = await newTenant(server)
     const bot = await tenant.bot()
     await newDelivery(tenant, bot)
-    const at = { botIds: new Set([bot.id]), lostBefore: null, room: 1, now: START_MS, trueNow: START_MS }
+    const at = { bots: new Map([[bot.id, null]]), lostBefore: null, room: 1, now: START_MS, trueNow: START_MS }
     const { begun } = await store.write(() => turn({ ...at, ended: [] }))
     const [attempt] = begun
     if (attempt === undefined) throw new Error('nothing was delivered')
@@ -107,6 +107,6 @@ export async function makeDeliveries(server: TestApp): Promise<void> {
     const error = failed ? { code: 'http_status', message: 'The endpoint answered 500.' } : null
     const outcome = { statusCode: failed ? 500 : 200, error, durationMs: 12 }
     const ended = [{ attempt, outcome, ipAddress: '93.184.215.14', endedAt: START_MS }]
-    await store.write(() => turn({ ...at, botIds: new Set(), ended }))
+    await store.write(() => turn({ ...at, bots: new Map(), ended }))
   }
 }

@@ -90,11 +90,11 @@ export class DeliveryScene {
     return scene
   }
 
-  async startWorker(options: SenderOptions = {}): Promise<void> {
+  async startWorker({ slots, ...options }: SenderOptions & { readonly slots?: number } = {}): Promise<void> {
     const sender: Sender = createSender({ loopbackPorts: this.ports, ...options })
     const { store, clock, keys } = this.server.deps
     const onError = (error: unknown) => this.workerErrors.push(error)
-    this.#worker = new DeliveryWorker({ store, clock, keys, sender, trueNow: () => this.trueNow, onError })
+    this.#worker = new DeliveryWorker({ store, clock, keys, sender, slots, trueNow: () => this.trueNow, onError })
     await this.#worker.start({ alone: true })
   }
 
