@@ -306,8 +306,8 @@ export const defects = [
   {
     name: 'getUpdates confirms the update at the offset',
     file: 'src/store/updates.ts',
-    from: 'and pending = 1 and update_id < $2)',
-    to: 'and pending = 1 and update_id <= $2)',
+    from: 'confirmTo(queue, offset - 1)',
+    to: 'confirmTo(queue, offset)',
     tests: ['test/store/updates.test.ts', 'test/server/polling.test.ts'],
   },
   {
