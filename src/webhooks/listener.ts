@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Admission } from './duplicates.js'
 import { Duplicates } from './duplicates.js'
 import type { AppAnswer, Forwarded } from './forwarding.js'
@@ -71,8 +71,13 @@ const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
 /** For answers that are on their way when it ends. */
 const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
-/** Above the 100 of the platform; each may hold a body of 1 MiB. */
-const CONNECTIONS_MAX = 256
+/** Beside UNPROVEN_MAX as many again for senders of verified deliveries, of which the platform opens 100. */
+const CONNECTIONS_MAX = 512
+/**
+ * Connections that have brought no verified delivery. One more closes the oldest of them: whoever opens many and sends
+ * slowly takes no place from a sender that is on its way, which sends its delivery within milliseconds.
+ */
+const UNPROVEN_MAX = 256
 /** How long a sender is left without an answer (`--respond timeout`) before its connection is closed. */
 const SILENCE_MS = 60_000
 
@@ -87,6 +92,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const working = new Set<Promise<void>>()
   const silent = new Set<ServerResponse>()
   const reading = new Set<IncomingMessage>()
+  /** Oldest first. */
+  const unproven = new Set<Socket>()
   let events = 0
   let isClosing = false
 
@@ -138,6 +145,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return written === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
     }
 
+    unproven.delete(request.socket)
     const type = typeof verdict.body.type === 'string' ? verdict.body.type : null
     const update = { id: verdict.updateId, type, body: verdict.body }
     const admission = duplicates.admit(verdict.updateId, body)
@@ -227,6 +235,12 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
   )
   server.maxConnections = CONNECTIONS_MAX
+  server.on('connection', (socket) => {
+    unproven.add(socket)
+    socket.once('close', () => unproven.delete(socket))
+    const [oldest] = unproven
+    if (unproven.size > UNPROVEN_MAX) oldest?.destroy()
+  })
   // A body that is announced as too long is refused before it is sent.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'POST' && Number(request.headers['content-length'] ?? 0) <= BODY_BYTES_MAX)

@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest } from 'node:http'
+import { Agent, createServer, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import fc from 'fast-check'
@@ -442,4 +442,32 @@ test('a sender that goes away before its answer changes nothing: the delivery is
   await expect(sent).rejects.toThrow()
   answer.open(nothing(200))
   expect(verdicts(await told(1))).toEqual([['ok', null, 200]])
+})
+
+test('300 connections that send slowly take no place from a sender of a signed delivery', async () => {
+  const { url, port, told } = await listening()
+  const heads = ['', 'POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']
+  // A sender that was verified keeps its connection.
+  const proven = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => proven.destroy())
+  const status = (id: number, agent: Agent) =>
+    new Promise((resolve, reject) => {
+      const body = updateBody(id)
+      const headers = { ...signed(body, id), 'Content-Length': body.length }
+      const sent = httpRequest(url, { method: 'POST', agent, headers }, (response) => {
+        response.resume().on('end', () => resolve([response.statusCode, sent.reusedSocket]))
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  expect(await status(1, proven)).toEqual([200, false])
+  for (let count = 0; count < 300; count++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    socket.write(heads[count % 3] as string)
+  }
+  expect(await status(2, new Agent())).toEqual([200, false])
+  expect(await status(3, proven)).toEqual([200, true])
+  expect((await told(3)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok'])
 })
