@@ -187,7 +187,7 @@ const inWords: Readonly<Partial<Record<string, string>>> = {
 export function toText(failure: Failure, paint: Paint = unpainted): string {
   const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
   for (const [name, value] of Object.entries(failure.details)) {
-    if (name === 'errors' && Array.isArray(value)) lines.push(...value.map(issueLine))
+    if (name === 'errors' && Array.isArray(value)) for (const issue of value) lines.push(issueLine(issue))
     else if (name !== 'idempotency_key' && name !== inWords[failure.code])
       lines.push(`  ${plainLine(name)}: ${plainLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
   }

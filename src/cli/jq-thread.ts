@@ -14,7 +14,7 @@ export class JqThread {
   #worker: Worker | undefined
 
   /** @param input JSON documents, one after another; without any, an expression is compiled and nothing of it runs */
-  run(expression: string, input: string, signal: AbortSignal): Promise<JqOutcome> {
+  run(expression: string, input: string | Uint8Array, signal: AbortSignal): Promise<JqOutcome> {
     if (signal.aborted) return Promise.resolve('aborted')
     // What it says when it runs out of memory is not for this stderr.
     this.#worker ??= new Worker(new URL('./jq-worker.cjs', import.meta.url), { stdout: true, stderr: true })

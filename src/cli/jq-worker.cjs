@@ -7,6 +7,7 @@ const loaded = loadJq()
 
 parentPort.on('message', async ({ expression, input }) => {
   const jq = await loaded
+  const text = typeof input === 'string' ? input : Buffer.from(input).toString()
   // After -- an expression may begin with a minus.
-  parentPort.postMessage(jq.raw(input, expression, ['-c', '--']))
+  parentPort.postMessage(jq.raw(text, expression, ['-c', '--']))
 })

@@ -30,9 +30,9 @@ export class JqFilter {
     return fail('JQ_INVALID', `--jq is no valid filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
   }
 
-  /** Runs the filter on each of the documents. */
-  async apply(documents: readonly string[]): Promise<Filtered> {
-    const ran = await this.#run(documents.join('\n'))
+  /** Runs the filter on each of the documents, which stand one after another. */
+  async apply(documents: string | Uint8Array): Promise<Filtered> {
+    const ran = await this.#run(documents)
     if ('ok' in ran) return { results: [], remarks: '', failure: ran }
     const { stdout, stderr, exitCode } = ran
     const results = stdout.split('\n').filter((it) => it !== '')
@@ -43,14 +43,19 @@ export class JqFilter {
     }
   }
 
-  async #run(input: string): Promise<JqRun | Failure> {
+  async #run(input: string | Uint8Array): Promise<JqRun | Failure> {
     const ran = await this.#thread.run(this.#expression, input, this.#signal)
     if (ran === 'aborted') return fail('ABORTED', 'The filter was interrupted.')
-    if (ran === 'out of memory')
-      return fail('JQ_FAILED', '--jq ran out of memory.', 'Make the result smaller with --fields.')
-    return ran
+    return ran === 'out of memory' ? jqOutOfMemory() : ran
   }
 }
+
+export const jqOutOfMemory = () =>
+  fail(
+    'JQ_FAILED',
+    '--jq ran out of memory.',
+    'Make the result smaller with --fields, or filter each item of a list by itself with -o jsonl.',
+  )
 
 /** jq quotes the value that does not suit, which may be a secret: of it the type stays. */
 const withoutValues = (reason: string) => reason.replace(/ \(.*?\)(?=$| and | cannot)/g, '')

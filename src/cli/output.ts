@@ -79,7 +79,7 @@ export class Output {
     const { format, fields, filter } = this.options
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
     const shown = fields === undefined ? data : selectFields(data, fields)
-    if (filter !== undefined) this.host.stdout.write(await this.filtered([encodeJson(shown)]))
+    if (filter !== undefined) this.host.stdout.write(await this.filtered(encodeJson(shown)))
     else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(line)}\n`)
     await this.settled()
   }
@@ -102,7 +102,7 @@ export class Output {
   }
 
   /** What the filter makes of documents. Where it fails there is trouble. */
-  async filtered(documents: readonly string[]): Promise<string> {
+  async filtered(documents: string | Uint8Array): Promise<string> {
     const { results, remarks, failure } = (await this.options.filter?.apply(documents)) ?? nothing
     if (remarks !== '') this.notice(remarks)
     this.#trouble ??= failure
@@ -173,7 +173,7 @@ export class Output {
       case 'jsonl': {
         const documents = format === 'jsonl' && isList(shown) ? shown.items : [shown]
         if (filter === undefined) return documents.map((it) => encodeJson(it, format === 'json' ? 2 : 0)).join('')
-        return this.filtered(documents.map((it) => encodeJson(it)))
+        return this.filtered(documents.map((it) => encodeJson(it)).join(''))
       }
       case 'yaml':
         return encodeYaml(shown)

@@ -1,6 +1,8 @@
+import { getHeapStatistics } from 'node:v8'
 import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYamlItems } from './encode.js'
 import { refuseUnknownInAnswer, selectFields } from './fields.js'
 import type { Failure } from './failure.js'
+import { jqOutOfMemory } from './jq.js'
 import type { View } from './leaf.js'
 import type { Output } from './output.js'
 import { plain } from './plain.js'
@@ -10,8 +12,9 @@ import { showRows } from './show.js'
 import { Spool } from './spool.js'
 
 /**
- * A list page by page, with the memory of one page. Lines (jsonl, --jq) and tables are printed as they come. What is one
- * document (json, yaml, csv) waits in a spool, so that a list that breaks off leaves stdout empty.
+ * A list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they come. What is one
+ * document (json, yaml, csv) waits in a spool, so that a list that breaks off leaves stdout empty. jq holds its document
+ * in memory.
  */
 export async function printPages(
   output: Output,
@@ -35,7 +38,8 @@ export async function printPages(
         if (unknown !== undefined) return unknown
       }
       const shown = fields === undefined ? page : (selectFields(page, fields) as List)
-      await writer.add(shown, page)
+      const refusal = await writer.add(shown, page)
+      if (refusal !== undefined) return refusal
       items += page.items.length
       // A reader who has seen enough asks for no further page.
       if (output.trouble !== undefined || gone?.aborted) return undefined
@@ -47,15 +51,21 @@ export async function printPages(
   }
 }
 
+/** jq has 256 MiB of memory: it holds a list of 20 MB, and none of 60 MB of small records. */
+const JQ_DOCUMENT_MAX = 64 * 1024 * 1024
+/** Its text is a string on the heap of the thread; V8 aborts the whole process when that is full. */
+const PART_OF_HEAP = 4
+
 interface Writer {
-  add(shown: List, page: List): Promise<void>
+  /** @returns why the list cannot be shown */
+  add(shown: List, page: List): Promise<Failure | undefined>
   end(items: number): Promise<void>
   close?(): Promise<void>
 }
 
 function writerFor(output: Output, view: View<unknown>): Writer {
   const { format, fields, filter } = output.options
-  if (filter !== undefined) return filtering(output, format === 'jsonl')
+  if (filter !== undefined) return format === 'jsonl' ? filteredLines(output) : filteredDocument(output)
   switch (format) {
     case 'jsonl':
       return lines(output)
@@ -80,14 +90,36 @@ const lines = (output: Output): Writer => ({
   async end() {},
 })
 
-/** Of a page, as of any other document; with jsonl of each item. */
-const filtering = (output: Output, byItem: boolean): Writer => ({
-  async add(shown) {
-    const documents = byItem ? shown.items : [shown]
-    await output.write(await output.filtered(documents.map((it) => encodeJson(it))))
+/** Each item by itself. */
+const filteredLines = (output: Output): Writer => ({
+  async add({ items }) {
+    await output.write(await output.filtered(items.map((it) => encodeJson(it)).join('')))
   },
   async end() {},
 })
+
+/**
+ * The whole list as one document, as `--json` prints it. It waits outside of the heap of JavaScript, and jq parses it in
+ * a thread: too long a list ends in a failure and never in an abort of the process.
+ */
+function filteredDocument(output: Output): Writer {
+  const pieces: Uint8Array[] = [Buffer.from('{"items":[')]
+  const bytesMax = Math.min(JQ_DOCUMENT_MAX, getHeapStatistics().heap_size_limit / PART_OF_HEAP)
+  let bytes = 0
+  return {
+    async add({ items }) {
+      if (items.length === 0) return
+      const page = Buffer.from(items.map((it) => JSON.stringify(it)).join(','))
+      pieces.push(Buffer.from(bytes === 0 ? '' : ','), page)
+      bytes += page.length
+      if (bytes > bytesMax) return jqOutOfMemory()
+    },
+    async end(items) {
+      pieces.push(Buffer.from(`],"pagination":${JSON.stringify(paginationOf(items))}}`))
+      await output.write(await output.filtered(Buffer.concat(pieces)))
+    },
+  }
+}
 
 function json(output: Output): Writer {
   const spool = new Spool()
@@ -161,13 +193,14 @@ function csv(output: Output): Writer {
 /** Each page is laid out in the columns of those before it, which widen where they must. */
 function table(output: Output, view: View<unknown>, onlyFields: boolean): Writer {
   let layout: Layout | undefined
+  let hasBody = false
   return {
     async add(shown, page) {
       if (page.items.length === 0) return
       const body = onlyFields ? undefined : sentence(view.body, { ...page, pagination: null })
       if (body !== undefined) {
-        await output.write(`${layout === undefined ? '' : '\n'}${plain(body)}\n`)
-        layout ??= { columns: [], widths: [] }
+        await output.write(`${hasBody ? '\n' : ''}${plain(body)}\n`)
+        hasBody = true
         return
       }
       const members = onlyFields ? undefined : view.members

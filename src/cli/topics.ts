@@ -96,8 +96,8 @@ function output(): TopicText {
   }
   const notes = [
     '--fields a,b.c shows only these members, in this order, in every format. A name that neither the answer nor the contract has is exit 2; a command that changes something refuses it before it sends anything.',
-    '--jq EXPR filters what --json would print, after --fields, with jq 1.8. Each result is a line: strings as they are, anything else as JSON. With -o jsonl, and of what arrives bit by bit, each line is filtered by itself; with --all each page. An invalid filter is exit 2 before anything is sent. One that fails is exit 1: what the command does was done.',
-    '--all prints a list page by page with little memory. One document (json, yaml, csv) appears when all of it has arrived, so that a failure leaves stdout empty; tables, jsonl and --jq appear at once, and a failure follows them.',
+    '--jq EXPR filters what --json would print, after --fields, with jq 1.8. Each result is a line: strings as they are, anything else as JSON. With -o jsonl, and of what arrives bit by bit, each line is filtered by itself. An invalid filter is exit 2 before anything is sent. One that fails is exit 1: what the command does was done.',
+    '--all prints a list page by page with little memory. One document (json, yaml, csv) appears when all of it has arrived, so that a failure leaves stdout empty; tables and jsonl appear at once, and a failure follows them. --jq filters that one document and holds it in memory: some 30,000 items fit, more end with exit 1; `-o jsonl --jq EXPR` filters item by item, with little memory.',
     'stdout carries the result and nothing else. Errors, prompts, progress and hints go to stderr.',
     'With --json a failure is one line on stderr: { "error": { code, message, status, retryable, hint, request_id, details } }.',
     'CSV is for machines: lines end with LF, values are exact, and those with a comma, a quote or a line end are quoted (RFC 4180). Nothing is done to values that begin with = + - or @: a spreadsheet takes them for formulas, so import such columns as text.',

@@ -50,13 +50,21 @@ test.each([
   ['-o json', 'wc -c', /^\d{8}\n$/],
   ['-o jsonl', 'wc -l', /^10000\n$/],
   ['-o csv', 'wc -l', /^10001\n$/],
-  ['--jq .items[].id', 'wc -l', /^10000\n$/],
+  ['-o jsonl --jq .id', 'wc -l', /^10000\n$/],
   ['', 'wc -l', /^10001\n$/],
 ])('--all %s: 40 MB pass through a heap of 32 MB', async (flags, count, expected) => {
   const { baseUrl } = await manyTemplates(100)
   const line = `set -o pipefail; (cli templates list --all ${flags} --timeout 10m --base-url ${baseUrl}) | ${count}`
   const ran = await bash(line, { NODE_OPTIONS: '--max-old-space-size=32' })
   expect(ran).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringMatching(expected) })
+})
+
+test('--all --jq of more than the heap holds is a failure in one line, and no abort', async () => {
+  const { baseUrl } = await manyTemplates(100)
+  const line = `cli templates list --all --jq '.items|length' --timeout 10m --base-url ${baseUrl}`
+  const ran = await bash(line, { NODE_OPTIONS: '--max-old-space-size=32' })
+  expect([ran.exit, ran.stdout]).toEqual([1, ''])
+  expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'JQ_FAILED', message: '--jq ran out of memory.' })
 })
 
 test('a reader that is slow slows the calls down', async () => {

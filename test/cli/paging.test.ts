@@ -59,13 +59,37 @@ test('csv has a column for a member that only the last page brings', async () =>
   expect(lines).toHaveLength(103)
 })
 
-test('--jq reads each page, and with jsonl each item', async () => {
-  expect((await list('--jq .items|length', 250)).stdout).toBe('100\n100\n50\n')
+test('--all --jq filters the whole list as one document, as --all --json prints it', async () => {
+  expect((await list('--jq .items|length', 250)).stdout).toBe('250\n')
+  const whole = JSON.parse((await list('--json --fields id', 123)).stdout)
+  const filtered = await list('--jq . --fields id', 123)
+  expect([filtered.exit, JSON.parse(filtered.stdout)]).toEqual([0, whole])
+  expect((await list('--jq .items', 0)).stdout).toBe('[]\n')
+})
+
+test('--all -o jsonl --jq filters each item as it comes', async () => {
   const ids = (await list('-o jsonl --fields id --jq .id', 101)).stdout.split('\n')
   expect([ids.length, ids[0], ids[100]]).toEqual([102, 'tpl_0', 'tpl_100'])
 })
 
-test.each(['json', 'yaml', 'csv', 'csv --fields id'])(
+test('a list that is longer than jq can hold is a failure that names the way out', async () => {
+  const items = Array.from({ length: 100 }, () => ({ ...template, description: 'd'.repeat(100_000) }))
+  const { baseUrl, received } = await stub(({ path }) =>
+    success({ items, pagination: { page: pageIn(path), limit: 100, total: 100_000, pages: 1_000 } }),
+  )
+  const argv = ['templates', 'list', '--all', '--jq', '.items|length', '--base-url', baseUrl]
+  const ran = await cli(argv, { env: secrets })
+  expect([ran.exit, ran.stdout]).toEqual([1, ''])
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'JQ_FAILED',
+    message: '--jq ran out of memory.',
+    hint: expect.stringContaining('-o jsonl'),
+  })
+  // A page is 10 MB: it asks for no more of them than the limit of 64 MiB takes.
+  expect(received.length).toBe(7)
+}, 30_000)
+
+test.each(['json', 'yaml', 'csv', 'csv --fields id', 'json --jq .items[].id'])(
   'a page that fails leaves stdout empty: -o %s',
   async (format) => {
     const ran = await list(`-o ${format}`, 250, 3)
@@ -76,7 +100,7 @@ test.each(['json', 'yaml', 'csv', 'csv --fields id'])(
 
 test.each([
   ['-o jsonl', 200],
-  ['--jq .items[].id', 200],
+  ['-o jsonl --jq .id', 200],
   ['', 201],
 ])('a page that fails comes after what there was: %s', async (args, lines) => {
   const ran = await list(args, 250, 3)
@@ -120,6 +144,18 @@ test.each(['apps list', 'tokens list --app a', 'bots list', 'platform chats list
     expect([ran.exit, ran.stdout.split('\n').length, received.length]).toEqual([0, 102, 2])
   },
 )
+
+test('a table that is longer than a thousand rows keeps the columns that it has then', async () => {
+  const rows = (await list('--timeout 1h', 2_000)).stdout.trimEnd().split('\n')
+  expect(rows).toHaveLength(2_001)
+  // From tpl_1000 on the ids have a digit more than any of the first thousand: each moves its own row.
+  expect(rows.slice(1_000, 1_002)).toEqual([
+    'tpl_999  Free coffee  draft   3             10',
+    'tpl_1000  Free coffee  draft   3             10',
+  ])
+  const narrow = await list('--timeout 1h', 2_000, 0, { terminal: true, columns: 40 })
+  expect(Math.max(...narrow.stdout.split('\n').map((it) => it.length))).toBeLessThanOrEqual(40)
+}, 60_000)
 
 test('what waits on the disk is read by nobody else and does not stay', async () => {
   const [folder, home] = [temporaryDir(), temporaryDir()]
