@@ -2,7 +2,18 @@ import * as Type from 'typebox'
 import type { Static } from 'typebox'
 import { message } from './chats.js'
 import { botScopes, endpoint } from './endpoint.js'
-import { input, instant, machineId, metadataInput, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import {
+  input,
+  instant,
+  machineId,
+  metadataInput,
+  namedOnce,
+  nullable,
+  oneOf,
+  page,
+  pageQuery,
+  text,
+} from './fields.js'
 import { list as templateList, template, templateInput } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
 import { issueEvidence, issuedVoucher } from './vouchers.js'
@@ -85,7 +96,7 @@ export const apply = endpoint({
     }),
     description: Type.Optional(text(0, 512)),
     avatar: Type.Optional(httpsUrl()),
-    scopes: Type.Optional(Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length })),
+    scopes: Type.Optional(Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...namedOnce })),
   }),
   status: 201,
   output: bot,

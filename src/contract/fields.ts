@@ -25,9 +25,11 @@ export function machineId(maxLength: number) {
   })
 }
 
-/** An RFC 3339 instant with an explicit offset, as input. */
+/** An RFC 3339 instant with an explicit offset, as input. Whether the day exists is checked by what parses it. */
 export const instantInput = Type.String({
-  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?(Z|[+-]\\d{2}:\\d{2})$',
+  pattern:
+    '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$',
+  'x-openapi': { format: 'date-time' },
   'x-expected': 'an RFC 3339 time with an offset, such as 2027-01-31T00:00:00Z',
 })
 
@@ -78,6 +80,9 @@ export function page<S extends TSchema>(item: S) {
 export function input<P extends Record<string, TSchema>>(properties: P) {
   return Type.Object(properties, { additionalProperties: false })
 }
+
+/** Of a list whose handler refuses an item that is there twice: `uniqueItems` would compare an unbounded list. */
+export const namedOnce = { 'x-openapi': { uniqueItems: true } }
 
 /** A string of a closed set. */
 export function oneOf<const V extends readonly string[]>(values: V) {

@@ -3,15 +3,15 @@ import { application } from './apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from './bots.js'
 import { chat, message, transcriptMessage } from './chats.js'
 import { type FailureCode, failures } from './errors.js'
-import { fault, requestLogEntry, review } from './platform.js'
+import type { Json, JsonObject } from './openapi-json.js'
+import { requestId, updateExample } from './openapi-examples.js'
+import { fault, requestLogEntry, review, secureKey } from './platform.js'
 import { template, validity } from './templates.js'
 import { createdToken, token } from './tokens.js'
-import { update } from './updates.js'
+import { payloadSchemas } from './openapi-updates.js'
+import { update, type UpdateType, updateTypes } from './updates.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from './vouchers.js'
 import { delivery, deliveryMode, webhookInfo } from './webhook.js'
-
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
-export type JsonObject = { readonly [member: string]: Json }
 
 /** Records that more than one place refers to, by the name that they get in the document. */
 const records: Readonly<Record<string, TSchema>> = {
@@ -37,16 +37,23 @@ const records: Readonly<Record<string, TSchema>> = {
   WebhookInfo: webhookInfo,
   Delivery: delivery,
   Review: review,
+  SecureKey: secureKey,
   Fault: fault,
   RequestLogEntry: requestLogEntry,
 }
-const nameOf = new Map<unknown, string>(Object.entries(records).map(([name, schema]) => [schema, name]))
+const names = new Map<unknown, string>(Object.entries(records).map(([name, schema]) => [schema, name]))
+
+/** The name that a record has in the document; undefined for another schema. */
+export const nameOf = (schema: unknown) => names.get(schema)
 
 export const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
-/** A schema of the contract as JSON Schema 2020-12: named records by reference, `x-expected` as the description. */
+/**
+ * A schema of the contract as JSON Schema 2020-12: named records by reference, `x-expected` as the description, and
+ * `x-openapi` as what the server checks elsewhere than in the schema.
+ */
 export function schemaOf(schema: unknown): Json {
-  const name = nameOf.get(schema)
+  const name = nameOf(schema)
   return name === undefined ? inlineSchemaOf(schema) : refTo(name)
 }
 
@@ -54,15 +61,92 @@ function inlineSchemaOf(schema: unknown): Json {
   if (Array.isArray(schema)) return schema.map(schemaOf)
   if (typeof schema !== 'object' || schema === null) return schema as Json
   const members = Object.entries(schema).map(([name, value]) => [name, schemaOf(value)] as const)
-  const { 'x-expected': expected, ...rest } = Object.fromEntries(members)
-  return expected === undefined ? rest : { description: expected, ...rest }
+  const { 'x-expected': expected, 'x-openapi': more, ...rest } = Object.fromEntries(members)
+  return { ...(expected === undefined ? {} : { description: expected }), ...rest, ...(more as JsonObject) }
+}
+
+/** The body of a delivery, and an item of getUpdates. */
+function updateSchema(type: UpdateType): JsonObject {
+  return {
+    type: 'object',
+    required: ['update_id', 'type', 'created_at', type],
+    properties: {
+      update_id: { type: 'integer', minimum: 1, description: 'ascending for each bot, never used again' },
+      type: { const: type },
+      created_at: { type: 'string', format: 'date-time' },
+      [type]: schemaOf(payloadSchemas[type]),
+    },
+  }
+}
+
+const PascalCase = (text: string) => text.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const updateName = (type: UpdateType) => `${PascalCase(type)}Update`
+
+/** How the signature of a delivery is made, for those who verify it without this package. */
+export const SIGNATURE = [
+  'HMAC-SHA256 as 64 lower-case hex digits. The key is the bytes of the secret as it was set, without decoding.',
+  'The message is the value of X-Platform-Timestamp, a dot, and the raw bytes of the body.',
+  'While a replaced secret is in its grace period there are two, of the new secret and of the old one, joined by a comma.',
+  'Compare in constant time, before the body is parsed.',
+].join(' ')
+
+/** `webhooks`: what the server sends to the URL of a bot, by the type of the update. */
+export function webhookOperations(): JsonObject {
+  const header = (name: string, description: string, schema: JsonObject, example: string) => ({
+    name,
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string', ...schema },
+    example,
+  })
+  const parameters = [
+    header(
+      'X-Platform-Signature-V2',
+      SIGNATURE,
+      { pattern: '^[0-9a-f]{64}(,[0-9a-f]{64})?$' },
+      '5d41402abc4b2a76b9719d911017c592ae2b7a1f0c3e4d5f60718293a4b5c6d7',
+    ),
+    header(
+      'X-Platform-Timestamp',
+      'Unix seconds of this attempt. Refuse one that is more than 300 s in the past or in the future.',
+      { pattern: '^[0-9]+$' },
+      '1795255200',
+    ),
+    header(
+      'X-Platform-Update-Id',
+      'The update_id of the body; a repeat has the same one. It is not signed: compare it with the body.',
+      { pattern: '^[0-9]+$' },
+      '17',
+    ),
+  ]
+  const operation = (type: UpdateType): JsonObject => ({
+    operationId: `update.${type}`,
+    summary: `A ${type} update is delivered`,
+    description:
+      'Any status of 2xx within 15 s takes the delivery. Otherwise it is repeated after 1, 5, 15 and 60 minutes.',
+    tags: ['webhook'],
+    security: [],
+    parameters,
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: refTo(updateName(type)), example: updateExample(type) } },
+    },
+    responses: {
+      '2XX': { description: 'Taken' },
+      '4XX': { description: 'Not taken, 401 for a signature that does not fit; it is repeated' },
+    },
+  })
+  return Object.fromEntries(updateTypes.map((type) => [type, { post: operation(type) }]))
 }
 
 /** `components.schemas`: the records, the envelopes and the failure table. */
 export function componentSchemas(): JsonObject {
-  const requestId: JsonObject = { type: 'string', description: 'also in the header X-Request-Id' }
+  const requestIdSchema: JsonObject = { type: 'string', description: 'also in the header X-Request-Id' }
   return {
     ...Object.fromEntries(Object.entries(records).map(([name, schema]) => [name, inlineSchemaOf(schema)])),
+    ...Object.fromEntries(updateTypes.map((type) => [updateName(type), updateSchema(type)])),
+    Update: { oneOf: updateTypes.map((type) => refTo(updateName(type))) },
     FailureCode: {
       type: 'string',
       enum: Object.keys(failures),
@@ -79,10 +163,10 @@ export function componentSchemas(): JsonObject {
         message: { type: 'string' },
         retryable: { type: 'boolean', description: 'whether the very same call, sent again, may succeed' },
         details: { type: 'object', description: 'what the code is about; VALIDATION_FAILED lists `errors`' },
-        requestId,
+        requestId: requestIdSchema,
       },
     },
-    RequestId: requestId,
+    RequestId: requestIdSchema,
   }
 }
 
@@ -95,6 +179,8 @@ export function successEnvelope(data: Json): JsonObject {
   }
 }
 
+export const successExample = (data: Json): JsonObject => ({ success: true, data, requestId })
+
 /** The body of a failure with one of these codes. */
 export function failureEnvelope(codes: readonly FailureCode[]): JsonObject {
   return { allOf: [refTo('Failure'), { type: 'object', properties: { code: { enum: codes } } }] }
@@ -102,7 +188,6 @@ export function failureEnvelope(codes: readonly FailureCode[]): JsonObject {
 
 /** `components.examples`: what a failure looks like, by code. */
 export function componentExamples(): JsonObject {
-  const requestId = 'req_01JZ0000000000000000000000'
   return Object.fromEntries(
     Object.entries(failures).map(([code, { message, retryable }]) => [
       code,

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import type { Endpoint } from './endpoint.js'
-import { oneOf } from './fields.js'
+import { input, oneOf } from './fields.js'
 
 /**
  * The encrypted transport's own endpoints (interface.md F). They take no credential, answer success without the
@@ -15,6 +15,9 @@ export type OpenEndpoint = Pick<
 }
 
 const binary = (description: string) => Type.String({ description: `${description}; unpadded base64url` })
+const KEY = '65 bytes, an uncompressed point of P-256'
+const publicKey = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: `${KEY}; unpadded base64url` })
+const alias = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: 'another name of clientPublicKey' })
 const SUITE = 'P256-HKDF-SHA256-A256GCM'
 
 export const bootstrap: OpenEndpoint = {
@@ -29,7 +32,7 @@ export const bootstrap: OpenEndpoint = {
     suite: oneOf([SUITE]),
     enabled: Type.Boolean(),
     kid: Type.String(),
-    serverPublicKey: binary('65 bytes, an uncompressed point of P-256'),
+    serverPublicKey: binary(KEY),
     serverTime: Type.Integer({ description: 'milliseconds since 1970' }),
   }),
   failures: ['VALIDATION_FAILED'],
@@ -42,12 +45,17 @@ export const session: OpenEndpoint = {
   path: '/api/v1/secure/session',
   media: 'application/json',
   limit: 'secure_session',
-  body: Type.Object({
-    clientPublicKey: binary('65 bytes, an uncompressed point of P-256'),
-    kid: Type.Optional(Type.String()),
-    v: Type.Optional(Type.Integer()),
-    suite: Type.Optional(oneOf([SUITE])),
-  }),
+  body: {
+    ...input({
+      clientPublicKey: Type.Optional(publicKey),
+      publicKey: Type.Optional(alias),
+      kid: Type.Optional(Type.String()),
+      v: Type.Optional(Type.Integer()),
+      suite: Type.Optional(oneOf([SUITE])),
+    }),
+    // Exactly one of the two names.
+    oneOf: [{ required: ['clientPublicKey'] }, { required: ['publicKey'] }],
+  },
   status: 200,
   output: Type.Object({
     sid: Type.String(),
@@ -70,12 +78,12 @@ export const session: OpenEndpoint = {
   ],
 }
 
-const envelope = Type.Object({
+const envelope = input({
   v: Type.Integer(),
   suite: oneOf([SUITE]),
   kid: Type.String(),
   sid: Type.String(),
-  rid: Type.String(),
+  rid: Type.String({ pattern: '^[A-Za-z0-9_-]{16,64}$' }),
   ts: Type.Integer({ description: 'milliseconds since 1970' }),
   iv: binary('12 bytes'),
   ciphertext: binary('ciphertext and 16 bytes of tag'),

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import type { Static } from 'typebox'
 import { endpoint, scopes } from './endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { input, instant, namedOnce, nullable, oneOf, page, pageQuery, text } from './fields.js'
 
 const appId = Type.Object({ appId: Type.String() })
 const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })
@@ -49,7 +49,7 @@ export const create = endpoint({
   params: appId,
   body: input({
     name: text(1, 100),
-    scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length }),
+    scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...namedOnce }),
     expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
   }),
   status: 201,

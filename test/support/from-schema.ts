@@ -31,7 +31,7 @@ const instant = fc
   .map((it) => it.toISOString())
 
 function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
-  if (pattern?.includes('\\d{4}-\\d{2}')) return instant
+  if (pattern?.includes('\\d{4}-(0')) return instant
   // The form of a URL is more than its pattern.
   if (pattern?.startsWith('^https')) return fc.webUrl({ validSchemes: ['https'] })
   if (pattern !== undefined && !pattern.startsWith('^[^')) return fc.stringMatching(new RegExp(pattern, 'u'))
