@@ -53,11 +53,28 @@ export interface Context {
     missing: () => Failure,
     question: (questions: Questions) => Promise<T | undefined>,
   ): Promise<{ ok: true; value: T } | Failure>
-  /** Of a production profile, before what cannot be undone: `--yes`, or the typed word. Others are not asked. */
-  confirm(action: string, word: string): Promise<Failure | undefined>
+  /** Before something is lost or done that cannot be undone: `--yes`, or a person who says so. */
+  confirm(confirmation: Confirmation): Promise<Failure | undefined>
+  /** The command line as it was given, for a shell. */
+  readonly command: string
 }
 
-export function createContext(host: Host, globals: Globals, settings: Settings, output: Output): Context {
+export interface Confirmation {
+  /** `Revoking tok_01` */
+  readonly action: string
+  /** What nothing brings back, as a sentence. Without it only a production profile asks. */
+  readonly loses?: string
+  /** Typed to confirm on a production profile. Without it a yes is enough there too. */
+  readonly word?: string
+}
+
+export function createContext(
+  host: Host,
+  globals: Globals,
+  settings: Settings,
+  output: Output,
+  command: string,
+): Context {
   const planned: unknown[] = []
   // By kind and server: a command that calls more than once asks once.
   const typed = new Map<string, string>()
@@ -70,6 +87,7 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
     settings,
     output,
     dryRun: globals['dry-run'],
+    command,
     async call(endpoint, input, options = {}) {
       const { target } = options
       const base = target === undefined ? context.baseUrl() : { ok: true as const, value: target.baseUrl }
@@ -151,16 +169,25 @@ export function createContext(host: Host, globals: Globals, settings: Settings, 
       return { ok: true, value: asked.value, source: 'the prompt' }
     },
     ask: (missing, question) => ask(host, noInput, missing, question),
-    async confirm(action, word) {
-      if (!settings.production.value || globals.yes || context.dryRun) return undefined
-      bannerOf(context, settings.baseUrl.value ?? 'no server is chosen')
+    async confirm({ action, loses, word }) {
+      const isTyped = settings.production.value && word !== undefined
+      if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
+      if (isTyped) bannerOf(context, settings.baseUrl.value ?? 'no server is chosen')
+      const where = isTyped ? ' on a production server' : ''
       const missing = () =>
-        fail('CONFIRMATION_REQUIRED', `${action} needs a confirmation on a production server.`, 'Repeat it with --yes.')
-      const asked = await context.ask(missing, (questions) => questions.text(`${action}: type ${word} to confirm`))
+        fail(
+          'CONFIRMATION_REQUIRED',
+          `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
+          `To go on: \`${command} --yes\``,
+        )
+      const asked = await context.ask(missing, async (questions) => {
+        if (loses !== undefined) output.notice(loses)
+        if (!isTyped) return questions.confirm(`${action}: go on?`)
+        const typed = await questions.text(`${action}: type ${word} to confirm`)
+        return typed === undefined ? undefined : typed.trim() === word
+      })
       if (!asked.ok) return asked
-      return asked.value.trim() === word
-        ? undefined
-        : fail('CONFIRMATION_REQUIRED', 'What was typed is something else. Nothing was done.')
+      return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
     },
   }
   return context

@@ -10,6 +10,7 @@ import { askMissing } from './missing.js'
 import { Output } from './output.js'
 import { scrubAll } from './scrub.js'
 import { resolveSettings, tolerateSettings } from './settings.js'
+import { commandOf } from './command-of.js'
 import { untilAborted } from './until-aborted.js'
 
 /** Runs the command of a line that was parsed, and returns its exit code. */
@@ -50,7 +51,7 @@ export async function execute(
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
   if (own.failure !== undefined) return report(own.failure, output)
-  const context = createContext(host, globals, settings, output)
+  const context = createContext(host, globals, settings, output, commandOf(line))
   const complete = await askMissing(leaf, own.values, line.operands, context)
   if (!complete.ok) return report(complete, output)
   const outcome = await leaf.run(context, complete.input)

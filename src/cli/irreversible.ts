@@ -1,21 +1,41 @@
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
 
-/** Calls that cannot be undone, whichever command makes them (cli.md, calls). */
-const irreversible: Readonly<Partial<Record<string, string>>> = {
-  'tokens.revoke': 'Revoking',
-  'bots.regenerateToken': 'Replacing the token of',
+interface Loss {
+  readonly action: string
+  readonly loses: string
 }
 
-/** For commands that make any call: of a production profile asks as the command of that call does. */
+/** Calls that no other call takes back, whichever command makes them (contract/DECISIONS.md#confirmations). */
+const irreversible: Readonly<Partial<Record<string, Loss>>> = {
+  'tokens.revoke': { action: 'Revoking', loses: 'Whatever uses this token is refused from then on, for good.' },
+  'bots.regenerateToken': {
+    action: 'Replacing the token of',
+    loses: 'Whatever uses the current token is refused from then on; the new one is shown once.',
+  },
+  'webhook.delete': {
+    action: 'Deleting the webhook of',
+    loses: 'Nothing is delivered any more; its URL and its secret are forgotten.',
+  },
+  'apps.unlinkBot': {
+    action: 'Unlinking',
+    loses: 'The bot issues no vouchers of the application any more, and is not told of them.',
+  },
+}
+
+/** @param id of the endpoint @param subject what it acts on */
+export async function confirmLoss({ confirm }: Context, id: string, subject: string): Promise<Failure | undefined> {
+  const known = irreversible[id]
+  return known && confirm({ action: `${known.action} ${subject}`, loses: known.loses, word: subject })
+}
+
+/** For commands that make any call: asks as the command of that call does. */
 export async function confirmCall(
-  { confirm }: Context,
+  context: Context,
   route: { readonly id: string; readonly path: string } | undefined,
   path: string,
 ): Promise<Failure | undefined> {
-  const action = route === undefined ? undefined : irreversible[route.id]
-  if (route === undefined || action === undefined) return undefined
+  if (route === undefined) return undefined
   const last = route.path.split('/').findLastIndex((it) => it.startsWith(':'))
-  const id = path.split(/[/?]/)[last] ?? path
-  return confirm(`${action} ${id}`, id)
+  return confirmLoss(context, route.id, path.split(/[/?]/)[last] ?? path)
 }

@@ -9,6 +9,8 @@ export interface Questions {
   text(message: string): Promise<string | undefined>
   /** Nothing of the answer is shown. */
   secret(message: string): Promise<string | undefined>
+  /** Yes or no; no when only Enter is pressed. */
+  confirm(message: string): Promise<boolean | undefined>
   choose(message: string, choices: readonly string[]): Promise<string | undefined>
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
 }

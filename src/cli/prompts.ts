@@ -1,2 +1,2 @@
 /** By name, so that the bundle holds these and not the editor, which is four times as large as all of them. */
-export { checkbox, input, password, select } from '@inquirer/prompts'
+export { checkbox, confirm, input, password, select } from '@inquirer/prompts'

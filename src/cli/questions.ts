@@ -2,7 +2,7 @@ import type { Questions } from './prompt.js'
 
 /** Prompts on the terminal, shown on stderr. The library is loaded here: it costs more than a whole call. */
 export async function terminalQuestions(signal: AbortSignal): Promise<Questions> {
-  const { checkbox, input, password, select } = await import('./prompts.js')
+  const { checkbox, confirm, input, password, select } = await import('./prompts.js')
   const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {
@@ -10,6 +10,7 @@ export async function terminalQuestions(signal: AbortSignal): Promise<Questions>
     // Without the key that would show what is typed.
     secret: (message) =>
       answered((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
+    confirm: (message) => answered((on) => confirm({ message, default: false }, on), signal),
     choose: (message, choices) => answered((on) => select({ message, choices: toChoices(choices) }, on), signal),
     chooseSome: (message, choices) =>
       answered((on) => checkbox({ message, choices: toChoices(choices), required: true }, on), signal),

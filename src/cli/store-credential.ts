@@ -5,11 +5,30 @@ import { checkConfigWritable, configFile, updateConfig } from './config.js'
 import type { Context } from './context.js'
 import type { Failure } from './failure.js'
 import type { Host } from './host.js'
-import { credentialNames } from './secrets.js'
+import { credentialNames, redact } from './secrets.js'
 
 /** Of a command with --save: why the profile could not take a token, asked before one is made that is shown once. */
 export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
   return save && !dryRun ? checkConfigWritable(host) : undefined
+}
+
+/**
+ * Before a stored credential is replaced that no server shows again. An account JWT is not asked about: it expires, and
+ * a login brings another.
+ * @param value that takes its place, where it is known
+ */
+export async function confirmReplacing(
+  { confirm, settings }: Context,
+  kind: CredentialKind,
+  value?: string,
+): Promise<Failure | undefined> {
+  const stored = settings.profile.credentials?.[kind]
+  if (stored === undefined || stored.value === value || kind === 'jwt') return undefined
+  const name = settings.profileName.value
+  return confirm({
+    action: `Replacing the ${credentialNames[kind]} of profile ${name}`,
+    loses: `Profile ${name} holds ${redact(stored.value)} for ${stored.origin}, which is not shown again.`,
+  })
 }
 
 /** Keeps a credential in the profile, for the origin of the chosen server. That it is plain text is said before. */

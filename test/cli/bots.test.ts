@@ -12,7 +12,7 @@ const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
 
 test.each([
   ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
-  ['bots regenerate-token bot_01 --save', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
+  ['bots regenerate-token bot_01 --save --yes', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
 ])('%s: the token goes into the profile and nowhere else', async (command, data) => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(data))
@@ -52,7 +52,7 @@ test('bots get --save is silent where the profile holds the token of the bot', a
 
 test('bots regenerate-token --save never says that it kept a token which did not come', async () => {
   const { baseUrl } = await stub(() => success({ bot_id: 'bot_01' }))
-  const ran = await cli(`bots regenerate-token bot_01 --save --json --base-url ${baseUrl}`, { env })
+  const ran = await cli(`bots regenerate-token bot_01 --save --yes --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'INVALID_RESPONSE'])
 })
 
@@ -69,7 +69,7 @@ test('a secret or a token that is shown once and left out by --fields is warned 
   }
 })
 
-test.each(['bots get bot_01', 'bots regenerate-token bot_01'])(
+test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
   '%s warns where --fields leaves out a token that is shown once',
   async (command) => {
     const { baseUrl } = await stub(() => success({ ...botDetail, bot_id: 'bot_01', one_time_token: FRESH }))

@@ -173,7 +173,7 @@ test('profiles are set, listed, shown, used and removed, in a 0600 file in a 070
     timeout: null,
   })
   expect(JSON.parse((await run('list')).stdout).items).toHaveLength(1)
-  expect((await run('remove shop.eu')).exit).toBe(0)
+  expect((await run('remove shop.eu --yes')).exit).toBe(0)
   expect(JSON.parse(readFileSync(config(home), 'utf8'))).toEqual({ current: 'default', profiles: {} })
 })
 

@@ -346,7 +346,7 @@ test('a file of another program is refused with 2 by commands that read or write
   mkdirSync(join(home, 'inbox'))
   const file = join(home, 'inbox', '000001.ndjson')
   writeFileSync(file, '{"level":"info"}\n')
-  for (const command of ['inbox list', 'inbox clear', 'replay --last', 'listen --port 0']) {
+  for (const command of ['inbox list', 'inbox clear --yes', 'replay --last', 'listen --port 0']) {
     const { exit, stderr } = await cli(`webhook ${command} --inbox inbox --json`, { home, env })
     expect([exit, JSON.parse(stderr).error], command).toMatchObject([
       2,
@@ -407,17 +407,17 @@ test('inbox clear empties it, shows that with --dry-run, and is refused with 6 w
   const count = () => Inbox.open(join(home, 'inbox')).count
   expect((await cli('webhook inbox clear --inbox inbox --dry-run', { home })).stdout).toContain('remove every delivery')
   const writer = InboxWriter.open(join(home, 'inbox'))
-  const refused = await cli('webhook inbox clear --inbox inbox --json', { home })
+  const refused = await cli('webhook inbox clear --inbox inbox --yes --json', { home })
   expect([refused.exit, JSON.parse(refused.stderr).error.code, count()]).toEqual([6, 'INBOX_IN_USE', 3])
   await writer.close()
-  const cleared = await cli('webhook inbox clear --inbox inbox --json', { home })
+  const cleared = await cli('webhook inbox clear --inbox inbox --yes --json', { home })
   expect(JSON.parse(cleared.stdout)).toMatchObject({ removed: 3 })
   expect(count()).toBe(0)
 })
 
 test('inbox clear --before removes what is older than a time or a duration, shows that with --dry-run, and is refused with 6', async () => {
   const { home } = await recorded()
-  const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --json ${args}`, { home, now })
+  const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --yes --json ${args}`, { home, now })
   expect(JSON.parse((await clear('--before 1h')).stdout)).toMatchObject({ removed: 0, left: 3, bytes: 0 })
   expect((await clear('--before 1970-01-02T00:00:00Z --dry-run')).stdout).toContain('before 1970-01-02T00:00:00.000Z')
   const writer = InboxWriter.open(join(home, 'inbox'))

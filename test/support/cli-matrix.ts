@@ -51,7 +51,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'profiles use': { args: 'shop', files: profile, local: true, exits: { bare: 3 } },
   'profiles show': { args: '', local: true },
   'profiles set': { args: 'shop --timeout 20s', local: true },
-  'profiles remove': { args: 'shop', files: profile, local: true, exits: { bare: 3 } },
+  'profiles remove': { args: 'shop --yes', files: profile, local: true, exits: { bare: 3 } },
   'project show': { args: '', local: true },
   'project allow': { args: '', files: project, local: true },
   'project deny': { args: '', files: project, local: true },
@@ -122,7 +122,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'webhook inbox list': { args: '', local: true },
   // Nothing was recorded.
   'webhook inbox show': { args: '1-1', local: true, exits: { ok: 5, bare: 3 } },
-  'webhook inbox clear': { args: '', local: true },
+  'webhook inbox clear': { args: '--yes', local: true, exits: { bare: 3 } },
   'webhook replay': { args: '--last', local: true, stream: true, exits: { ok: 5, bare: 2 } },
 }
 

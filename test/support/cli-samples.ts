@@ -269,7 +269,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
     changes: true,
   },
   'tokens revoke': {
-    args: 'tok_01 --app app_01',
+    args: 'tok_01 --app app_01 --yes',
     bare: 'TOKEN_ID',
     data: { ...token, status: 'revoked' },
     changes: true,
@@ -303,13 +303,13 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
     changes: true,
   },
   'apps link-bot': { args: 'app_01 --bot bot_01', bare: '--bot', data: app, changes: true },
-  'apps unlink-bot': { args: 'app_01 --bot bot_01', bare: 'APP_ID', data: app, changes: true },
+  'apps unlink-bot': { args: 'app_01 --bot bot_01 --yes', bare: 'APP_ID', data: app, changes: true },
   'bots list': { args: '', data: pageOf(bot) },
   'bots apply': { args: '--name Coffee --username coffee_bot', bare: '--username', data: bot, changes: true },
   'bots get': { args: 'bot_01', bare: 'BOT_ID', data: botDetail },
   'bots update': { args: 'bot_01 --name Coffee', bare: 'BOT_ID', data: botDetail, changes: true },
   'bots regenerate-token': {
-    args: 'bot_01',
+    args: 'bot_01 --yes',
     bare: 'BOT_ID',
     data: { bot_id: 'bot_01', one_time_token: 'sbot_new', token_prefix: 'sbot_new' },
     changes: true,
@@ -324,7 +324,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
     changes: true,
   },
   'webhook delete': {
-    args: 'bot_01',
+    args: 'bot_01 --yes',
     bare: 'BOT_ID',
     data: { ...deliveryMode, delivery_mode: 'polling', url: null },
     changes: true,

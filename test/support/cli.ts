@@ -15,7 +15,7 @@ export interface Given {
   readonly terminal?: boolean
   readonly columns?: number
   /** Answers to questions, in order; undefined is Ctrl-C. */
-  readonly answers?: readonly (string | readonly string[] | undefined)[]
+  readonly answers?: readonly (string | boolean | readonly string[] | undefined)[]
   readonly home?: string
   readonly cwd?: string
   readonly signal?: AbortSignal
@@ -55,7 +55,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     if (answers.length === 0) throw new Error(`No answer is left for: ${message}`)
     return answers.shift() as never
   }
-  const questions: Questions = { text: answer, secret: answer, choose: answer, chooseSome: answer }
+  const questions: Questions = { text: answer, secret: answer, confirm: answer, choose: answer, chooseSome: answer }
   const out = (name: keyof typeof written) => ({
     write: (text: string | Uint8Array) => {
       const shown = typeof text === 'string' ? text : Buffer.from(text).toString('latin1')

@@ -2,6 +2,7 @@ import type { Application } from '../../contract/apps.js'
 import * as contract from '../../contract/apps.js'
 import { defined } from '../defined.js'
 import { choice, list, required, text } from '../flags.js'
+import { confirmLoss } from '../irreversible.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { usage } from '../failure.js'
@@ -130,12 +131,15 @@ export const apps: Group = {
       examples: [{ command: 'voucherctl apps unlink-bot app_01JC… --bot bot_01JC…' }],
       changes: true,
       view: view((app) => `Unlinked the bot from ${app.name}: it delivers no vouchers of it any more.`),
-      run: ({ call }, { positional, flags }) =>
-        call(
+      run: async (context, { positional, flags }) => {
+        const refusal = await confirmLoss(context, contract.unlinkBot.id, flags.bot)
+        if (refusal !== undefined) return refusal
+        return context.call(
           contract.unlinkBot,
           { appId: positional, botId: flags.bot },
           { check: `voucherctl apps get ${positional}` },
-        ),
+        )
+      },
     }),
   ],
 }

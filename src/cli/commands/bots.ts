@@ -9,6 +9,8 @@ import type { ValuesOf } from '../flags.js'
 import { choice, list, pairs, required, text, toggle } from '../flags.js'
 import type { Group, View } from '../leaf.js'
 import { leaf } from '../leaf.js'
+import { confirmLoss } from '../irreversible.js'
+import { redact } from '../secrets.js'
 import { checkKeeping, storeCredential } from '../store-credential.js'
 import { metrics } from './bot-metrics.js'
 import { updates } from './bot-updates.js'
@@ -189,7 +191,11 @@ export const bots: Group = {
         const fresh = typeof got.data?.one_time_token === 'string'
         const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
         if (!kept.ok) return kept
-        const { profileName } = context.settings
+        const { profileName, profile } = context.settings
+        // Too late for a question: reading the token was the one time that it is shown.
+        const before = profile.credentials?.bot
+        if (flags.save && fresh && before !== undefined)
+          context.output.notice(`warning: it replaces ${redact(before.value)} in profile ${profileName.value}.`)
         if (flags.save && !fresh) sayNoneCame(context, positional, got.data)
         await context.output.print(kept.data as BotDetail, {
           headline: (bot) =>
@@ -228,7 +234,7 @@ export const bots: Group = {
       examples: [{ command: 'voucherctl bots regenerate-token bot_01JC… --save' }],
       changes: true,
       run: async (context, { positional, flags }) => {
-        const refusal = await context.confirm(`Replacing the token of ${positional}`, positional)
+        const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
         if (refusal !== undefined) return refusal
         const unkept = await checkKeeping(context, flags.save)
         if (unkept !== undefined) return unkept

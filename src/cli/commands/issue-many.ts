@@ -105,7 +105,7 @@ async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSu
     )
     return { ok: false, plan: [...shown.requests, ...plan] }
   }
-  const refusal = await context.confirm(`Issuing ${count} of ${input.name}`, template)
+  const refusal = await context.confirm({ action: `Issuing ${count} of ${input.name}`, word: template })
   if (refusal !== undefined) return refusal
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const identity = { template, server: origin + prefix, input_sha256: surveyed?.sha256 ?? null }

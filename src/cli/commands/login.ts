@@ -13,9 +13,9 @@ import { leaf } from '../leaf.js'
 import type { LocalServer } from '../local-server.js'
 import { dataDirOf, defaultDataDir, findLocalServer, readOperatorKey } from '../local-server.js'
 import { required } from '../missing.js'
-import { projectNotAllowed } from '../project-permission.js'
+import { originOf, projectNotAllowed } from '../project-permission.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
-import { storeCredential } from '../store-credential.js'
+import { confirmReplacing, storeCredential } from '../store-credential.js'
 import { identify } from '../server-identity.js'
 import { notRunning } from './not-running.js'
 import { probe } from './probe.js'
@@ -176,10 +176,13 @@ async function keep(
   also: Partial<Profile> & { base_url: string },
   dir: string | null = null,
 ): Promise<Outcome<LoggedIn>> {
+  const { settings } = context
+  const refusal = (await confirmMove(context, also.base_url)) ?? (await confirmReplacing(context, kind, value))
+  if (refusal !== undefined) return refusal
   const problem = await storeCredential(context, kind, value, also)
   if (problem !== undefined) return problem
   const { account, expiresAt } = kind === 'jwt' ? describeJwt(value) : { account: null, expiresAt: null }
-  const profile = context.settings.profileName.value
+  const profile = settings.profileName.value
   return {
     ok: true,
     data: {
@@ -192,4 +195,15 @@ async function keep(
       data_dir: dir,
     },
   }
+}
+
+/** Before a profile of another machine becomes one of this server: what is meant for the one would go to the other. */
+async function confirmMove({ confirm, settings }: Context, baseUrl: string): Promise<Failure | undefined> {
+  const { profile, profileName } = settings
+  const before = originOf(profile.base_url)
+  if (before === undefined || before === originOf(baseUrl) || isLoopback(parseBaseUrl(before))) return undefined
+  return confirm({
+    action: `Moving profile ${profileName.value} to ${baseUrl}`,
+    loses: `Profile ${profileName.value} is for ${before} now. To keep it, log in to another profile with -p NAME.`,
+  })
 }

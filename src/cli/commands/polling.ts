@@ -82,7 +82,7 @@ export function polls(context: Context, secondsOf: (hold: Hold) => number, asked
 function anew(context: Context): Context {
   const { host, globals, settings, output } = context
   const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
-  return resolved?.ok ? createContext(host, globals, resolved.settings, output) : context
+  return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.command) : context
 }
 
 /**

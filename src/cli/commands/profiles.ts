@@ -1,5 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { arePins } from '../../secure/pins.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
 import type { Config, Profile, SecureProfile } from '../config.js'
 import { DEFAULT_PROFILE, configFile, updateConfig } from '../config.js'
 import type { Context } from '../context.js'
@@ -12,7 +13,7 @@ import { formats } from '../globals.js'
 import type { Group, Outcome } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { profileNotFound } from '../profile-not-found.js'
-import { redact } from '../secrets.js'
+import { credentialNames, redact } from '../secrets.js'
 import { atServer, changeProfile } from '../store-credential.js'
 import { explain } from './profile-explain.js'
 
@@ -194,6 +195,11 @@ export const profiles: Group = {
         const found = find(context, positional)
         if (!found.ok) return found
         if (context.dryRun) return context.plan(`remove profile ${positional} and its credentials`)
+        const refusal = await context.confirm({
+          action: `Removing profile ${positional}`,
+          loses: lossOf(found.profile),
+        })
+        if (refusal !== undefined) return refusal
         const problem = await updateConfig(
           context.host,
           ({ current, profiles: { [positional]: _removed, ...others }, ...rest }) => ({
@@ -206,6 +212,14 @@ export const profiles: Group = {
       },
     }),
   ],
+}
+
+function lossOf({ base_url: baseUrl, credentials = {} }: Profile): string {
+  const held = Object.entries(credentials).map(
+    ([kind, it]) => `the ${credentialNames[kind as CredentialKind]} ${redact(it.value)} for ${it.origin}`,
+  )
+  const where = baseUrl === undefined ? 'Its settings' : `Its settings for ${baseUrl}`
+  return held.length === 0 ? `${where} are lost.` : `${where} and ${held.join(', ')} are lost.`
 }
 
 interface SetFlags {

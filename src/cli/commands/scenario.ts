@@ -128,10 +128,9 @@ async function allowed(
     if (problem !== undefined) return problem
   }
   if (baseUrl === undefined) return undefined
-  if (context.settings.production.value) {
-    const refusal = await context.confirm(`Playing scenarios on ${baseUrl}`, context.settings.profileName.value)
-    if (refusal !== undefined) return refusal
-  }
+  const { profileName } = context.settings
+  const refusal = await context.confirm({ action: `Playing scenarios on ${baseUrl}`, word: profileName.value })
+  if (refusal !== undefined) return refusal
   const { checkServer } = await import('../scenario/stage.js')
   return checkServer(context, baseUrl)
 }

@@ -1,7 +1,8 @@
 import { scopes } from '../../contract/endpoint.js'
 import type { Token } from '../../contract/tokens.js'
 import * as contract from '../../contract/tokens.js'
-import { checkKeeping, storeCredential } from '../store-credential.js'
+import { confirmLoss } from '../irreversible.js'
+import { checkKeeping, confirmReplacing, storeCredential } from '../store-credential.js'
 import type { Read } from '../flags.js'
 import { atLeastOne, list, one, required, text, toggle } from '../flags.js'
 import type { Group } from '../leaf.js'
@@ -58,6 +59,8 @@ export const tokens: Group = {
       changes: true,
       run: async (context, { flags }) => {
         const days = flags['expires-in-days']
+        const refusal = flags.save ? await confirmReplacing(context, 'token') : undefined
+        if (refusal !== undefined) return refusal
         const unkept = await checkKeeping(context, flags.save)
         if (unkept !== undefined) return unkept
         const created = await context.call(
@@ -101,7 +104,7 @@ export const tokens: Group = {
       changes: true,
       view: { headline: (token: Token) => `Revoked token ${token.name}. It stops working at once.`, members },
       run: async (context, { positional, flags }) => {
-        const refusal = await context.confirm(`Revoking ${positional}`, positional)
+        const refusal = await confirmLoss(context, contract.revoke.id, positional)
         if (refusal !== undefined) return refusal
         const check = `voucherctl tokens list --app ${flags.app}`
         return context.call(contract.revoke, { appId: flags.app, tokenId: positional }, { check })

@@ -246,6 +246,12 @@ const clear = leaf({
       const which = before === undefined ? '' : ` before ${new Date(before).toISOString()}`
       return context.plan(`remove every delivery of ${dir}${which}`)
     }
+    const which = before === undefined ? '' : ` from before ${new Date(before).toISOString()}`
+    const refusal = await context.confirm({
+      action: `Clearing ${dir}`,
+      loses: `Every recorded delivery of ${dir}${which} is lost.`,
+    })
+    if (refusal !== undefined) return refusal
     const { clearBefore, clearInbox } = await import('../../webhooks/inbox-clearing.js')
     try {
       const { writers, ...cleared } = before === undefined ? clearInbox(dir) : clearBefore(dir, before)

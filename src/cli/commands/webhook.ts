@@ -7,6 +7,7 @@ import { defined } from '../defined.js'
 import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
 import { duration, integer, list, required, text, toggle } from '../flags.js'
+import { confirmLoss } from '../irreversible.js'
 import type { Group } from '../leaf.js'
 import { leaf } from '../leaf.js'
 import { bridge } from './webhook-bridge.js'
@@ -128,12 +129,15 @@ export const webhook: Group = {
         members: [],
         next: () => 'Next: voucherctl bots updates --follow',
       },
-      run: ({ call }, { positional, flags }) =>
-        call(
+      run: async (context, { positional, flags }) => {
+        const refusal = await confirmLoss(context, contract.remove.id, positional)
+        if (refusal !== undefined) return refusal
+        return context.call(
           contract.remove,
           { botId: positional, ...(flags['drop-pending'] ? { drop_pending_updates: true } : {}) },
           { check: `voucherctl bots get ${positional}` },
-        ),
+        )
+      },
     }),
     leaf({
       name: 'info',

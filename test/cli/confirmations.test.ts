@@ -1,0 +1,120 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { built } from '../support/built-cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { app, pageOf, token } from '../support/cli-samples.js'
+
+const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
+const profiles = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles
+
+function withProfiles(stored: Record<string, unknown>): string {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
+  writeFileSync(config(home), JSON.stringify({ current: 'default', profiles: stored }), { mode: 0o600 })
+  return home
+}
+
+const sop = 'sop_old0123456789abcdef0123456789'
+const newToken = 'sop_new0123456789abcdef0123456789'
+
+/** What each command loses: its line, whether a call does it, and words of its question. */
+const losing: [line: string, lost: RegExp][] = [
+  ['profiles remove default', /settings for .* and the application token sop_old0… for .* are lost/],
+  ['tokens create --app app_01 --scope vouchers:read --save', /Profile default holds sop_old0… for .*not shown again/],
+  ['tokens revoke tok_01 --app app_01', /Whatever uses this token is refused/],
+  ['webhook inbox clear', /Every recorded delivery of .* is lost/],
+  ['bots regenerate-token bot_01', /Whatever uses the current token is refused/],
+  ['webhook delete bot_01', /its URL and its secret are forgotten/],
+  ['apps unlink-bot app_01 --bot bot_01', /The bot issues no vouchers of the application/],
+  ['api DELETE /open-platform/applications/app_01/tokens/tok_01', /Whatever uses this token is refused/],
+  ['login --with-token new.txt', /Profile default holds sop_old0… for/],
+]
+
+const answers: Record<string, unknown> = {
+  DELETE: { ...app, ...token },
+  GET: pageOf(),
+  POST: { ...token, token: newToken, bot_id: 'bot_01', one_time_token: 'sbot_new', token_prefix: 'sbot_new' },
+}
+
+async function shop() {
+  const { baseUrl, received } = await stub(({ method }) => success(answers[method]))
+  const stored = { base_url: baseUrl, credentials: { token: { value: sop, origin: baseUrl } } }
+  const home = withProfiles({ default: stored })
+  const inbox = join(home, '.local', 'share', 'voucherctl', 'inbox')
+  mkdirSync(inbox, { recursive: true })
+  writeFileSync(join(home, 'new.txt'), newToken, { mode: 0o600 })
+  const before = readFileSync(config(home), 'utf8')
+  const env = { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT }
+  const changing = () => received.filter((it) => it.method !== 'GET').length
+  const isKept = () => readFileSync(config(home), 'utf8') === before && changing() === 0
+  return { given: { home, env }, isKept }
+}
+
+test.each(losing)('%s: without a terminal needs --yes, and names the command', async (line, lost) => {
+  const { given, isKept } = await shop()
+  const ran = await cli(`${line} --json --timeout 10s`, given)
+  const { code, message, hint } = JSON.parse(ran.stderr).error
+  expect([ran.exit, ran.stdout, code, isKept()]).toEqual([3, '', 'CONFIRMATION_REQUIRED', true])
+  expect(message).toMatch(lost)
+  // What is suggested does it, as it is printed.
+  const [, command = ''] = /`voucherctl (.*)`/.exec(hint) ?? []
+  expect(command).toMatch(/--timeout 10000ms|--timeout 10s/)
+  expect((await cli(command, given)).exit).toBe(0)
+})
+
+test.each(losing)('%s: asks on a terminal, and does nothing after a no', async (line, lost) => {
+  const { given, isKept } = await shop()
+  const no = await cli(line, { ...given, terminal: true, answers: [false] })
+  expect([no.exit, no.asked.length, isKept()]).toEqual([3, 1, true])
+  expect(no.stderr).toMatch(lost)
+  const yes = await cli(line, { ...given, terminal: true, answers: [true] })
+  expect([yes.exit, yes.asked.length]).toEqual([0, 1])
+})
+
+test.each(losing.filter(([line]) => !line.startsWith('login')))('%s: asks nothing in a dry run', async (line) => {
+  const { given, isKept } = await shop()
+  const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })
+  expect([ran.exit, ran.asked, isKept()]).toEqual([0, [], true])
+})
+
+test('the built command removes a profile with --yes alone', async () => {
+  const home = withProfiles({ default: {}, shop: {} })
+  const refused = await built.run(['profile', 'remove', 'shop'], home)
+  expect([refused.exit, Object.keys(profiles(home))]).toEqual([3, ['default', 'shop']])
+  expect(refused.stderr).toContain('`voucherctl profiles remove shop --yes`')
+  expect((await built.run(['profile', 'remove', 'shop', '--yes'], home)).exit).toBe(0)
+  expect(Object.keys(profiles(home))).toEqual(['default'])
+})
+
+test('the suggested command quotes its words and keeps values that begin with a dash', async () => {
+  const home = withProfiles({ default: {} })
+  mkdirSync(join(home, 'my inbox'))
+  const line = ['webhook', 'inbox', 'clear', '--inbox', 'my inbox', '--fields=-x', '-q']
+  const { stderr } = await cli(line, { home })
+  expect(stderr).toContain("`voucherctl webhook inbox clear --inbox 'my inbox' --fields=-x --quiet --yes`")
+})
+
+test('login asks before it moves a profile away from another machine, and not for a new JWT or port', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
+  const given = (base_url: string) => {
+    const home = withProfiles({ default: { base_url, credentials: { jwt } } })
+    return { home, stdin: secrets.VOUCHERCTL_JWT }
+  }
+  const line = `login --with-token - --base-url ${baseUrl}`
+  expect((await cli(line, given('http://127.0.0.1:1'))).exit).toBe(0)
+  const remote = given('https://vouchers.example')
+  const refused = await cli(line, remote)
+  expect([refused.exit, profiles(remote.home).default.base_url]).toEqual([3, 'https://vouchers.example'])
+  expect(refused.stderr).toMatch(/Profile default is for https:\/\/vouchers\.example now\..* -p NAME/)
+  expect((await cli(`${line} --yes`, remote)).exit).toBe(0)
+})
+
+test('tokens create --save asks nothing where the profile holds no token', async () => {
+  const { baseUrl } = await stub(() => success({ ...token, token: newToken }))
+  const home = withProfiles({ default: { base_url: baseUrl } })
+  const line = 'tokens create --app app_01 --scope vouchers:read --save'
+  expect((await cli(line, { home, env: { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT } })).exit).toBe(0)
+  expect(profiles(home).default.credentials.token.value).toBe(newToken)
+})
