@@ -2,12 +2,14 @@
 // Without it, or with another V8, everything is compiled as usual. Node 22 has a compile cache of its own.
 const { readFileSync } = require('node:fs')
 const Module = require('node:module')
-const { basename, join } = require('node:path')
+const { join, relative } = require('node:path')
 const { Script } = require('node:vm')
 
+const dist = join(__dirname, '../dist')
+const cache = join(dist, 'code-cache')
+
 /** Where the compiled code of a file of dist/ lies. */
-const cacheFileOf = (filename) =>
-  join(__dirname, '../dist/code-cache', `${process.versions.v8}-${process.arch}`, basename(filename))
+const cacheFileOf = (filename) => join(cache, `${process.versions.v8}-${process.arch}`, relative(dist, filename))
 
 /** What was compiled in this run, by file. */
 const scripts = new Map()

@@ -1,19 +1,18 @@
-// Builds dist/: the bundle (a chunk for whatever is loaded on demand), the licences of everything that the bundle holds,
-// and the types of what others import; and the scripts of completions/. Plain JavaScript: it runs without a step before.
+// Builds dist/: the bundle, the licences of everything that it holds, and the types of what others import; and the
+// scripts of completions/. Plain JavaScript: it runs without a step before.
 //
 //   --if-changed  builds only when a source is newer than dist/
 //   --bundle      leaves out types and completions: what the tests need, in seconds
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { buildCommandLine, commonOptions, undiciInPart } from './build-cli.js'
+import { bundle } from './build-bundle.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
-// Written last by either build, so that its time is that of the build.
+// Written last by either build.
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
 /** Printed by the built command line; a test compares them with the command tree. */
@@ -27,46 +26,19 @@ const completions = {
 // npx prepares a checkout again before it runs its command: no reason to wait when nothing changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
+const startedAt = new Date()
 // A test run may use the files of an unfinished bundle: they are overwritten, not removed. Compiled code is removed,
 // because V8 compares it with the length of its source only.
 rmSync(bundleOnly ? 'dist/code-cache' : 'dist', { recursive: true, force: true })
-const options = {
-  ...commonOptions,
-  outdir: 'dist',
-  chunkNames: 'chunks/[name]-[hash]',
-  splitting: true,
-  format: 'esm',
-  // CommonJS inside the bundle asks for require(), which an ES module has not (seen with esbuild 0.28).
-  banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
-}
-const built = await Promise.all([
-  build({
-    ...options,
-    plugins: [undiciInPart],
-    entryPoints: { 'client/index': 'src/client/index.ts', 'secure/index': 'src/secure/index.ts' },
-  }),
-  // Others put it into their own servers: one file that loads node:crypto and nothing else.
-  build({ ...options, banner: {}, entryPoints: { 'webhooks/index': 'src/webhooks/index.ts' } }),
-])
-const commandLine = await buildCommandLine('dist')
-const metafiles = [...built.map(({ metafile }) => metafile), ...commandLine]
-writeFileSync(licences, licencesOf(metafiles.flatMap(({ inputs }) => Object.keys(inputs))))
-if (bundleOnly) process.exit()
+const programs = await bundle('dist')
+writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
+if (bundleOnly) finish()
 
-// A run that comes as far as a refused connection has used what most commands use.
-const example = [
-  'vouchers',
-  'verify',
-  '--code',
-  '0000-0000-0000-0000',
-  '--base-url',
-  'http://127.0.0.1:1',
-  '--retries',
-  '0',
-]
-const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
 if (nodeModule.enableCompileCache === undefined) {
-  for (const run of [example, ['--help'], ['--server']]) {
+  const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
+  // A run that comes as far as a refused connection has used what most commands use.
+  const verify = ['vouchers', 'verify', '--code', '0000-0000-0000-0000', '--base-url', 'http://127.0.0.1:1']
+  for (const run of [[...verify, '--retries', '0'], ['--server']]) {
     spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
   }
 }
@@ -78,6 +50,13 @@ for (const [shell, file] of Object.entries(completions)) {
 }
 const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
+finish()
+
+/** Ends the build. A source that was edited while it ran is newer than the stamp. */
+function finish() {
+  utimesSync(stamp, startedAt, startedAt)
+  process.exit()
+}
 
 /** True when nothing that goes into dist/ is newer than dist/. */
 function isUpToDate() {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildCommandLine } from '../src/build-cli.js'
+import { type BundledFile, bundle } from '../src/build-bundle.js'
+import { filesWithoutServer } from './support/files-without-server.js'
 
 interface Locked {
   readonly version?: string
@@ -65,16 +66,29 @@ test('who installs the tool gets few packages with it, each for a reason', () =>
 
 describe('the bundle', () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-bundle-'))
-  const inputs: string[] = []
+  const programs: Awaited<ReturnType<typeof bundle>> = []
   beforeAll(async () => {
-    for (const part of ['one', 'other']) {
-      const metafiles = await buildCommandLine(join(folder, part))
-      inputs.push(...metafiles.flatMap((it) => Object.keys(it.inputs)))
-    }
+    for (const part of ['one', 'other']) programs.push(...(await bundle(join(folder, part))))
   }, 60_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+  test('has no module in two files of a program', () => {
+    for (const program of programs) {
+      const modules = Object.values(program).flatMap((file) => file.modules)
+      expect(modules.length).toBeGreaterThan(0)
+      expect(modules.filter((path, i) => modules.indexOf(path) !== i)).toEqual([])
+    }
+  })
+
+  test('keeps the scripts of the command line, without those of the server, below 1.5 MB', () => {
+    const files = filesWithoutServer(programs.find((it) => 'cli/main.cjs' in it) ?? {})
+    const bytes = files.reduce((sum, file) => sum + statSync(join(folder, 'one', file)).size, 0)
+    expect(bytes).toBeGreaterThan(500_000)
+    expect(bytes).toBeLessThan(1_500_000)
+  })
+
   test('holds packages whose licences allow it, all of them in the lock file', () => {
+    const inputs = programs.flatMap(Object.values<BundledFile>).flatMap(({ modules }) => modules)
     const found = inputs.map((path) => /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
     const bundled = [...new Set(found)].filter((path) => path !== undefined)
     expect(bundled.length).toBeGreaterThan(10)

@@ -2,6 +2,7 @@ import type { CommandLine } from './command-line.js'
 import { createContext } from './context.js'
 import type { Failure } from './failure.js'
 import { exitOf, usage } from './failure.js'
+import { refuseUnknownInContract } from './fields.js'
 import { readFlags } from './flags.js'
 import type { Globals } from './globals.js'
 import type { JqFilter } from './jq.js'
@@ -24,7 +25,6 @@ export async function execute(
   const { leaf } = line
   if (leaf === undefined) throw new Error('the parser must refuse a line without a command')
   if (globals.fields !== undefined && leaf.answers !== undefined && (leaf.changes || leaf.streams)) {
-    const { refuseUnknownInContract } = await import('./fields.js')
     const unknown = refuseUnknownInContract(globals.fields, leaf.answers)
     if (unknown !== undefined) return report(unknown, failed)
   }
@@ -88,8 +88,7 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, res
   if ('lines' in outcome) {
     const { gone } = output.host.stdout
     const { fields } = output.options
-    const unknown =
-      fields && leaf.answers && (await import('./fields.js')).refuseUnknownInContract(fields, leaf.answers)
+    const unknown = fields && leaf.answers && refuseUnknownInContract(fields, leaf.answers)
     if (unknown !== undefined) return report(unknown, output)
     for (;;) {
       // A stream that goes on takes its last line for read.

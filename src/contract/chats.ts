@@ -1,4 +1,4 @@
-import * as Type from 'typebox'
+import { Type } from './schema.js'
 import type { Static } from 'typebox'
 import { instant, nullable, oneOf } from './fields.js'
 import { credentialTypes } from './vouchers.js'

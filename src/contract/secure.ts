@@ -1,4 +1,4 @@
-import * as Type from 'typebox'
+import { Type } from './schema.js'
 import type { Endpoint } from './endpoint.js'
 import { input, oneOf } from './fields.js'
 

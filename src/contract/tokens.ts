@@ -1,4 +1,4 @@
-import * as Type from 'typebox'
+import { Type } from './schema.js'
 import type { Static } from 'typebox'
 import { endpoint, scopes } from './endpoint.js'
 import { input, instant, namedOnce, nullable, oneOf, page, pageQuery, text } from './fields.js'

@@ -1,5 +1,5 @@
 import fastJson from 'fast-json-stringify'
-import * as Type from 'typebox'
+import { Type } from '../contract/schema.js'
 import type { Endpoint } from '../contract/endpoint.js'
 
 /**

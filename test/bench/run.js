@@ -90,7 +90,7 @@ if (wanted('P12')) {
 if (flags.only?.split(',').includes('partitions')) {
   rows.push(...(await measurePartitions({ rounds: Number(flags.rounds), count: flags.quick ? 1_000 : 5_000, say })))
 }
-if (wanted('P13')) rows.push(...measureSize())
+if (wanted('P13')) rows.push(...(await measureSize()))
 if (wanted('P14')) {
   rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }

@@ -312,7 +312,7 @@ test('a result that cannot be written is a failure, without a stack', async () =
 
 test('a call that takes long on a terminal has a spinner', async () => {
   const load = createRequire(import.meta.url)
-  const { withProgress } = load('../../dist/chunks/cli-progress.cjs')
+  const { withProgress } = load('../../dist/chunks/progress.cjs')
   let text = ''
   const stderr = {
     write: (it: string) => (text += it),

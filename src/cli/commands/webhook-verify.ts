@@ -1,3 +1,4 @@
+import { explainMismatch } from '../../webhooks/explain.js'
 import type { VerifyWebhookInput } from '../../webhooks/signature.js'
 import { pairsOf } from '../../webhooks/header-pairs.js'
 import type { Context } from '../context.js'
@@ -121,7 +122,6 @@ async function judge(input: VerifyWebhookInput, explains: boolean): Promise<Verd
       }
     : { valid: false, reason: verdict.reason, message: verdict.message, update_id: null, type: null, secret: null }
   if (!explains) return judged
-  const { explainMismatch } = await import('../../webhooks/explain.js')
   const found = explainMismatch(input)
   return {
     ...judged,
