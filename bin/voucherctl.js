@@ -4,6 +4,12 @@ const version = () => require('../package.json').version
 
 // Answered before anything is loaded: scripts ask for it at every start.
 if (process.argv.length === 3 && process.argv[2] === '--version') {
+  // A reader that has gone is no failure, a full disk is: the same as of every other command.
+  process.stdout.on('error', ({ code }) => {
+    if (code === 'EPIPE') return
+    process.exitCode = 1
+    process.stderr.write(`error: The result cannot be written to standard output (${code}).\n`)
+  })
   process.stdout.write(`${version()}\n`)
 } else {
   // Node 22.1 and later keep compiled code between runs.

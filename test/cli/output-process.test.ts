@@ -104,6 +104,17 @@ test.each([
   }
 })
 
+test.each(['--version', '--version --json', '--help', 'vouchers redeem --help', 'help exit-codes', 'commands --json'])(
+  '%s: a full disk is exit 1 with one line, a reader that has gone exit 0',
+  async (words) => {
+    const full = await bash(`cli ${words} > /dev/full`)
+    const line = 'error: The result cannot be written to standard output (ENOSPC).\n'
+    expect(full).toEqual({ exit: 1, stdout: '', stderr: line })
+    const gone = await bash(`(cli ${words}) | true; echo "\${PIPESTATUS[0]}"`)
+    expect(gone).toEqual({ exit: 0, stdout: '0\n', stderr: '' })
+  },
+)
+
 test('a disk that is full is a failure', async () => {
   const { baseUrl } = await stub(() => success(pageOf(template)))
   const ran = await bash(`cli templates list --json --base-url ${baseUrl} > /dev/full`)
