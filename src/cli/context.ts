@@ -132,7 +132,7 @@ export function createContext(
             work,
           )
         : await work
-      if (result.ok) return { ok: true, data: result.data }
+      if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
       if (result.status === 426) await latchOf(context, base.value, result.code)
       return fromCall(result, options.check)
     },

@@ -48,6 +48,8 @@ export interface Answer<Data> {
   readonly exit?: number
   /** True where a command that may change something has only read this time. */
   readonly reads?: true
+  /** True when the server repeated the response of an earlier call. */
+  readonly replayed?: true
 }
 
 /** A list page by page: so much of it is held that memory stays flat. At the end a failure when there should have been more. */

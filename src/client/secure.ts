@@ -4,6 +4,7 @@ import type { SecureSession } from '../secure/client-session.js'
 import type { SecureFailure } from '../secure/failure.js'
 import { isCanonicalOrigin } from '../secure/origin.js'
 import { arePins } from '../secure/pins.js'
+import { CLIENT_TIMEOUT_MS } from '../secure/suite.js'
 import { readFailure } from './answer.js'
 import type { SecureFault, Transport, TransportRequest, TransportResponse } from './transport.js'
 import { isTransportError, TransportError } from './transport.js'
@@ -82,7 +83,7 @@ export function secureError(
 ): TransportError {
   const { code, phase, maybeProcessed, cause } = failure
   if (code === 'SECURE_TIMEOUT') {
-    const limit = timeoutMs === undefined ? '' : ` within ${Math.round(timeoutMs)} ms`
+    const limit = timeoutMs === undefined ? '' : ` within ${Math.round(Math.min(timeoutMs, CLIENT_TIMEOUT_MS))} ms`
     return new TransportError('timeout', `No complete answer${limit}${before(phase)}`, { maybeProcessed })
   }
   if (code === 'SECURE_ABORTED') return new TransportError('aborted', 'The call was aborted', { maybeProcessed })

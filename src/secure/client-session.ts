@@ -27,8 +27,8 @@ export interface SecureSuccess {
 
 export interface SecureSession {
   /**
-   * Sends a business request and answers its decrypted answer, or why there is none. `timeoutMs` (default 15,000) is
-   * for everything that the call takes. Rejects only when the latch or another injected function throws.
+   * Sends a business request and answers its decrypted answer, or why there is none. `timeoutMs` is for everything that
+   * the call takes: 15,000 at most and by default, so that a caller who repeats has time left. Rejects only when the latch or another injected function throws.
    */
   send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
 }
@@ -181,7 +181,8 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
     async send(request) {
       if (mode === 'off') return sendPlain(request)
       const at: { phase: Phase } = { phase: 'local' }
-      const { timeoutMs = CLIENT_TIMEOUT_MS, signal: callers } = request
+      const { signal: callers } = request
+      const timeoutMs = Math.min(request.timeoutMs ?? CLIENT_TIMEOUT_MS, CLIENT_TIMEOUT_MS)
       const work = (signal: AbortSignal) => attempt(request, { signal, timeoutMs }, at)
       const ending = await within(work, { timeoutMs, signal: callers, setTimer })
       if (ending.ended === 'done') return ending.value

@@ -3,7 +3,7 @@ import { exchange } from './exchange.js'
 import type { SecureFailure } from './failure.js'
 import type { Send } from './http.js'
 import type { ClientSession } from './negotiation.js'
-import { bootstrapRequest, readBootstrap, readSession, sessionRequest } from './negotiation.js'
+import { bootstrapRequest, clockOffsetOf, readBootstrap, readSession, sessionRequest } from './negotiation.js'
 import type { RandomBytes } from './suite.js'
 
 export interface HandshakeContext {
@@ -32,8 +32,7 @@ export async function negotiate(
   if (!described.ok) return described
   const bootstrap = readBootstrap(described.response, pins)
   if (!bootstrap.ok || !bootstrap.enabled) return bootstrap
-  // The server read its clock somewhere between the question and now.
-  const offset = Math.round(bootstrap.serverTime - (asked + now()) / 2)
+  const offset = clockOffsetOf(bootstrap.serverTime, asked, now())
 
   const keyPair = makeClientKeyPair(randomBytes)
   const opened = await exchange(send, { ...sessionRequest(bootstrap, keyPair, origin), ...limits }, 'session')

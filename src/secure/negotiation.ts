@@ -77,6 +77,13 @@ export function readBootstrap(
   return { ok: true, enabled: true, kid, serverPublicKey: key, pin, serverTime }
 }
 
+/**
+ * Milliseconds that the server's clock is ahead. The server read its clock between request and response, so it is compared
+ * with the middle of the two: the error is then half of the exchange at most.
+ */
+export const clockOffsetOf = (serverTime: number, requestedAt: number, respondedAt: number) =>
+  Math.round(serverTime - (requestedAt + respondedAt) / 2)
+
 /** @param origin sent as the Origin header; `''` sends none */
 export function sessionRequest({ kid }: Bootstrap, { publicKey }: ClientKeyPair, origin: string): HttpRequest {
   return {

@@ -6,7 +6,15 @@ import { withSecure } from '../../src/client/secure.js'
 import type { Transport } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
 import { paths, pinOf } from '../../src/secure/index.js'
-import { type FakeServer, json, makeFakeServer, redeem, refusal, serverKeys } from '../secure/fake-server.js'
+import {
+  type FakeServer,
+  json,
+  makeFakeServer,
+  makeTimers,
+  redeem,
+  refusal,
+  serverKeys,
+} from '../secure/fake-server.js'
 
 const START = Date.UTC(2027, 0, 1)
 const read = { method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} }
@@ -186,6 +194,27 @@ describe('repeats', () => {
     expect(new Set(envelopes.map((it) => JSON.parse(it).iv)).size).toBe(3)
     expect(new Set(server.processed.map((it) => JSON.stringify(it))).size).toBe(1)
     expect(server.count(paths.session)).toBe(1)
+  })
+
+  it('repeats a dispatch without a response for 15 s, within the 30 s of the whole call', async () => {
+    const server = makeFakeServer(() => START)
+    const timers = makeTimers()
+    let elapsed = 0
+    server.intercept = (request, next) =>
+      request.path === paths.dispatch && server.count(paths.dispatch) === 1 ? new Promise(() => {}) : next()
+    server.answer = () => json(200, { success: true, data: { id: 'rdm_1', status: 'succeeded' } })
+    const client = createClient({
+      baseUrl: 'https://vouchers.example',
+      transport: server.send,
+      secure: { mode: 'required', now: () => START, setTimer: timers.setTimer },
+      retry: { random: () => 0, sleep: async () => {}, monotonicMs: () => elapsed },
+    })
+    const call = client.vouchers.redeem({ credential }, { idempotencyKey: 'k' })
+    while (server.count(paths.dispatch) === 0) await new Promise((resolve) => setImmediate(resolve))
+    elapsed = 15_000
+    timers.fire(15_000)
+    expect(await call).toMatchObject({ ok: true })
+    expect(server.count(paths.dispatch)).toBe(2)
   })
 
   it('follow a handshake that failed, also for a mutation without a key: it was certainly not sent', async () => {

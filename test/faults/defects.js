@@ -579,4 +579,20 @@ export const defects = [
     tests: ['test/server/backlog.test.ts'],
     match: 'not delivered once',
   },
+  {
+    name: "the server's clock is compared with the end of the exchange and not with its middle",
+    file: 'src/secure/negotiation.ts',
+    from: 'Math.round(serverTime - (requestedAt + respondedAt) / 2)',
+    to: 'Math.round(serverTime - respondedAt)',
+    tests: ['test/secure/client-session.test.ts'],
+    match: 'middle of the bootstrap',
+  },
+  {
+    name: 'one try of an encrypted call takes the time of the whole call',
+    file: 'src/secure/client-session.ts',
+    from: 'Math.min(request.timeoutMs ?? CLIENT_TIMEOUT_MS, CLIENT_TIMEOUT_MS)',
+    to: 'request.timeoutMs ?? CLIENT_TIMEOUT_MS',
+    tests: ['test/secure/client-session.test.ts'],
+    match: 'after 15 s where',
+  },
 ]

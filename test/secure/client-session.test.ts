@@ -321,6 +321,33 @@ describe('time', () => {
     expect((await send()).ok).toBe(true)
   })
 
+  it.each([0, 3_600_000, -3_600_000])(
+    'takes the clock of a server that is %i ms ahead at the middle of the bootstrap exchange',
+    async (ahead) => {
+      const { server, clock, advance, send } = setup()
+      clock.server += ahead
+      server.intercept = (request, next) => {
+        if (request.path !== bootstrap) return next()
+        advance(20_000)
+        const response = next()
+        advance(20_000)
+        return response
+      }
+      expect((await send()).ok).toBe(true)
+      expect(envelopesOf(server.requests).map(({ ts }) => ts)).toEqual([clock.server])
+    },
+  )
+
+  it('ends a try after 15 s where the call may take 30 s, so that a repeat is left', async () => {
+    const { server, session, timers } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
+    const call = session.send({ ...redeem, timeoutMs: 30_000 })
+    while (server.count(dispatch) === 0) await Promise.resolve()
+    timers.fire(15_000)
+    expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'dispatch', maybeProcessed: true })
+    expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
+  })
+
   it('is 15 s for a call that names none', async () => {
     const { server, send, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())

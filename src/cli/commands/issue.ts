@@ -8,6 +8,8 @@ import { fail, usage } from '../failure.js'
 import { pairs, required, requiredUnless, text, toggle } from '../flags.js'
 import { leaf } from '../leaf.js'
 import { textOf } from '../show.js'
+import type { Replay } from './replay.js'
+import { isReplay, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
 /** The value of a credential of an issued voucher; absent where a server does not answer it. */
 export function credentialOf(
@@ -29,7 +31,7 @@ export const issue = leaf({
   name: 'issue',
   summary: contract.issue.summary,
   // What a bot issues says also where it was delivered.
-  answers: { anyOf: [contract.issue.output, { properties: { delivery: {} } }] },
+  answers: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
   notes: [
     'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
     'The code and the QR data of the answer are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',
@@ -81,7 +83,9 @@ export const issue = leaf({
         ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
         : await context.call((await import('../../contract/bots.js')).issue, { chat_id: chat, ...what })
     if (!issued.ok) return issued
-    const voucher = issued.data
+    // A bot cannot verify.
+    const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined
+    const voucher = issued.replayed ? (await withVoucherReplay(context, issued.data, code)).data : issued.data
     const answered = credentialOf(voucher, 'qr_token')
     const qrToken = Buffer.byteLength(answered ?? '') > QR_BYTES_MAX ? undefined : answered
     if (qrToken === undefined && (flags.qr || file !== undefined)) {
@@ -101,7 +105,8 @@ export const issue = leaf({
       if (failed !== undefined) return { ...failed, details: { voucher_id: voucher?.id } }
     }
     await context.output.print(voucher, {
-      headline: (it) => `Issued ${it.name} to ${it.recipientUserId}.`,
+      headline: (it: IssuedVoucher & Replay) =>
+        isReplay(it) ? replaySentence(it, it.issuedAt) : `Issued ${it.name} to ${it.recipientUserId}.`,
       body: () => details(voucher, file),
     })
     if (qrToken !== undefined && flags.qr) {

@@ -7,7 +7,13 @@ import type { Phase, SecureFailure } from '../../secure/failure.js'
 import { fail as failSecurely } from '../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../secure/http.js'
 import type { Bootstrap, ClientSession, DisabledBootstrap } from '../../secure/negotiation.js'
-import { bootstrapRequest, readBootstrap, readSession, sessionRequest } from '../../secure/negotiation.js'
+import {
+  bootstrapRequest,
+  clockOffsetOf,
+  readBootstrap,
+  readSession,
+  sessionRequest,
+} from '../../secure/negotiation.js'
 import type { Context } from '../context.js'
 import { refuseImpostor } from '../context.js'
 import type { Failure } from '../failure.js'
@@ -56,7 +62,7 @@ export async function describeServer(
   const bootstrap = readBootstrap(sent.response, pins)
   if (!bootstrap.ok) return bootstrap
   if (!bootstrap.enabled) return { ok: true, bootstrap }
-  return { ok: true, bootstrap, offset: Math.round(bootstrap.serverTime - (asked + now()) / 2) }
+  return { ok: true, bootstrap, offset: clockOffsetOf(bootstrap.serverTime, asked, now()) }
 }
 
 /** Bootstrap, with the pins, and a session. */

@@ -7,6 +7,11 @@ import { leaf } from '../leaf.js'
 import { credentialFlags, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
+import type { Replay } from './replay.js'
+import { isReplay, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
+
+/** What a response to redeem or reverse may show; a replay says so. */
+const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 
 const trusted =
   'Redemption and reversal are called only from trusted servers, each with its own idempotency key. A repeat of the same action reuses its key: --idempotency-key.'
@@ -81,7 +86,7 @@ export const vouchers: Group = {
     leaf({
       name: 'redeem',
       summary: contract.redeem.summary,
-      answers: contract.redeem.output,
+      answers: redemptionOrReplay,
       notes: [trusted, secret],
       flags: {
         ...credentialFlags,
@@ -96,18 +101,22 @@ export const vouchers: Group = {
       changes: true,
       idempotent: true,
       view: {
-        headline: (it: Redemption) => `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
+        headline: (it: Redemption & Replay) =>
+          isReplay(it)
+            ? replaySentence(it, it.redeemedAt)
+            : `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
         members: redemptionMembers,
-        next: (it) => `To take it back: voucherctl vouchers reverse ${it.id}`,
+        next: (it) => (isReplay(it) ? undefined : `To take it back: voucherctl vouchers reverse ${it.id}`),
       },
       run: async (context, { flags }) => {
         const credential = await readCredential(context, flags)
         if (!credential.ok) return credential
         const { recipient, reference, metadata } = flags
-        return context.call(contract.redeem, {
+        const redeemed = await context.call(contract.redeem, {
           credential: credential.value,
           ...defined({ recipient_user_id: recipient, reference, metadata }),
         })
+        return redeemed.ok && redeemed.replayed ? withRedemptionReplay(context, redeemed) : redeemed
       },
     }),
     leaf({
@@ -122,7 +131,7 @@ export const vouchers: Group = {
     leaf({
       name: 'reverse',
       summary: contract.reverse.summary,
-      answers: contract.reverse.output,
+      answers: redemptionOrReplay,
       notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
       positional: redemptionId,
       flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
@@ -130,11 +139,16 @@ export const vouchers: Group = {
       changes: true,
       idempotent: true,
       view: {
-        headline: (it: Redemption) =>
-          `Reversed. The voucher is ${it.voucher.redeemable ? 'redeemable again' : it.voucher.status}.`,
+        headline: (it: Redemption & Replay) =>
+          isReplay(it)
+            ? replaySentence(it, it.reversedAt)
+            : `Reversed. The voucher is ${it.voucher.redeemable ? 'redeemable again' : it.voucher.status}.`,
         members: redemptionMembers,
       },
-      run: ({ call }, { positional, flags }) => call(contract.reverse, { redemptionId: positional, ...defined(flags) }),
+      run: async (context, { positional, flags }) => {
+        const reversed = await context.call(contract.reverse, { redemptionId: positional, ...defined(flags) })
+        return reversed.ok && reversed.replayed ? withRedemptionReplay(context, reversed) : reversed
+      },
     }),
   ],
 }
