@@ -22,7 +22,9 @@ async function json(home: string, line: string) {
 async function start(home: string, line: string): Promise<{ base_url: string; data_dir: string; pid: number }> {
   const { exit, stderr, data } = await json(home, `server start --detach --port 0 --log-level silent ${line}`.trimEnd())
   expect([exit, stderr]).toEqual([0, ''])
-  onTestFinished(() => void built.run(['server', 'stop', '--data', data.data_dir], home))
+  onTestFinished(async () => {
+    await built.run(['server', 'stop', '--data', data.data_dir], home)
+  })
   return data
 }
 
