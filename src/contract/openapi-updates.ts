@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import * as Type from 'typebox'
+import { Type } from './schema.js'
 import { chatTypes, message } from './chats.js'
 import { oneOf } from './fields.js'
 import type { UpdateType } from './updates.js'
