@@ -113,7 +113,7 @@ describe('the bundle', () => {
   })
 })
 
-test('npm pack makes the same archive again, without a network', async () => {
+test('npm pack makes the same archive again, with every file that the README links to', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-pack-'))
   try {
     const pack = async () => {
@@ -124,9 +124,16 @@ test('npm pack makes the same archive again, without a network', async () => {
     }
     const one = await pack()
     expect((await pack()).integrity).toBe(one.integrity)
-    const top = new Set(one.files.map(({ path }) => path.split('/')[0]))
     const allowed = ['bin', 'dist', 'completions', 'CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
-    expect([...top].filter((it) => it !== undefined && !allowed.includes(it))).toEqual([])
+    const documents = one.files.filter(({ path }) => /^(src|test)\/.*\.md$/.test(path)).map(({ path }) => path)
+    const others = one.files.filter(
+      ({ path }) => !documents.includes(path) && !allowed.includes(path.split('/')[0] ?? ''),
+    )
+    expect(others).toEqual([])
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link)
+    expect(links.length).toBeGreaterThan(3)
+    expect(links.filter((link) => !one.files.some(({ path }) => path === link))).toEqual([])
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
