@@ -16,7 +16,7 @@ export function seal(ring: Keyring, owner: string, secret: string, random: Rando
   const { id } = ring.current
   const iv = random(IV_BYTES)
   const cipher = createCipheriv(ALGORITHM, sealingKey(ring, id), iv, { authTagLength: TAG_BYTES })
-  cipher.setAAD(Buffer.from(owner))
+  cipher.setAAD(bindingTo(owner))
   const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
   return [id, Buffer.from(iv).toString('base64url'), sealed.toString('base64url')].join('.')
 }
@@ -27,9 +27,14 @@ export function unseal(ring: Keyring, owner: string, value: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
   const key = sealingKey(ring, id)
   const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64url'), { authTagLength: TAG_BYTES })
-  decipher.setAAD(Buffer.from(owner))
+  decipher.setAAD(bindingTo(owner))
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
   return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
+}
+
+/** Associated data of the cipher. */
+function bindingTo(owner: string): Buffer {
+  return Buffer.from(owner)
 }
 
 function sealingKey(ring: Keyring, id: string): Uint8Array {

@@ -595,4 +595,33 @@ export const defects = [
     tests: ['test/secure/client-session.test.ts'],
     match: 'after 15 s where',
   },
+  {
+    name: 'a sealed value opens for any owner',
+    file: 'src/domain/sealing.ts',
+    from: 'return Buffer.from(owner)',
+    to: 'return Buffer.from(owner.slice(0, 0))',
+    tests: ['test/domain/sealing.test.ts'],
+  },
+  {
+    name: 'the sweep of rate limits forgets open windows',
+    file: 'src/server/limits.ts',
+    from: 'if (endsAt <= at) windows.delete(key)',
+    to: 'if (endsAt <= at + SWEEP_INTERVAL_MS) windows.delete(key)',
+    tests: ['test/server/limits.test.ts'],
+    match: 'sweeps',
+  },
+  {
+    name: 'an Idempotency-Key with only a closing quote loses it',
+    file: 'src/domain/idempotency.ts',
+    from: 'const value = header.length >= 2 && header.startsWith(\'"\') && header.endsWith(\'"\') ? header.slice(1, -1) : header',
+    to: 'const value = header.replace(/^"(?=.*"$)/, \'\').replace(/(?<=.)"$/, \'\')',
+    tests: ['test/domain/idempotency.test.ts'],
+  },
+  {
+    name: 'a conflict of a decision does not say the status',
+    file: 'src/domain/template.ts',
+    from: "if (row.status !== 'reviewing') return refuse('TEMPLATE_STATE_CONFLICT', { status: row.status })",
+    to: "if (row.status !== 'reviewing') return refuse('TEMPLATE_STATE_CONFLICT')",
+    tests: ['test/server/templates.test.ts'],
+  },
 ]

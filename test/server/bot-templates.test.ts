@@ -46,7 +46,8 @@ describe('of a bot without an application', () => {
       status: 'active',
       applicationId: null,
     })
-    expect((await door.submit(id)).code).toBe('TEMPLATE_STATE_CONFLICT')
+    const again = await door.submit(id)
+    expect([again.code, again.details]).toEqual(['TEMPLATE_STATE_CONFLICT', { status: 'active' }])
     await own.close()
   })
 

@@ -83,6 +83,18 @@ describe('a limit', () => {
     expect((await call()).headers.ratelimit).toBe('"reads";r=1;t=60')
   })
 
+  it('holds until the end of its window, however many sweeps of ended windows come before that', () => {
+    let now = 0
+    const limits = createLimits({ reads: { calls: 1, seconds: 600 }, issue: { calls: 1, seconds: 1 } }, () => now)
+    limits.take('reads', 'app')
+    for (now = 30_000; now < 600_000; now += 30_000) {
+      limits.take('issue', 'app')
+      expect(limits.look('reads', 'app')).toMatchObject({ remaining: 0, resetSeconds: (600_000 - now) / 1000 })
+      expect(limits.take('reads', 'app')?.allowed).toBe(false)
+    }
+    expect(limits.take('reads', 'app')?.allowed).toBe(true)
+  })
+
   it('belongs to one application: all its tokens together, no other tenant', async () => {
     const server = limited({ reads: { calls: 1, seconds: 60 } })
     const [one, two] = [await newTenant(server), await newTenant(server)]

@@ -107,7 +107,7 @@ describe('submit and review', () => {
         templateId: id,
         ...(endpoint === contract.platform.rejectTemplate ? reject : {}),
       } as never)
-      expect([late.status, late.code]).toEqual([409, 'TEMPLATE_STATE_CONFLICT'])
+      expect([late.status, late.code, late.details]).toEqual([409, 'TEMPLATE_STATE_CONFLICT', { status: 'active' }])
     }
     await own.close()
   })

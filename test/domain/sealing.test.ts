@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { seal, unseal } from '../../src/domain/sealing.js'
+import { seededRandom, testKey } from '../support/server-app.js'
+
+const ring = { current: testKey, all: [testKey] }
+const random = seededRandom('sealing')
+
+it('a sealed value opens for its owner and for no other, so a row moved in the database opens for nobody', () => {
+  const sealed = seal(ring, 'bot_1', 'secret', random)
+  expect(unseal(ring, 'bot_1', sealed)).toBe('secret')
+  for (const other of ['bot_2', '', 'bot_11']) expect(() => unseal(ring, other, sealed)).toThrow()
+})
+
+it('a sealed value that was changed in any of its parts does not open', () => {
+  const [id, iv = '', bytes = ''] = seal(ring, 'bot_1', 'secret', random).split('.')
+  const flipped = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
+  expect(() => unseal(ring, 'bot_1', [id, flipped(iv), bytes].join('.'))).toThrow()
+  expect(() => unseal(ring, 'bot_1', [id, iv, flipped(bytes)].join('.'))).toThrow()
+  expect(() => unseal(ring, 'bot_1', [id, iv, bytes.slice(0, 21)].join('.'))).toThrow()
+})
