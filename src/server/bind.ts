@@ -196,7 +196,7 @@ type Faulty = Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'>>
 /** Meets the fault that was set for this endpoint, if any. */
 function withFault(deps: Deps, endpoint: Endpoint, connection: Outer, call: () => Promise<Reply<Endpoint>>): Faulty {
   const fault = deps.faults.next(endpoint.id)
-  return fault === undefined ? call() : meet(fault, deps, connection, call)
+  return fault === undefined ? call() : deps.faults.track(meet(fault, deps, connection, call))
 }
 
 async function meet(fault: Fault, deps: Deps, connection: Outer, call: () => Promise<Reply<Endpoint>>): Faulty {

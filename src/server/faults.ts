@@ -12,6 +12,7 @@ export interface Fault {
 /** Failures on purpose, by contract id, for the next calls (decisions.md 7, faults). */
 export class Faults {
   readonly #ended = new AbortController()
+  readonly #calls = new Set<Promise<unknown>>()
   readonly #queues = new Map<string, { fault: Fault; left: number }[]>()
 
   constructor() {
@@ -36,13 +37,21 @@ export class Faults {
     return entry.fault
   }
 
-  /** A delay on purpose; it ends at once when the server does. @throws when the server ends first */
+  /** A delay on purpose; it ends early when the server stops. @throws when the server stops first */
   async delay(ms: number): Promise<void> {
     await setTimeout(ms, undefined, { signal: this.#ended.signal })
   }
 
-  end(): void {
+  /** Lets `end` wait for a call that meets a fault. */
+  track<T>(call: Promise<T>): Promise<T> {
+    this.#calls.add(call)
+    return call.finally(() => this.#calls.delete(call))
+  }
+
+  /** Ends all delays; resolves when the calls that met a fault have ended. */
+  async end(): Promise<void> {
     this.#ended.abort()
+    await Promise.allSettled(this.#calls)
   }
 
   /** How many were removed. */

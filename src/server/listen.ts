@@ -237,12 +237,14 @@ async function accepting(
     stopSettling()
     deps.requestLog.close()
     const overdue = setTimeout(() => {
-      deps.faults.end()
+      void deps.faults.end()
       app.server.closeAllConnections()
     }, CLOSE_MS_MAX)
     app.server.closeIdleConnections()
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
+    // A delayed call whose client has left keeps no connection open; it must not wake up to a closed store.
+    await deps.faults.end()
     await Promise.all([forgetting.stop(), backlogs.stop()])
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))

@@ -1,6 +1,11 @@
 import process from 'node:process'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
+import { liveServer } from '../support/server.js'
+import { RawConnection, bearerLine, getBytes } from '../support/server-raw.js'
+import { callerOf } from '../support/server-client.js'
+import { newTenant } from '../support/server-tenant.js'
 
 it('any number of calls is delayed at once, without a warning of Node in the log', async () => {
   const warnings: Error[] = []
@@ -10,4 +15,22 @@ it('any number of calls is delayed at once, without a warning of Node in the log
   await Promise.all(Array.from({ length: 20 }, () => faults.delay(1)))
   process.off('warning', note)
   expect(warnings).toEqual([])
+})
+
+it('a delayed call whose client has left ends with the server, before the store closes', async () => {
+  const live = await liveServer()
+  const tenant = await newTenant(live)
+  const { id: endpoint, path } = contract.apps.list
+  const fault = { endpoint, kind: 'delay', times: 1, delay_ms: 60_000 } as const
+  await callerOf(live.send, live.operatorKey)(contract.platform.addFault, fault)
+  const track = vi.spyOn(Faults.prototype, 'track')
+  onTestFinished(() => track.mockRestore())
+  const client = await RawConnection.to(live.port)
+  client.write(getBytes(path, bearerLine(tenant.jwt)))
+  await vi.waitUntil(() => track.mock.calls.length > 0)
+  client.destroy()
+  await live.close()
+  const call = track.mock.results[0]?.value as Promise<unknown>
+  expect(await Promise.race([call, 'still delayed'])).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(live.logs.filter((line) => JSON.parse(line).level >= 40)).toEqual([])
 })
