@@ -17,6 +17,16 @@ export function text(minLength: number, maxLength: number) {
   })
 }
 
+/** Text of a message: line feeds and tabs too, and CR LF, which becomes a line feed. */
+export function messageText(maxLength: number) {
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: `^(?:[^${CONTROL_OR_OVERRIDE}]|\\t|\\r?\\n)*$`,
+    'x-expected': `text of 1 to ${maxLength} characters; of control characters, line feeds and tabs alone`,
+  })
+}
+
 /** A machine identifier: visible ASCII, case-sensitive. */
 export function machineId(maxLength: number) {
   return Type.String({

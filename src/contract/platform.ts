@@ -4,7 +4,18 @@ import { application } from './apps.js'
 import { bot } from './bots.js'
 import { chat, chatTypes, message, transcriptMessage } from './chats.js'
 import { endpoint } from './endpoint.js'
-import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import {
+  input,
+  instant,
+  instantInput,
+  machineId,
+  messageText,
+  nullable,
+  oneOf,
+  page,
+  pageQuery,
+  text,
+} from './fields.js'
 import { template } from './templates.js'
 import { update } from './updates.js'
 
@@ -235,7 +246,7 @@ export const sendAsUser = endpoint({
   path: '/_platform/v1/chats/:chatId/messages',
   caller: 'operator',
   params: chatId,
-  body: input({ text: text(1, 4096) }),
+  body: input({ text: messageText(4096) }),
   status: 200,
   output: message,
   failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],

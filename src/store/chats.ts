@@ -125,7 +125,8 @@ export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
     message_id: chat.last_message_id + 1,
     sent_at: it.now,
     from_bot: it.fromBot ? 1 : 0,
-    text: it.text,
+    // Line ends of one form: a CR LF is the LF of other systems.
+    text: it.text.replaceAll('\r\n', '\n'),
     application_id: it.voucher?.applicationId ?? null,
     voucher_id: it.voucher?.id ?? null,
   }

@@ -613,8 +613,8 @@ export const defects = [
   {
     name: 'an Idempotency-Key with only a closing quote loses it',
     file: 'src/domain/idempotency.ts',
-    from: 'const value = header.length >= 2 && header.startsWith(\'"\') && header.endsWith(\'"\') ? header.slice(1, -1) : header',
-    to: 'const value = header.replace(/^"(?=.*"$)/, \'\').replace(/(?<=.)"$/, \'\')',
+    from: "const value = header.length >= 2 && header.startsWith('\"') && header.endsWith('\"') ? header.slice(1, -1) : header",
+    to: "const value = header.replace(/^\"(?=.*\"$)/, '').replace(/(?<=.)\"$/, '')",
     tests: ['test/domain/idempotency.test.ts'],
   },
   {

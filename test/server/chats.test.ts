@@ -192,7 +192,14 @@ describe('messages', () => {
   it.each([
     ['nothing', ''],
     ['more than 4096 characters', '🎟'.repeat(4097)],
-    ['a control character', 'a\nb'],
+    ['a control character', 'a\u0007b'],
+    ['a carriage return alone', 'a\rb'],
+    ['a carriage return at the end', 'a\r'],
+    ['two carriage returns before a line feed', 'a\r\r\nb'],
+    ['a vertical tab', 'a\vb'],
+    ['a next line (U+0085)', 'a\u0085b'],
+    ['a bidi override', 'a\u202eb'],
+    ['half a surrogate pair', 'a\ud800'],
   ])('of %s are refused', async (_what, text) => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
@@ -201,6 +208,23 @@ describe('messages', () => {
       'VALIDATION_FAILED',
     )
     expect((await bot.call(contract.bots.send, { chat_id: chat.id, text: '🎟'.repeat(4096) })).data.message_id).toBe(1)
+  })
+})
+
+describe('a message of several lines', () => {
+  const sent = 'Hello\r\n\tline two\n\nend\r\n'
+  const kept = 'Hello\n\tline two\n\nend\n'
+
+  it('keeps line feeds and tabs, and CR LF becomes LF, in the response, the transcript and the update', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    const reply = await bot.call(contract.bots.send, { chat_id: chat.id, text: sent })
+    const said = await tenant.operator(contract.platform.sendAsUser, { chatId: chat.id, text: sent })
+    expect([reply.data.text, said.data.text]).toEqual([kept, kept])
+    const { items } = (await tenant.operator(contract.platform.messages, { chatId: chat.id })).data
+    expect(items.map((it) => it.text)).toEqual([kept, kept])
+    const updates = (await pollOf(bot)).filter(({ type }) => type === 'message')
+    expect(updates).toEqual([expect.objectContaining({ message: expect.objectContaining({ text: kept }) })])
   })
 })
 

@@ -34,7 +34,7 @@ function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrar
   if (pattern?.includes('\\d{4}-(0')) return instant
   // The form of a URL is more than its pattern.
   if (pattern?.startsWith('^https')) return fc.webUrl({ validSchemes: ['https'] })
-  if (pattern !== undefined && !pattern.startsWith('^[^')) return fc.stringMatching(new RegExp(pattern, 'u'))
+  if (pattern !== undefined && !/^\^(\(\?:)?\[\^/.test(pattern)) return fc.stringMatching(new RegExp(pattern, 'u'))
   const longest = 'x'.repeat(maxLength)
   const some = fc.string({ unit: symbol, minLength, maxLength: Math.max(minLength, Math.min(maxLength, 20)) })
   return fc.oneof({ weight: 5, arbitrary: some }, { weight: 1, arbitrary: fc.constant(longest) })

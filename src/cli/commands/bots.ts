@@ -259,7 +259,7 @@ export const bots: Group = {
       answers: contract.send.output,
       flags: {
         chat: required(text('ID', 'Chat, chat_…'), 'Chat id'),
-        text: required(text('TEXT', 'At most 4096 characters'), 'Text'),
+        text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text'),
       },
       examples: [{ command: 'voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"' }],
       changes: true,

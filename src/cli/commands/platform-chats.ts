@@ -45,7 +45,7 @@ export const platformUsers: Group = {
       answers: contract.sendAsUser.output,
       notes,
       positional: chatId,
-      flags: { text: required(text('TEXT', 'At most 4096 characters'), 'Text') },
+      flags: { text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text') },
       examples: [{ command: 'voucherctl platform users send chat_01JC… --text Hello' }],
       changes: true,
       view: { headline: (it: Message) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
