@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 
 class FileUnwritable extends Error {
@@ -28,7 +29,8 @@ export class ExportFile {
     if (before !== undefined && !before.isFile()) {
       throw new FileUnwritable(`${named} is no file. Name one, or write to standard output with --out -.`)
     }
-    const draft = `${path}.tmp-${process.pid}-${randomBytes(4).toString('hex')}`
+    await removeAbandonedDrafts(path)
+    const draft = `${path}${draftMark()}${process.pid}-${randomBytes(4).toString('hex')}`
     return new ExportFile(await of(path, open(draft, 'wx', 0o600)), draft, path)
   }
 
@@ -51,6 +53,30 @@ export class ExportFile {
     this.#open = false
     await this.#file.close().catch(() => {})
     await rm(this.#draft, { force: true })
+  }
+}
+
+/** The machine is part of the name: a process of another one that shares the folder cannot be seen from here. */
+const draftMark = () => `.tmp-${hostname()}-`
+
+/** An export that was killed leaves its draft, with every row of the store. The draft of a running process stays. */
+async function removeAbandonedDrafts(path: string): Promise<void> {
+  const beginning = `${basename(path)}${draftMark()}`
+  const names = await readdir(dirname(path)).catch(() => [])
+  for (const name of names) {
+    const pid = name.startsWith(beginning) ? /^(\d+)-[0-9a-f]{8}$/.exec(name.slice(beginning.length))?.[1] : undefined
+    if (pid !== undefined && !isRunning(Number(pid)))
+      await rm(join(dirname(path), name), { force: true }).catch(() => {})
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // Of another user, it runs all the same.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { migrations } from './migrations/sqlite/index.js'
 import { type SqliteDatabase, openDatabase, sqliteProblemOf } from './sqlite-engine.js'
 import { isJournalDamaged } from './sqlite-journal.js'
@@ -76,6 +76,18 @@ export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   } finally {
     db.close()
     afterwards()
+  }
+}
+
+/** Removes the file while its lock is held. Without a journal, since closing deletes that by its name. */
+export function removeSqliteFile(db: SqliteDatabase, path: string): void {
+  try {
+    db.exec('pragma journal_mode = delete')
+    rmSync(path)
+  } catch {
+    // A damaged disk, or a system that keeps open files: an empty database stays, which the next import takes.
+  } finally {
+    db.close()
   }
 }
 

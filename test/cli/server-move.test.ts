@@ -1,3 +1,4 @@
+import { closeSqliteFile, openSqliteFile } from '../../src/store/sqlite-open.js'
 import {
   copyFileSync,
   existsSync,
@@ -213,7 +214,21 @@ describe('server import', () => {
     ])
   })
 
-  test('of a file that is cut off leaves an empty store, which takes the whole one', async () => {
+  test('that fails leaves a new folder as it was, and keeps a database that was there', async () => {
+    const cut = readFileSync(await exported(), 'utf8')
+      .split('\n')
+      .slice(0, 4)
+      .join('\n')
+    const target = folderWithKeys('target', source)
+    const fail = async () => (await inHome(`server import - --data ${target} --json`, { stdin: cut })).exit
+    expect([await fail(), readdirSync(target)]).toEqual([2, ['keys.json']])
+    const path = join(target, 'voucherctl.db')
+    closeSqliteFile(openSqliteFile(path), path)
+    const before = readdirSync(target)
+    expect([await fail(), readdirSync(target)]).toEqual([2, before])
+  })
+
+  test('of a file that is cut off leaves nothing in the way of the whole one', async () => {
     const file = await exported()
     const text = readFileSync(file, 'utf8')
     const target = folderWithKeys('target', source)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { migrations } from '../migrations/sqlite/index.js'
 import type { Row, Value } from '../operation.js'
 import { type PreparedStatement, type SqliteDatabase, prepareStatement } from '../sqlite-engine.js'
-import { closeSqliteFile, openSqliteFile } from '../sqlite-open.js'
+import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite-open.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
 import { inHeader, leftOut, type Moved, moved } from './tables.js'
 
@@ -17,6 +17,8 @@ export function openSqliteSource(path: string): MoveSource | undefined {
 
 /** @throws StoreUnusable while a server runs on it, among others */
 export async function openSqliteTarget(path: string): Promise<MoveTarget> {
+  // Before a commit is tried: an import that fails leaves a folder as it found it.
+  let removesFile = !existsSync(path)
   const db = openSqliteFile(path)
   const prepared = preparing(db)
   const source = sourceOf(db, path)
@@ -27,7 +29,8 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     } catch {
       // SQLite has rolled back by itself, as on a full disk.
     }
-    closeSqliteFile(db, path)
+    if (removesFile) removeSqliteFile(db, path)
+    else closeSqliteFile(db, path)
   }
   try {
     // The journal holds nothing but the import then, and goes with it when the disk becomes full.
@@ -54,6 +57,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     insertTransportKeys: null,
     async commit() {
       for (const sql of migrations.slice(await source.schema())) db.exec(sql)
+      removesFile = false
       db.exec(`pragma user_version = ${migrations.length}; commit`)
       isOpen = false
     },
