@@ -12,7 +12,8 @@ import { parseArgs } from 'node:util'
 import { defects } from './defects.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const parts = ['src', 'test', 'bin', 'completions', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'README.md']
+const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', 'vitest.config.ts']
+const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, list: { type: 'boolean' } } })
 const only = values.only?.split(',').map(Number)
