@@ -7,7 +7,7 @@ const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GM
 export function readRetryAfter(headers: Readonly<Record<string, string>>, now: () => number): number | null {
   const value = headers['retry-after']
   if (value === undefined) return null
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000
   if (!httpDate.test(value)) return null
   const sent = headers.date !== undefined && httpDate.test(headers.date) ? Date.parse(headers.date) : now()
   const delay = Date.parse(value) - sent

@@ -383,6 +383,31 @@ test('a 429 fails no row: everybody waits as long as the server asks', async () 
   expect([issued.size, received.length]).toEqual([60, 63])
 }, 20_000)
 
+test('a 429 that asks to wait longer than 5 minutes ends the run with 7, and --resume goes on', async () => {
+  for (const seconds of ['301', '999999999', '31536000000']) {
+    const bulk = Bulk.of(idsOf(20))
+    let isBusy = true
+    const { baseUrl, issued } = await issuer((_id, call) =>
+      isBusy && call >= 10 ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': seconds } } : undefined,
+    )
+    const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '2'])
+    expect([exit, stdout]).toEqual([7, ''])
+    expect(errorOf(stderr).hint).toContain(`The server asks to wait ${seconds} s. 10 of 20 rows have their voucher.`)
+    expect(errorOf(stderr).hint).toContain('Go on with the same command and --resume.')
+    isBusy = false
+    expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
+    expect([issued.size, [...issued.values()].every((times) => times === 1)]).toEqual([20, true])
+  }
+})
+
+test('a 429 says on stderr how long the run waits', async () => {
+  const { baseUrl } = await issuer((_id, call) =>
+    call === 2 ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': '1' } } : undefined,
+  )
+  const { exit, stderr } = await Bulk.of(idsOf(5)).run(baseUrl, ['--concurrency', '1'])
+  expect([exit, stderr]).toEqual([0, expect.stringContaining('The server asks to wait: calls go on in 1 s.\n')])
+})
+
 test('an interruption finishes what is in flight, writes it down and says how to go on', async () => {
   const bulk = Bulk.of(idsOf(100))
   const interruption = new AbortController()

@@ -28,12 +28,16 @@ export interface Issuing {
   readonly ledger: Ledger
   readonly tally: Tally
   readonly pace: Pace
+  /** Called when a 429 makes all rows wait, with the milliseconds of the wait. */
+  readonly onPause?: (ms: number) => void
   /** Takes no further row; what is in flight ends by itself. */
   readonly signal: AbortSignal
 }
 
 /** What is in flight when the run is interrupted has so long; afterwards its rows are asked for by the next run. */
 const GRACE_MS = 10_000
+/** A longer wait ends the run, which --resume continues. */
+const PAUSE_MS_MAX = 5 * 60_000
 /** Rows in a row that a server fails while it answers, before it counts as broken. */
 const TROUBLE_MAX = 10
 
@@ -133,7 +137,11 @@ class Run {
         return await call(contract.issue, issue, { idempotencyKey: key, timeoutMs, signal: this.#calls.signal })
       } catch (error) {
         if (!isTooManyCalls(error)) throw error
-        pace.slowDown(error.retryAfterMs)
+        const { retryAfterMs } = error
+        if (retryAfterMs !== null && retryAfterMs > PAUSE_MS_MAX) return tooLongAWait(retryAfterMs)
+        const isNew = pace.pauseMs === 0
+        pace.slowDown(retryAfterMs)
+        if (isNew) this.#it.onPause?.(pace.pauseMs)
       } finally {
         pace.leave()
       }
@@ -164,5 +172,19 @@ class Run {
   #interrupt(): void {
     this.#stop.abort()
     this.#grace = setTimeout(() => this.#calls.abort(), GRACE_MS)
+  }
+}
+
+function tooLongAWait(ms: number): CallFailure {
+  return {
+    ok: false,
+    code: 'RATE_LIMITED',
+    message: 'The server asks for a longer wait than the 5 minutes that a run waits.',
+    status: 429,
+    retryable: true,
+    details: {},
+    requestId: null,
+    outcomeUnknown: false,
+    headers: { 'retry-after': String(Math.ceil(ms / 1000)) },
   }
 }

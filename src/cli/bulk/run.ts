@@ -64,6 +64,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
       ledger: new Ledger(opened.files),
       tally,
       pace,
+      onPause: (ms) => sayPause(context, ms),
       signal: context.host.signal,
     }).finally(stopProgress)
     await called.close()
@@ -74,6 +75,13 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
   } finally {
     await opened.close()
   }
+}
+
+/** Not beside JSON, whose stderr holds the error object alone. */
+function sayPause({ output }: Context, ms: number): void {
+  const { format } = output.options
+  if (format === 'json' || format === 'jsonl') return
+  output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
 }
 
 /** A file was searched for duplicates before; of a pipe each row is judged as it comes. */

@@ -8,7 +8,12 @@ import { exitOf, fromCall } from '../failure.js'
 export type Verdict = 'row' | 'run' | 'away' | 'trouble'
 
 /** Of the template, not of the row. A used-up quota is none of them: vouchers that are there are still answered. */
-const ofTheRun: readonly string[] = ['TEMPLATE_NOT_ACTIVE', 'TEMPLATE_VALIDITY_ENDED', 'SECURE_TRANSPORT_REQUIRED']
+const ofTheRun: readonly string[] = [
+  'TEMPLATE_NOT_ACTIVE',
+  'TEMPLATE_VALIDITY_ENDED',
+  'SECURE_TRANSPORT_REQUIRED',
+  'RATE_LIMITED',
+]
 const gatewayStatuses: readonly number[] = [502, 503, 504]
 
 export function verdictOf(failure: CallFailure): Verdict {
