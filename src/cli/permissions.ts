@@ -4,6 +4,7 @@ import process from 'node:process'
 import { shellWord } from './shell.js'
 
 const WRITE = 0o022
+const OTHERS_WRITE = 0o002
 
 /**
  * What group and others may do with a file or folder, as bits of its mode; 0 where there are no such permissions, and
@@ -24,12 +25,18 @@ export const othersMayWrite = (path: string) => (othersMay(path) & WRITE) !== 0
  * Why a file or folder may hold what somebody else wrote; undefined where only this user writes it. As root, only what
  * belongs to root counts as own. Windows has neither owners nor modes here: nothing is foreign there.
  */
-export function foreignness(path: string, { uid, mode }: Pick<Stats, 'uid' | 'mode'>): string | undefined {
+export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mode'>): string | undefined {
   if (process.platform === 'win32') return undefined
+  const { uid, mode } = stats
   if (uid !== process.geteuid?.()) return `${path} belongs to another user (uid ${uid}).`
-  if ((mode & WRITE) === 0) return undefined
+  const foreign = isPrivateGroup(stats) ? OTHERS_WRITE : WRITE
+  if ((mode & foreign) === 0) return undefined
   return `Other users of this machine can write to ${path}. Close it: chmod go-w ${shellWord(path)}`
 }
+
+/** The group that a user alone is in: where each user has one, the umask lets it write (DECISIONS.md#project-file). */
+const isPrivateGroup = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>) =>
+  uid !== 0 && gid === uid && uid === process.geteuid?.() && gid === process.getegid?.()
 
 /** The command that closes it, for a shell. */
 export function closing(path: string, mode: '600' | '700'): string {
