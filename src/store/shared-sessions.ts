@@ -34,6 +34,8 @@ export function sharedSessions<S extends KeptSession>(
 ): Sessions<S> {
   const countedEvery = Math.ceil(limits.sessions / 100)
   let added = 0
+  // Of the last minute: calls that run at the same time would all write the row of their session.
+  const confirmed = new Set<string>()
   const untilNone = async (some: () => Op<number>): Promise<void> => {
     while ((await store.write(some)) > 0);
   }
@@ -63,10 +65,13 @@ export function sharedSessions<S extends KeptSession>(
     use: (sid, rid) => store.write(() => use(sid, rid, limits)),
 
     async confirm(sid) {
+      if (confirmed.has(sid)) return
+      confirmed.add(sid)
       await store.write(() => run('update secure_sessions set confirmed = 1 where sid = $1 and confirmed = 0', [sid]))
     },
 
     async forget(now) {
+      confirmed.clear()
       await untilNone(() => forgetSome(now))
       await untilNone(() => evictSome(limits.sessions, limits.rids))
     },
