@@ -9,7 +9,7 @@ import type { Topic } from './program.js'
 import { findEntry, findNode, page, topics } from './program.js'
 
 /**
- * The arguments, parsed once by commander from the command tree: nothing else reads them. A group is loaded when
+ * The arguments, which commander parses once from the command tree; no other module reads them. A group is loaded when
  * commander reaches its name (contract/DECISIONS.md#command-line).
  */
 export class CommandLine {
@@ -17,14 +17,14 @@ export class CommandLine {
   path: readonly string[] = []
   /** The group or command at that path; undefined for the program itself. */
   node: Node | undefined
-  /** The command to run; undefined at a group that has none of its own. */
+  /** The command to run; undefined at a group without a command of its own. */
   leaf: Leaf | undefined
   topic: Topic | undefined
   /** The values of each flag as text, in order; an empty text for a switch. */
   readonly given: Map<string, readonly string[]> = new Map()
   operands: readonly string[] = []
 
-  /** The command whose flags and operands commander parses now. */
+  /** The command whose flags and operands commander is parsing. */
   #current = newCommand('voucherctl')
   readonly #enter = new Map<Command, () => void | Promise<void>>()
   /** The first flag without the value that it needs. */
@@ -32,13 +32,13 @@ export class CommandLine {
   /** A flag of a group's own command that stands before the name of another command. */
   #early: string | undefined
 
-  /** What is shown instead of running the command. */
+  /** The page to show instead of running the command. */
   get shows(): 'help' | 'version' | undefined {
     if (this.given.has('help')) return 'help'
     return this.given.has('version') ? 'version' : undefined
   }
 
-  /** @returns why the line is refused */
+  /** @returns the refusal of an invalid line */
   async parse(argv: readonly string[]): Promise<Failure | undefined> {
     const program = this.#current
     this.#prepare(program)
@@ -54,14 +54,14 @@ export class CommandLine {
     if (argv.length === 0) this.given.set('help', [''])
     if (this.#incomplete !== undefined) return missingValue(this.#incomplete)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
-    // Commander raises it where a name has to follow.
+    // Commander throws this where a command name is missing.
     if (error?.code === 'commander.help') return this.shows === undefined ? this.#unfinished() : undefined
-    // Somebody who asks for help may have written the rest wrong.
+    // Help is shown even when the rest of the line is invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
     return this.#mistake(error)
   }
 
-  /** Each level parses what stands before the next name, so that a flag belongs to the name before it. */
+  /** Each level parses the words before the next name, so that a flag belongs to the name before it. */
   #prepare(command: Command): void {
     this.#current = command
     this.#addFlags(command, globalFlags)
@@ -131,7 +131,7 @@ export class CommandLine {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
     }
-    // The first line says what is wrong, a second one may suggest what was meant.
+    // The first line of commander's message names the fault; the second may suggest a correction.
     const [first = '', suggestion] = message.replace(/^error: /, '').split('\n')
     const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
     return usage(text, suggestion?.replace(/^\((.*)\)$/, '$1') ?? (await this.#hint(code, word)))
@@ -162,7 +162,7 @@ export class CommandLine {
     return undefined
   }
 
-  /** Of a group's own command, before another command of the group. */
+  /** Refuses a flag of a group's own command that precedes the name of another command. */
   #tooEarly(flag: string): Failure {
     if (this.leaf !== undefined && hasFlag(this.leaf, flag)) return belongsAfter(this.path, flag)
     return usage(`\`${this.#name}\` has no option '${flag}'.`, `See \`${this.#name} --help\`.`)
@@ -176,7 +176,7 @@ export class CommandLine {
 const newCommand = (name: string) =>
   new Command(name)
     .exitOverride()
-    // Help is not commander's, which makes its own wherever a name is missing.
+    // Disable commander's own help, which it prints wherever a name is missing.
     .configureOutput({ writeErr: () => {}, writeOut: () => {} })
     .configureHelp({ formatHelp: () => '' })
     .helpOption(false)
@@ -187,7 +187,7 @@ const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')
 const hasFlag = ({ flags = {} }: Leaf, flag: string) =>
   Object.entries(flags).some(([name, { letter }]) => flag === `--${name}` || flag === `-${letter}`)
 
-/** The command that the words name from there on. */
+/** Finds the command that the words name, starting at this node. */
 async function locate(from: Node | undefined, words: readonly string[]) {
   const path: string[] = []
   let node = from

@@ -2,7 +2,7 @@ import type { CommandLine } from './command-line.js'
 import { globalFlags } from './globals.js'
 import { shellWord } from './shell.js'
 
-/** A command line that was parsed, as it is typed into a shell again. It holds no secret: none is taken from flags. */
+/** Formats a parsed command line for a shell. It contains no secret, because no flag takes one. */
 export function commandOf({ path, given, operands, leaf }: CommandLine): string {
   const flags = { ...globalFlags, ...leaf?.flags }
   const options = [...given].flatMap(([name, values]) => {

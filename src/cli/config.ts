@@ -42,7 +42,7 @@ export interface Profile {
 export interface Config {
   readonly current: string
   readonly profiles: Readonly<Record<string, Profile>>
-  /** Project files that may name a server: their content at the time, by path. */
+  /** Project files that the user allowed to name a server: path to allowed content. */
   readonly projects?: Readonly<Record<string, string>>
 }
 

@@ -53,18 +53,18 @@ export interface Context {
     missing: () => Failure,
     question: (questions: Questions) => Promise<T | undefined>,
   ): Promise<{ ok: true; value: T } | Failure>
-  /** Before something is lost or done that cannot be undone: `--yes`, or a person who says so. */
+  /** Asks before an irreversible action; `--yes` confirms without asking. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
-  /** The command line as it was given, for a shell. */
+  /** The command line, quoted for a shell. */
   readonly command: string
 }
 
 export interface Confirmation {
   /** `Revoking tok_01` */
   readonly action: string
-  /** What nothing brings back, as a sentence. Without it only a production profile asks. */
+  /** A sentence that names the irrecoverable loss. Without it, only a production profile asks. */
   readonly loses?: string
-  /** Typed to confirm on a production profile. Without it a yes is enough there too. */
+  /** The word to type on a production profile. Without it, a yes is enough there too. */
   readonly word?: string
 }
 

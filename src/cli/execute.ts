@@ -14,7 +14,7 @@ import { resolveSettings, tolerateSettings } from './settings.js'
 import { commandOf } from './command-of.js'
 import { untilAborted } from './until-aborted.js'
 
-/** Runs the command of a line that was parsed, and returns its exit code. */
+/** Runs the command of a parsed line and returns its exit code. */
 export async function execute(
   line: CommandLine,
   globals: Globals,

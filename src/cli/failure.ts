@@ -122,7 +122,7 @@ function withWait(hint: string | null, { headers }: CallFailure): string | null 
   return hint === null ? wait : `${hint} ${wait}`
 }
 
-/** What to do before any repeat, where somebody else than a voucher service responded. */
+/** What to check before a retry when the response did not come from a voucher service. */
 const SOMEBODY_ELSE =
   'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
 

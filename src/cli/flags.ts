@@ -124,7 +124,7 @@ export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
 export type Given = ReadonlyMap<string, readonly string[]>
 
 export interface FlagValues {
-  /** A flag that cannot be read counts as absent. */
+  /** An invalid flag counts as absent. */
   readonly values: Readonly<Record<string, unknown>>
   readonly failure: Failure | undefined
 }

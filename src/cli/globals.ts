@@ -56,7 +56,7 @@ export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
 
 export interface GlobalValues {
-  /** A flag that cannot be read counts as absent. */
+  /** An invalid flag counts as absent. */
   readonly globals: Globals
   readonly failure: Failure | undefined
 }

@@ -6,7 +6,7 @@ interface Loss {
   readonly loses: string
 }
 
-/** Calls that no other call takes back, whichever command makes them (contract/DECISIONS.md#confirmations). */
+/** Calls that no other call can undo, by endpoint id (contract/DECISIONS.md#confirmations). */
 const irreversible: Readonly<Partial<Record<string, Loss>>> = {
   'tokens.revoke': { action: 'Revoking', loses: 'Whatever uses this token is refused from then on, for good.' },
   'bots.regenerateToken': {
@@ -23,13 +23,13 @@ const irreversible: Readonly<Partial<Record<string, Loss>>> = {
   },
 }
 
-/** @param id of the endpoint @param subject what it acts on */
+/** @param id id of the endpoint @param subject id of the resource that the call acts on */
 export async function confirmLoss({ confirm }: Context, id: string, subject: string): Promise<Failure | undefined> {
   const known = irreversible[id]
   return known && confirm({ action: `${known.action} ${subject}`, loses: known.loses, word: subject })
 }
 
-/** For commands that make any call: asks as the command of that call does. */
+/** Lets `api` and `secure call` ask for the same confirmation as the dedicated command. */
 export async function confirmCall(
   context: Context,
   route: { readonly id: string; readonly path: string } | undefined,

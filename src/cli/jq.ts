@@ -30,7 +30,7 @@ export class JqFilter {
     return fail('JQ_INVALID', `--jq is no valid filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
   }
 
-  /** Runs the filter on each of the documents, which stand one after another. */
+  /** Runs the filter on each document of a text that holds several, one after another. */
   async apply(documents: string | Uint8Array): Promise<Filtered> {
     const ran = await this.#run(documents)
     if ('ok' in ran) return { results: [], remarks: '', failure: ran }

@@ -48,7 +48,7 @@ export interface Answer<Data> {
   readonly exit?: number
   /** True where a command that may change something has only read this time. */
   readonly reads?: true
-  /** True when the server repeated the response of an earlier call. */
+  /** True for a replay: the server returned the response of an earlier call. */
   readonly replayed?: true
 }
 

@@ -23,7 +23,7 @@ export function defaultDataDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>):
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
 
-/** The data folder of a profile: the one that it was logged in to, else the default. */
+/** The data folder that the profile's login stored, else the default. */
 export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Profile, 'data_dir'>): string =>
   profile.data_dir ?? defaultDataDir(host)
 

@@ -5,7 +5,7 @@ import type { Host, Out } from './host.js'
 import { processStdout } from './output.js'
 import { run } from './run.js'
 
-// For tests, which run the bundled command line with a host of their own.
+// Exported for tests, which run the bundled command line with their own host.
 export { run }
 
 /** SIGHUP is a terminal that was closed; what a command has made for itself is removed all the same. */

@@ -12,9 +12,9 @@ import { showRows } from './show.js'
 import { Spool } from './spool.js'
 
 /**
- * A list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they come. What is one
- * document (json, yaml, csv) waits in a spool, so that a list that breaks off leaves stdout empty. jq holds its document
- * in memory.
+ * Prints a list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they arrive. A single
+ * document (json, yaml, csv) is spooled, so that a list that fails half-way leaves stdout empty. With --jq the document
+ * is held in memory.
  */
 export async function printPages(
   output: Output,
@@ -51,13 +51,13 @@ export async function printPages(
   }
 }
 
-/** jq has 256 MiB of memory: it holds a list of 20 MB, and none of 60 MB of small records. */
+/** jq has 256 MiB of memory: enough for a list of 20 MB, too little for 60 MB of small records. */
 const JQ_DOCUMENT_MAX = 64 * 1024 * 1024
-/** Its text is a string on the heap of the thread; V8 aborts the whole process when that is full. */
+/** The document may take this fraction (1/4) of the heap: V8 aborts the process when the heap is full. */
 const PART_OF_HEAP = 4
 
 interface Writer {
-  /** @returns why the list cannot be shown */
+  /** @returns the failure if the list cannot be shown */
   add(shown: List, page: List): Promise<Failure | undefined>
   end(items: number): Promise<void>
   close?(): Promise<void>
@@ -90,7 +90,7 @@ const lines = (output: Output): Writer => ({
   async end() {},
 })
 
-/** Each item by itself. */
+/** Filters each item separately. */
 const filteredLines = (output: Output): Writer => ({
   async add({ items }) {
     await output.write(await output.filtered(items.map((it) => encodeJson(it)).join('')))
@@ -99,8 +99,8 @@ const filteredLines = (output: Output): Writer => ({
 })
 
 /**
- * The whole list as one document, as `--json` prints it. It waits outside of the heap of JavaScript, and jq parses it in
- * a thread: too long a list ends in a failure and never in an abort of the process.
+ * Filters the whole list as one document, as `--json` prints it. Buffers keep it outside of the JavaScript heap and jq
+ * parses it in a thread, so that a list that is too long is a failure and never aborts the process.
  */
 function filteredDocument(output: Output): Writer {
   const pieces: Uint8Array[] = [Buffer.from('{"items":[')]

@@ -22,8 +22,8 @@ export function othersMay(path: string): number {
 export const othersMayWrite = (path: string) => (othersMay(path) & WRITE) !== 0
 
 /**
- * Why a file or folder may hold what somebody else wrote; undefined where only this user writes it. As root, only what
- * belongs to root counts as own. Windows has neither owners nor modes here: nothing is foreign there.
+ * Explains why another user may have written a file or folder; undefined if only this user can. As root, only files of
+ * root count as own. On Windows, where Node reports neither owner nor mode, the result is always undefined.
  */
 export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mode'>): string | undefined {
   if (process.platform === 'win32') return undefined

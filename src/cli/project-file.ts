@@ -23,7 +23,7 @@ export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retr
 
 export interface ProjectFile {
   readonly path: string
-  /** As it was read: what is judged, shown and remembered is this text. */
+  /** The text as read: exactly this text is checked, shown and stored as allowed. */
   readonly content: string
   readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
     readonly secure?: Omit<SecureProfile, 'latched'>
@@ -41,8 +41,8 @@ export type ProjectResult =
   | Failure
 
 /**
- * The nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. One that
- * somebody else may have written is passed over, unread. A secret in it is refused: such files are shared.
+ * Reads the nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. A file
+ * that another user may have written is skipped unread. A secret in the file is refused, because such files are shared.
  */
 export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectResult {
   const passedOver: PassedOver[] = []
@@ -61,7 +61,10 @@ export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectRes
   return { ok: true, project: undefined, passedOver }
 }
 
-/** Outside of a repository and of the home folder up to the root, save on Windows, which tells no owner of a folder. */
+/**
+ * The folders to search, up to the repository root or the home folder. Outside of both the search goes on to the root;
+ * on Windows, where no owner can be checked, only the working folder counts then.
+ */
 function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
   const home = realPathOf(homeDir)
   const folders: string[] = []
@@ -82,11 +85,11 @@ function realPathOf(path: string): string {
 
 type Read = { readonly content: string } | { readonly why: string } | Failure
 
-/** Opened once: owner, mode and content are of the same file, whatever takes its place meanwhile. */
+/** Opens the file once, so that owner, mode and content belong to the same file even if it is replaced meanwhile. */
 function readOwnFile(path: string, dir: string): Read | undefined {
   let file: number | undefined
   try {
-    // A pipe under this name must not keep the command waiting.
+    // Opening a named pipe must not block the command.
     file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     const stats = fstatSync(file)
     const why = foreignness(path, stats) ?? foreignness(dir, statSync(dir))
@@ -102,7 +105,7 @@ function readOwnFile(path: string, dir: string): Read | undefined {
   }
 }
 
-/** Of a file that does not open. */
+/** Explains why a file cannot be opened. */
 function foreignnessOfClosed(path: string, dir: string): string | undefined {
   try {
     return foreignness(path, lstatSync(path)) ?? foreignness(dir, statSync(dir))

@@ -10,7 +10,7 @@ export interface Permission {
   readonly reason: 'no server' | 'loopback' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'
 }
 
-/** A base URL of a project file that nobody allowed. */
+/** A base URL of a project file that the user has not allowed. */
 export interface NotAllowed {
   readonly path: string
   readonly baseUrl: string
@@ -18,8 +18,8 @@ export interface NotAllowed {
 }
 
 /**
- * A project file comes with what somebody else wrote, so the server that it names is asked nothing until its reader
- * allowed it: credentials from the environment would go there too (DECISIONS.md#project-file).
+ * Somebody else may have written a project file, so no request goes to the server that it names until the user allows
+ * it: credentials from the environment would go there too (contract/DECISIONS.md#project-file).
  */
 export function permissionOf(
   { path, content, members }: ProjectFile,

@@ -9,7 +9,7 @@ export interface Questions {
   text(message: string): Promise<string | undefined>
   /** Nothing of the answer is shown. */
   secret(message: string): Promise<string | undefined>
-  /** Yes or no; no when only Enter is pressed. */
+  /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
   choose(message: string, choices: readonly string[]): Promise<string | undefined>
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>

@@ -28,7 +28,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   const { globals, failure } = readGlobals(line.given)
   const format = formatOf(line, globals, host)
   const output = new Output(host, {
-    // Read when there is a failure to show: a command whose flags are right has its format from its settings.
+    // Needed for usage failures only: a command with valid flags takes its format from its settings.
     get format() {
       return knownFormat(format ?? storedFormat(host, globals.profile))
     },
@@ -43,7 +43,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   return execute(line, globals, filter, output)
 }
 
-/** Help and version are documents as well, where JSON is asked for. */
+/** Prints help or the version, as a JSON document if JSON was requested. */
 async function show(line: CommandLine, output: Output): Promise<number> {
   if (line.shows === 'help') await (await import('./show-help.js')).showHelp(line, output)
   else if (output.options.format === 'table') output.say(output.host.version())
@@ -51,7 +51,7 @@ async function show(line: CommandLine, output: Output): Promise<number> {
   return output.trouble === undefined ? 0 : report(output.trouble, output)
 }
 
-/** Loaded where it is asked for: jq takes as long to start as a command. */
+/** Loads jq on demand: it takes as long to start as a command. */
 async function openFilter(expression: string, { signal }: Host): Promise<JqFilter> {
   const { JqFilter } = await import('./jq.js')
   return new JqFilter(expression, signal)
@@ -62,7 +62,7 @@ async function report(failure: Failure, output: Output): Promise<number> {
   return exitOf(failure)
 }
 
-/** What flags or the environment name. A filter that cannot be read asks for JSON as well. */
+/** The format that flags or the environment name. --jq implies JSON, even with an invalid filter. */
 function formatOf({ given }: CommandLine, globals: Globals, { env }: Host): string | undefined {
   return formatIn(globals) ?? (given.has('jq') ? 'json' : env.VOUCHERCTL_OUTPUT || undefined)
 }

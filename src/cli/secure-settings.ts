@@ -17,7 +17,7 @@ export interface SecureSettings {
   readonly origin: Sourced<string | undefined>
   /** Empty: the server's key is taken as it comes. */
   readonly pins: Sourced<readonly string[]>
-  /** Origins of servers that encrypted once: `auto` never goes back to plain text there. */
+  /** Origins of servers that have encrypted before: `auto` never falls back to plain text there. */
   readonly latched: Sourced<readonly string[]>
 }
 
@@ -27,14 +27,14 @@ export interface SecureSources {
   readonly project: ProjectFile | undefined
   readonly profile: Profile
   readonly profileSource: string
-  /** The current profile, where a project file picked another one for the same server. */
+  /** The current profile, if a project file selected another one for the same server. */
   readonly floor: { readonly profile: Profile; readonly source: string } | undefined
 }
 
 /**
- * flag > environment > project file > profile > default, with one difference: a project file comes with what somebody
- * else wrote, so it can make the transport of a profile stricter and not laxer: a lower mode is passed over, and so are
- * its pins where the profile has some. Nor does picking a profile make anything laxer than the current one has it.
+ * flag > environment > project file > profile > default, with one exception: somebody else may have written the project
+ * file, so it can make a profile's transport stricter and never laxer. A lower mode is ignored, and so are its pins if
+ * the profile has some. A profile that it selects is never laxer than the current profile.
  */
 export function resolveSecure(
   sources: SecureSources,

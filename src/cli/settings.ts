@@ -20,12 +20,12 @@ import { first } from './sourced.js'
 
 export interface Settings {
   readonly config: Config
-  /** What a person must act on: open permissions, a project file that was passed over. */
+  /** Warnings that need action: open permissions, a skipped project file. */
   readonly warnings: readonly string[]
   /** The nearest voucherctl.json that counts. */
   readonly project: ProjectFile | undefined
   readonly passedOver: readonly PassedOver[]
-  /** Set where the project file names a server without being allowed to: then there is no base URL. */
+  /** Set if the project file names a server that the user has not allowed; there is no base URL then. */
   readonly notAllowed: NotAllowed | undefined
   readonly profileName: Sourced<string>
   /** A profile was named that does not exist; only what makes one goes on. */
@@ -172,7 +172,7 @@ function refusalOf(project: ProjectFile, profile: Profile, config: Config): NotA
   return allowed ? undefined : { path: project.path, baseUrl: String(project.members.base_url), reason }
 }
 
-/** Where a project file picks a profile: the current one, as far as it is meant for the same server. */
+/** The current profile, if a project file selects another one for the same server. */
 function floorOf(
   { profiles, current }: Config,
   profileName: Sourced<string>,

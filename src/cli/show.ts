@@ -48,7 +48,7 @@ function isEmpty(value: unknown): boolean {
 const GAP = 2
 const NARROWEST = 8
 const DATE_WIDTH = 10
-/** Rows that the widths of the columns are taken from. cli-table3 needs 0.4 ms for a row, and more for each in a long table. */
+/** The first rows, which set the column widths. cli-table3 takes 0.4 ms for a row, and longer per row in a long table. */
 const MEASURED_ROWS = 1_000
 const SHOWN_INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z$/
 
@@ -76,17 +76,17 @@ export async function showList(
 export interface Layout {
   readonly columns: readonly string[]
   readonly widths: readonly number[]
-  /** Rows above. */
+  /** Number of rows above. */
   readonly rows: number
-  /** Times are without their seconds: the columns are too wide for the terminal. */
+  /** True if times omit their seconds to fit the terminal. */
   readonly isTight: boolean
   /** One record below the other: the terminal is too narrow for a table. */
   readonly asRecords?: true
 }
 
 /**
- * Rows of a table, below their heads or below others. The first thousand set the widths of the columns. Where the terminal is narrow times are shortened, then texts; ids
- * never are: when they leave no room, each row is a record.
+ * Formats table rows, below the header or below earlier rows. The first thousand set the column widths. On a narrow
+ * terminal times are shortened first, then texts, never ids; if the ids alone do not fit, each row becomes a record.
  */
 export async function showRows(
   items: readonly unknown[],
@@ -153,7 +153,7 @@ const borders = [
   'middle',
 ]
 
-/** A row below the measured ones. A text is cut to its column on a terminal; what stays whole moves those behind it. */
+/** A row below the measured ones. A terminal truncates long texts; an id is never cut and shifts the columns after it. */
 function lineOf(row: readonly string[], { columns, widths }: Layout, width: number | undefined, paint: Paint): string {
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
@@ -164,10 +164,10 @@ function lineOf(row: readonly string[], { columns, widths }: Layout, width: numb
   return `${cells.join('').trimEnd()}\n`
 }
 
-/** An id that is cut short names nothing. */
+/** A truncated id would be useless. */
 const isWhole = (name: string) => /^id$|Id$|_id$|^time$/.test(name)
 
-/** Half an instant says less than its date. */
+/** Shows the date alone where the time does not fit. */
 const withoutTime = (text: string, room: number) =>
   text.length > room && SHOWN_INSTANT.test(text) ? text.slice(0, DATE_WIDTH) : text
 

@@ -13,9 +13,9 @@ export async function checkKeeping({ host, dryRun }: Context, save: boolean): Pr
 }
 
 /**
- * Before a stored credential is replaced that no server shows again. An account JWT is not asked about: it expires, and
- * a login brings another.
- * @param value that takes its place, where it is known
+ * Asks before replacing a stored credential that no server shows again. Replacing an account JWT needs no question: it
+ * expires, and a login issues another.
+ * @param value the new credential, if it is known already
  */
 export async function confirmReplacing(
   { confirm, settings }: Context,
@@ -55,7 +55,7 @@ export async function storeCredential(
   }))
 }
 
-/** The profile with another base URL. A server of another machine has no data folder here. */
+/** Returns the profile with another base URL. A server on another machine has no data folder here. */
 export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
   const isLocal = dir !== undefined && isLoopback(parseBaseUrl(baseUrl))
   return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }

@@ -13,7 +13,7 @@ export const trustedProxyFlag: Flag<readonly string[]> = {
 
 function isAddressOrCidr(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
-  // BlockList would ignore the zone.
+  // BlockList ignores an IPv6 zone, so refuse one.
   const family = address.includes('%') ? 0 : isIP(address)
   if (family === 0 || rest.length > 0) return false
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))

@@ -19,7 +19,7 @@ const gatewayStatuses: readonly number[] = [502, 503, 504]
 export function verdictOf(failure: CallFailure): Verdict {
   const { code, status, details } = failure
   if (ofTheRun.includes(code)) return 'run'
-  // Somebody else than a voucher service responds: nothing that it says of a row is kept.
+  // Not a response of a voucher service: it decides nothing about the row, so the run ends.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
   // A credential that no header carries; what cannot be encrypted is the row's own size.

@@ -112,10 +112,10 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
   }
 }
 
-/** True for the routes outside of the contract's envelope: health, and what the encrypted transport is made with. */
+/** True for routes that respond without the envelope: health, bootstrap and session of the encrypted transport. */
 export const isBare = (route: Route | undefined) => route?.caller === 'none'
 
-/** What a dedicated command expects of the same route; of a route that is not known here the envelope. */
+/** Expects what the dedicated command of the route expects; an unknown route needs the envelope alone. */
 function expectedOf({ route, body }: AnyCall): Expected {
   if (isBare(route)) return { bare: true }
   if (route?.output === undefined) return {}

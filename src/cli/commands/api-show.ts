@@ -22,7 +22,7 @@ export function showData({ method, route }: AnyCall, { result, response }: Sent)
   return { ...failure, message, hint: 'Add -i to print it as it is.' }
 }
 
-/** A success of the routes that respond with something else than the envelope: metrics, a stream. */
+/** True for a success of a route that does not respond in JSON: metrics, a stream. */
 const isText = (route: Route | undefined, { status }: TransportResponse) =>
   status >= 200 && status <= 299 && (isBare(route) || route?.streams === true)
 

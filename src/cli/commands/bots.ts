@@ -192,7 +192,7 @@ export const bots: Group = {
         const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
         if (!kept.ok) return kept
         const { profileName, profile } = context.settings
-        // Too late for a question: reading the token was the one time that it is shown.
+        // It is too late to ask: the server shows the token only once, and this call has read it.
         const before = profile.credentials?.bot
         if (flags.save && fresh && before !== undefined)
           context.output.notice(`warning: it replaces ${redact(before.value)} in profile ${profileName.value}.`)

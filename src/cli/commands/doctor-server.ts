@@ -78,7 +78,7 @@ const REFUSED_READ = '/api/v1/open-platform/vouchers/templates'
 
 const hasEnvelope = ({ body }: TransportResponse) => typeof parseObject(body)?.success === 'boolean'
 
-/** A failed check where neither response is one of a voucher service: /healthz is no part of the interface. */
+/** A failed check if neither response is from a voucher service: another server may lack /healthz but not the envelope. */
 function foreignResponse(health: TransportResponse, refused: TransportResponse): Check | undefined {
   const isRedirect = health.status >= 300 && health.status < 400
   if (isRedirect || health.status >= 500 || hasEnvelope(health) || hasEnvelope(refused)) return undefined
@@ -86,7 +86,7 @@ function foreignResponse(health: TransportResponse, refused: TransportResponse):
   return bad(
     'server',
     `${message}.`,
-    'Correct the base URL; where it is right, a login page or a proxy stands between.',
+    'Correct the base URL. If it is right, a login page or a proxy responds in place of the server.',
   )
 }
 

@@ -28,7 +28,7 @@ interface LoggedIn {
   readonly credential: string
   readonly account: string | null
   readonly expires_at: string | null
-  /** Of the local server that was logged in to. */
+  /** Data folder of the local server of this login. */
   readonly data_dir: string | null
 }
 
@@ -107,7 +107,7 @@ async function loginLocal(
 
 type Found = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
 
-/** The server to log in to. The operator key goes to the very server that keeps it, and to no other. */
+/** Finds the server to log in to. The operator key is only sent to the server whose data folder holds it. */
 async function findLogin(context: Context, data: string | undefined): Promise<Found> {
   const { host, settings, dryRun } = context
   if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
@@ -131,7 +131,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
   )
 }
 
-/** Under another name of this machine too, such as localhost: it answers as itself. */
+/** True if the server responds on that URL with its instance id; `localhost` and 127.0.0.1 are the same server. */
 async function answersOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
   const [asked, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
   if (!isLoopback(asked) || asked.port !== own.port || asked.secure !== own.secure) return false
@@ -197,7 +197,7 @@ async function keep(
   }
 }
 
-/** Before a profile of another machine becomes one of this server: what is meant for the one would go to the other. */
+/** Asks before a profile of a remote server changes to this server: later commands of that profile would go here. */
 async function confirmMove({ confirm, settings }: Context, baseUrl: string): Promise<Failure | undefined> {
   const { profile, profileName } = settings
   const before = originOf(profile.base_url)

@@ -13,7 +13,7 @@ import { resolveSettings } from '../settings.js'
 const GRACE_MS = 10_000
 /** A minute in all: a server that starts again is back by then. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** Updates come this late at most where the server does not hold polls. */
+/** Pauses between polls of a server that does not hold them; the last is the longest delay of an update. */
 const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** What a person waits for after Ctrl-C at most. */
 const CONFIRM_MS = 2_000
@@ -86,8 +86,8 @@ function anew(context: Context): Context {
 }
 
 /**
- * Away is who gives no answer, or one of a server in trouble; or the local server that was there and is not yet again.
- * Updates that cannot be confirmed one by one are no response of a voucher service (DECISIONS.md, Update ids).
+ * Classifies the result of a poll. A server is away if it does not respond, responds with a 5xx, or is a local server
+ * that is restarting. Unusable update ids are an invalid response (contract/DECISIONS.md#update-ids).
  */
 export function polledOf(answered: Answered, from: number | undefined): Polled<Failure> {
   if ('plan' in answered) throw new Error('a dry run does not come here')
@@ -105,7 +105,7 @@ export function polledOf(answered: Answered, from: number | undefined): Polled<F
 
 const NOT_A_RESPONSE = 'Not a response of a voucher service'
 
-/** The first update whose id cannot be used as an offset after those before it. */
+/** Describes the first update whose id cannot be confirmed after the ids before it. */
 function mistakeOf(updates: readonly (Update | null)[], from: number | undefined): string | undefined {
   let least = Math.max(from ?? 0, 0)
   for (const [at, update] of updates.entries()) {

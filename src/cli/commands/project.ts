@@ -12,7 +12,7 @@ import { permissionOf } from '../project-permission.js'
 interface Shown {
   readonly path: string | null
   readonly base_url: string | null
-  /** Whether calls may go to base_url with a credential; null where none is named. */
+  /** Whether calls may go to base_url; null if the file names no server. */
   readonly allowed: boolean | null
   readonly reason: Permission['reason'] | 'no project file'
   readonly content: ProjectFile['members']
@@ -41,7 +41,7 @@ const view = {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** @param projects what is allowed, where it was just changed */
+/** @param projects the allowed files, if this command has just changed them */
 function show({ settings }: Context, projects = settings.config.projects): Shown {
   const { project, passedOver, profile, config } = settings
   const none = { path: null, base_url: null, allowed: null, reason: 'no project file', content: {} } as const
@@ -67,7 +67,7 @@ function find({ settings: { project, passedOver } }: Context): { ok: true; proje
   return fail('PROJECT_FILE_NOT_FOUND', 'No voucherctl.json counts here.', reasons.join(' ') || where)
 }
 
-/** Remembers exactly what this command has read and shows, or forgets it. */
+/** Stores or removes the permission for exactly the text that this command has read and shows. */
 async function decide(context: Context, isAllowed: boolean) {
   const found = find(context)
   if (!found.ok) return found

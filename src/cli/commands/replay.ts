@@ -4,26 +4,26 @@ import type { Context } from '../context.js'
 import type { Answer } from '../leaf.js'
 import { textOf } from '../show.js'
 
-/** What happened after the call that a response repeats (DECISIONS.md#replays). */
+/** What happened after the call whose response is replayed (contract/DECISIONS.md#replays). */
 export interface Since {
   readonly subject: 'redemption' | 'voucher'
   readonly status: string
   readonly at: string | null
 }
 
-/** Members beside those of a response that was given before: `since` is null where nothing changed, absent if unknown. */
+/** Members added to a replayed response: `since` is null if nothing changed, absent if unknown. */
 export interface Replay {
   readonly replayed?: true
   readonly since?: Since | null
 }
 
-/** The members for the contract's shapes, so that `--fields` takes them. */
+/** The same members as a schema, so that `--fields` accepts them. */
 export const replayShape = { properties: { replayed: {}, since: { properties: { subject: {}, status: {}, at: {} } } } }
 
-/** For a read beside a command that has done its work: its result waits no longer. */
+/** Time limit of the look-up: the command has succeeded, and its result waits no longer for this. */
 const LOOKUP_MS = 3_000
 
-/** Adds to a replayed redemption or reversal what happened since; the look-up never fails the command. */
+/** Adds to a replayed redemption or reversal what happened since; a failed look-up never fails the command. */
 export async function withRedemptionReplay(
   context: Context,
   { data }: Answer<Redemption>,
@@ -39,7 +39,7 @@ export async function withRedemptionReplay(
   })
 }
 
-/** The same of a voucher that was issued before; without its code only that it is a replay. */
+/** Adds to a replayed issue what happened since; without a code it only marks the replay. */
 export async function withVoucherReplay(
   context: Context,
   data: IssuedVoucher,
@@ -62,10 +62,10 @@ function replayOf<Data extends object, Now>(
   return { ok: true, data: { ...data, replayed: true, ...since }, reads: true }
 }
 
-/** By the name of the member: a sentence is left out where it reads a member that is not there. */
+/** Reads the member by name, because sentences with undefined members are left out. */
 export const isReplay = (data: Replay) => 'replayed' in data
 
-/** One sentence in place of the one that claims a new action. */
+/** The headline of a replay, in place of the one that claims a new action. */
 export function replaySentence(replay: Replay, at: string | null): string {
   const first = `Replayed: first done at ${textOf(at)}`
   const since = 'since' in replay ? replay.since : undefined

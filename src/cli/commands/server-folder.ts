@@ -15,8 +15,8 @@ export const dataFlag = {
 }
 
 /**
- * The data folder that a command is about, absolute since it is shown: --data, else that of the profile, else the
- * default (DECISIONS.md#local-server).
+ * The absolute data folder that a command acts on: --data, else that of the profile, else the default
+ * (contract/DECISIONS.md#local-server).
  * @param mayBeNew the profile may not exist yet
  */
 export function serverFolder(
@@ -35,14 +35,14 @@ export function serverFolder(
   )
 }
 
-/** The server of a profile that was named for this command, where it is on another machine. */
+/** The base URL of a profile that a flag or the environment names, if its server is on another machine. */
 export function remoteOf({ profile, profileName }: Settings): string | undefined {
   if (profile.data_dir !== undefined || !/^(flag|environment) /.test(profileName.source)) return undefined
   const { base_url: baseUrl } = profile
   return baseUrl === undefined || !URL.canParse(baseUrl) || isLoopback(parseBaseUrl(baseUrl)) ? undefined : baseUrl
 }
 
-/** What a command needs that is to act on the same folder. */
+/** The --data option that makes a suggested command act on this folder; empty for the default folder. */
 export function dataOption(host: Pick<Host, 'env' | 'homeDir'>, dir: string): string {
   return dir === defaultDataDir(host) ? '' : ` --data ${shellWord(dir)}`
 }

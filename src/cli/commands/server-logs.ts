@@ -38,7 +38,7 @@ export const logs = leaf({
 
 type Target = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
-/** The server that --base-url or a profile of another machine names, else the one of the data folder. */
+/** The server that --base-url or a remote profile names, else the server of the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<Target | Failure> {
   const { globals, settings } = context
   const named = data === undefined ? (globals['base-url'] ?? remoteOf(settings)) : undefined
@@ -62,7 +62,7 @@ async function findTarget(context: Context, data: string | undefined): Promise<T
   )
 }
 
-/** For a person; what a script reads has no place for it. */
+/** Names the source of the log on a terminal; scripts read log lines alone. */
 function sayWhose({ host, output }: Context, { dir, baseUrl }: Target): void {
   if (host.stderr.isTTY !== true) return
   const folder = dir === '' ? '' : ` Its data folder is ${dir}.`

@@ -10,7 +10,7 @@ import { issueMany } from './issue-many.js'
 import type { Replay } from './replay.js'
 import { isReplay, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 
-/** What a response to redeem or reverse may show; a replay says so. */
+/** Shape of the result of redeem or reverse, with the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 
 const trusted =

@@ -14,7 +14,7 @@ export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default
 export const inboxDirOf = (host: Host, named: string | undefined) =>
   resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
 
-/** For what the file system says, and for a file that is no inbox file; anything else is a bug. */
+/** Converts errors of the file system and of the inbox format; rethrows anything else, which is a bug. */
 export function inboxFailure(error: unknown, dir: string): Failure {
   const code = error instanceof Error ? codeOf(error) : ''
   if (error instanceof Error && code === 'INBOX_FORMAT')
@@ -23,7 +23,7 @@ export function inboxFailure(error: unknown, dir: string): Failure {
   return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used (${code}).`, 'Choose another folder with --inbox.')
 }
 
-/** A folder that was named and is not there is a slip; the default one is made by the first listener. */
+/** Refuses a missing folder that --inbox names. The default folder may be missing: the first listener creates it. */
 export function missingInbox(named: string | undefined, dir: string): Failure | undefined {
   if (named === undefined || existsSync(dir)) return undefined
   return fail(
@@ -37,13 +37,13 @@ export interface OpenedInbox {
   readonly ok: true
   readonly inbox: Inbox
   readonly dir: string
-  /** For a command that reads all of it: 11 where some lines are damaged (src/contract/DECISIONS.md, "Inbox damage"). */
+  /** Exit code of a command that reads the whole inbox: 11 if lines are damaged (contract/DECISIONS.md#inbox-damage). */
   readonly exit: 0 | 11
 }
 
 const DAMAGE_SHOWN_MAX = 10
 
-/** The inbox that a command reads. Warns of its damaged lines. */
+/** Opens an inbox for reading and warns of damaged lines. */
 export async function openInbox({ host, output }: Context, named: string | undefined): Promise<OpenedInbox | Failure> {
   const dir = inboxDirOf(host, named)
   const missing = missingInbox(named, dir)

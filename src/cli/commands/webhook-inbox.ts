@@ -86,7 +86,7 @@ const verdictsOf = (verdict: InboxVerdict | 'all' | undefined): readonly InboxVe
   return verdict === 'all' ? ['ok', 'duplicate', 'refused'] : [verdict]
 }
 
-/** A type that no delivery has is a slip, unless it is one of the platform's. */
+/** Refuses a type that neither the platform defines nor any delivery has. */
 function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | undefined {
   if (updateTypes.some((it) => it === type) || inbox.find({ type }, 1).length > 0) return undefined
   const near = closest(type, updateTypes)
@@ -94,7 +94,7 @@ function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | unde
   return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
 }
 
-/** What was searched, and whether there is anything at all. */
+/** The text for an empty result: what was searched, and what else the inbox holds. */
 function nothingFound(
   context: Context,
   { type, verdict, failed, since }: ListFlags,
@@ -125,7 +125,7 @@ function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: 
     reason,
     type,
     update_id: updateIdOf(update_id),
-    // A refusal is always the same, and no response of its own is recorded.
+    // The listener refuses with 401 and records no response for it.
     status: status ?? (verdict === 'refused' ? 401 : null),
     bytes,
   }
@@ -176,7 +176,7 @@ function pageOf({ id, time, verdict, reason, method, url, headers, body, body_ba
   ].join('\n')
 }
 
-/** When, by whom and how fast; then status, headers and body as the application sent them. */
+/** One response: time, sender and duration, then status, headers and body as the application sent them. */
 function answerLines({ time, status, duration_ms, to, error, replay, ...answer }: Detail['answers'][number]): string[] {
   const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`
   const body = Buffer.from(answer.body_base64, 'base64')

@@ -101,7 +101,7 @@ async function openCall(
   kind: CredentialKind,
   remainingMs: () => number,
 ): Promise<Call | undefined> {
-  // What asks, shows or repeats is off.
+  // Completion never prompts, prints or retries.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
   if (!(await isFileOrAbsent(globals['token-file']))) return undefined
   const resolved = resolveSettings(host, globals)

@@ -38,8 +38,8 @@ export async function wantedAt(before: readonly string[], current: string): Prom
 }
 
 /**
- * A command line as far as it was typed. It has a reader of its own because commander parses whole lines only, and
- * because nothing of an unfinished line is refused.
+ * An unfinished command line. It has its own parser because commander parses complete lines only and refuses invalid
+ * ones; completion refuses nothing.
  */
 class Line {
   readonly given = new Map<string, string[]>()
