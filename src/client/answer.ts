@@ -11,18 +11,18 @@ type Members = Readonly<Record<string, unknown>>
 
 const EXCERPT_LENGTH = 200
 
-/** What a response must be to count as the success of a call. */
+/** Conditions under which a response counts as the success of a call. */
 export interface Expected {
-  /** True for the routes whose success comes without the envelope: any JSON counts. */
+  /** True for routes that succeed without the envelope: any JSON counts as a success. */
   readonly bare?: boolean
-  /** Why `data` cannot be the success of the call; undefined where they can. */
+  /** Explains why `data` cannot be the success of the call; undefined if it can. */
   mismatchOf?(data: unknown): string | undefined
 }
 
 /**
- * Reads a response. A success has a 2xx status, the envelope (`success: true` with `data`) and the members that it rests
- * on. A refusal has the envelope with `success: false`. Everything else comes from somebody who is no voucher service: the
- * login page of a network, a proxy, another web server (DECISIONS.md#success).
+ * Reads a response. A success has a 2xx status, the envelope (`success: true` with `data`) and the required members of
+ * the call. A refusal has the envelope with `success: false`. Any other response is not from a voucher service, but for
+ * example from the login page of a network, a proxy or another web server (contract/DECISIONS.md#success).
  */
 export function readAnswer<Data>(
   response: TransportResponse,
@@ -45,7 +45,7 @@ export function readAnswer<Data>(
 
 const isSuccess = ({ status }: TransportResponse) => status >= 200 && status <= 299
 
-/** The data of a success; undefined where the body is none. */
+/** The data of a success; undefined if the body is not a success. */
 function dataOf(
   json: unknown,
   members: Members | undefined,
@@ -55,7 +55,7 @@ function dataOf(
   return bare && json !== undefined && typeof members?.success !== 'boolean' ? { data: json } : undefined
 }
 
-/** What a response says that is no success. */
+/** Reads a response that is not a success. */
 export function readFailure(response: TransportResponse, expected: Expected = {}): AnsweredFailure {
   const { status, headers, body } = response
   const json = parse(body)
@@ -66,7 +66,7 @@ export function readFailure(response: TransportResponse, expected: Expected = {}
     const retryable = isRetryableStatus(status)
     return { ok: false, code: 'INVALID_RESPONSE', message, retryable, details: {}, requestId }
   }
-  // The table decides whether its codes are retryable; codes that it does not know are kept as they are.
+  // The failure table decides whether its codes are retryable; unknown codes are kept as received.
   const code = asText(members.code)
   return {
     ok: false,
@@ -92,7 +92,7 @@ function requestIdOf(members: Members | undefined, headers: Headers): string | n
 /** JSON.parse takes any depth, but what walks or writes the value afterwards does not: 10,000 levels end JSON.stringify. */
 export const ANSWER_DEPTH_MAX = 500
 
-/** Undefined when it is not JSON, as an empty body is not. */
+/** Undefined if the body is not JSON, for example empty. */
 const parse = (body: string): unknown => parseJson(body, ANSWER_DEPTH_MAX)
 
 function asMembers(value: unknown): Members | undefined {
@@ -112,7 +112,7 @@ function describe(response: TransportResponse, json: unknown, { mismatchOf }: Ex
   if (json === undefined) return excerpt(body)
   const members = asMembers(json)
   if (!isSuccess(response)) return excerpt(asText(members?.message) ?? body)
-  // Not the text of a success: codes and tokens may be in it.
+  // Never quote the body of a success: it may contain redeem codes and tokens.
   if (members === undefined) return 'JSON, but no object'
   if (members.success !== true)
     return `JSON without the envelope (members: ${excerpt(Object.keys(members).join(', ')) || 'none'})`

@@ -27,8 +27,8 @@ export interface CallSuccess<Data> {
 /**
  * A refusal of the server; or no answer at all, with `status` 0 and the code NETWORK_ERROR, TIMEOUT or ABORTED; or an
  * input that cannot be sent, with `status` 0 and the code INVALID_INPUT; or a failure of the encrypted transport, with a
- * code that begins with SECURE_, or one of its table, and in `details.phase` how far the call had come. What is no
- * response of a voucher service has the code INVALID_RESPONSE, whatever its status; a refusal that names no code has HTTP_
+ * code that begins with SECURE_, or one of its table, and in `details.phase` how far the call had come. A response that
+ * is not from a voucher service has the code INVALID_RESPONSE, whatever its status; a refusal without a code has HTTP_
  * and its status.
  */
 export interface CallFailure {

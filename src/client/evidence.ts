@@ -3,7 +3,7 @@ import { evidenceOf } from '../contract/endpoint.js'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Which member keeps `data` from being the success of a call; undefined where all that it rests on are there. */
+/** Describes the first required member that `data` lacks or that does not match; undefined if `data` is a success. */
 export function findMismatch(
   endpoint: Pick<Endpoint, 'output' | 'evidence'>,
   input: Members,
@@ -19,7 +19,7 @@ export function findMismatch(
   return undefined
 }
 
-/** A call by method and path alone may not know the input member. */
+/** Resolves an input member to the value sent; any text matches if the call does not know the input by name. */
 function expectedOf(evidence: Evidence, input: Members): Exclude<Evidence, { input: string }> {
   if (typeof evidence === 'string' || 'value' in evidence) return evidence
   const sent = input[evidence.input]
@@ -42,7 +42,7 @@ function fits(value: unknown, expected: ReturnType<typeof expectedOf>): boolean 
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** The value that was sent is not repeated: it may be a secret of the caller. */
+/** Describes the expected value without quoting the input, which may be a secret of the caller. */
 function describe(evidence: Evidence, expected: ReturnType<typeof expectedOf>): string {
   if (typeof evidence === 'object' && 'input' in evidence && typeof expected === 'object') {
     return `the ${evidence.input} that was sent`

@@ -17,7 +17,7 @@ export function refused(answered: TransportResponse, { token, key, mutates, expe
   return { ...failure, status: response.status, outcomeUnknown, ...key, headers: response.headers }
 }
 
-/** A 429, a 503 and every refusal below 500 decline the call; another 5xx, or what is no refusal at all, leaves it open. */
+/** True if the call may have taken effect: after a 5xx other than 503, or an invalid response other than 429. */
 function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredFailure): boolean {
   if (status === 429 || status === 503) return false
   return status >= 500 || code === 'INVALID_RESPONSE'

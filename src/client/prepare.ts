@@ -13,7 +13,7 @@ export interface PreparedCall {
   readonly key: { readonly idempotencyKey?: string }
   /** False for reads, whose outcome does not matter. */
   readonly mutates: boolean
-  /** Default: the envelope, with any data. */
+  /** Default: the envelope with any data. */
   readonly expected?: Expected
 }
 

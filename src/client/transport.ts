@@ -40,7 +40,7 @@ export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted' | 's
 
 /** Why the encrypted transport has no business answer (secure.ts). */
 export interface SecureFault {
-  /** A code of the failure table, one of the client's own (SECURE_PIN_MISMATCH, …), INVALID_RESPONSE, or HTTP_ and the status. */
+  /** A code of the failure table or the client (SECURE_PIN_MISMATCH, …), INVALID_RESPONSE, or HTTP_ and the status. */
   readonly code: string
   /** How far the call had come; `local`: nothing of it was sent. */
   readonly phase: 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
@@ -76,7 +76,7 @@ export class TransportError extends Error {
   }
 }
 
-/** Recognises the error by its code: a custom transport may throw that of another copy of this library. */
+/** Recognises the error by its code, because a custom transport may throw the class of another copy of this library. */
 export const isTransportError = (error: unknown): error is TransportError =>
   error instanceof Error && 'code' in error && error.code === 'TRANSPORT_ERROR'
 

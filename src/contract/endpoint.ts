@@ -41,8 +41,8 @@ export type LimitName =
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * What a member of `data` must be before a client believes a success: a text that is not empty, a boolean, a list, a list
- * with a credential in it, a given text, or the input member of that name.
+ * Condition on a member of `data` for a success: a non-empty text, a boolean, a list, a list of credentials, one given
+ * text, or equal to the input member of that name.
  */
 export type Evidence =
   | 'text'
@@ -82,7 +82,7 @@ export interface Endpoint {
   readonly statuses?: readonly (200 | 201)[]
   /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
   readonly output: TSchema
-  /** Members of `data` that a success rests on: without them a 2xx is no success (DECISIONS.md#success). */
+  /** Required members of `data`: without them a 2xx is not a success (contract/DECISIONS.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
   /** Present where the answer holds JSON that is stored as text: handlers answer the text of `data`, which goes out as it is. */
@@ -133,7 +133,7 @@ export function failuresOf(it: Endpoint): readonly FailureCode[] {
   return [...codes]
 }
 
-/** The members that a success rests on: those that the endpoint names, and `items` of every list. */
+/** The required members of a success: those that the endpoint names, and `items` of every list. */
 export function evidenceOf({
   output,
   evidence,

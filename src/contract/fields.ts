@@ -17,7 +17,7 @@ export function text(minLength: number, maxLength: number) {
   })
 }
 
-/** Text of a message: line feeds and tabs too, and CR LF, which becomes a line feed. */
+/** Text of a message: may contain line feeds, tabs, and CR LF, which becomes a line feed. */
 export function messageText(maxLength: number) {
   return Type.String({
     minLength: 1,
@@ -91,7 +91,7 @@ export function input<P extends Record<string, TSchema>>(properties: P) {
   return Type.Object(properties, { additionalProperties: false })
 }
 
-/** Of a list whose handler refuses an item that is there twice: `uniqueItems` would compare an unbounded list. */
+/** Marks a list whose handler refuses duplicates; `uniqueItems` would compare all pairs of an unbounded list. */
 export const namedOnce = { 'x-openapi': { uniqueItems: true } }
 
 /** A string of a closed set. */

@@ -4,7 +4,7 @@ import { membersOf } from './endpoint.js'
 import type { Json, JsonObject } from './openapi-json.js'
 import type { UpdateType } from './updates.js'
 
-/** The examples of the OpenAPI document: one story of a coffee shop, so that ids and times fit one another. */
+/** The examples of the OpenAPI document, all from one coffee shop, so that ids and times are consistent. */
 
 const at = '2026-11-21T10:00:00.000Z'
 const later = '2026-11-21T10:05:00.000Z'
@@ -28,7 +28,7 @@ const BOT_TOKEN = 'sbot_EXAMPLEexampleEXAMPLEexampleEXAMPLE01'
 
 export const requestId = 'req_01JZ0000000000000000000000'
 
-/** Of path parameters and of the header Idempotency-Key, by name. */
+/** Examples of path parameters and of the header Idempotency-Key, by name. */
 export const parameterExamples: Readonly<Record<string, string>> = { ...ids, 'Idempotency-Key': 'order-1001-issue' }
 
 const application = {
@@ -170,7 +170,7 @@ const from = { id: USER, is_bot: false }
 const message = { message_id: 1, date: unixSeconds, chat, from, text: 'Hello, one coffee please' }
 const botMessage = { ...message, message_id: 2, from: { id: ids.botId, is_bot: true }, text: 'Your coffee is ready' }
 
-/** What an update of each type holds under the name of the type. */
+/** The payload of an update, by type. */
 const payloads: Readonly<Record<UpdateType, JsonObject>> = {
   message,
   my_chat_member: { chat, from, date: unixSeconds, old_status: 'left', new_status: 'member' },
@@ -189,7 +189,7 @@ export const updateExample = (type: UpdateType): JsonObject => ({
   [type]: payloads[type],
 })
 
-/** By the name that a record has in the document. */
+/** Examples of records, by their name in the document. */
 const records: Readonly<Record<string, JsonObject>> = {
   Application: application,
   Token: token,
@@ -352,7 +352,7 @@ const envelope = {
 }
 const publicKey = `B${'A'.repeat(86)}`
 
-/** Bodies by the id of the endpoint; an endpoint whose body has no members takes `{}`. */
+/** Request bodies, by endpoint id; `{}` for an endpoint whose body has no members. */
 const bodies: Readonly<Record<string, JsonObject>> = {
   'apps.create': { name: 'Coffee shop', description: 'Vouchers of the shop in Main Street' },
   'apps.update': { secure_transport: 'optional' },
@@ -388,7 +388,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
 
 const clock = { now: '2027-01-31T00:00:00.000Z', test_clock: true }
 
-/** `data` of successes that are no record and no list of one, or not the record as it usually is. */
+/** `data` of a success, by endpoint id, unless it is a record or a list of records as in the examples above. */
 const data: Readonly<Record<string, Json>> = {
   'bots.regenerateToken': { bot_id: ids.botId, one_time_token: BOT_TOKEN, token_prefix: 'sbot_EXA' },
   'vouchers.reverse': reversed,
@@ -424,12 +424,12 @@ const data: Readonly<Record<string, Json>> = {
   'secure.dispatch': envelope,
 }
 
-/** The body of a request. */
+/** Returns the example of a request body. */
 export function bodyExample({ id }: Pick<Endpoint, 'id'>): JsonObject {
   return bodies[id] ?? {}
 }
 
-/** `data` of a success. @throws Error for an endpoint whose output is no record and that has no example of its own */
+/** Returns the `data` of a success. @throws Error for an endpoint without an example whose output is not a record */
 export function dataExample(
   { id, output }: Pick<Endpoint, 'id' | 'output'>,
   nameOf: (schema: unknown) => string | undefined,

@@ -43,14 +43,14 @@ const records: Readonly<Record<string, TSchema>> = {
 }
 const names = new Map<unknown, string>(Object.entries(records).map(([name, schema]) => [schema, name]))
 
-/** The name that a record has in the document; undefined for another schema. */
+/** The name of a record in the document; undefined for a schema that is not a record. */
 export const nameOf = (schema: unknown) => names.get(schema)
 
 export const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
 /**
- * A schema of the contract as JSON Schema 2020-12: named records by reference, `x-expected` as the description, and
- * `x-openapi` as what the server checks elsewhere than in the schema.
+ * Converts a schema of the contract to JSON Schema 2020-12: named records become references, `x-expected` the
+ * description, and `x-openapi` the constraints that the server checks outside of the schema.
  */
 export function schemaOf(schema: unknown): Json {
   const name = nameOf(schema)
@@ -65,7 +65,7 @@ function inlineSchemaOf(schema: unknown): Json {
   return { ...(expected === undefined ? {} : { description: expected }), ...rest, ...(more as JsonObject) }
 }
 
-/** The body of a delivery, and an item of getUpdates. */
+/** The schema of an update: the body of a delivery or an item of getUpdates. */
 function updateSchema(type: UpdateType): JsonObject {
   return {
     type: 'object',
@@ -82,7 +82,7 @@ function updateSchema(type: UpdateType): JsonObject {
 const PascalCase = (text: string) => text.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const updateName = (type: UpdateType) => `${PascalCase(type)}Update`
 
-/** How the signature of a delivery is made, for those who verify it without this package. */
+/** How to verify the signature of a delivery without this package. */
 export const SIGNATURE = [
   'HMAC-SHA256 as 64 lower-case hex digits. The key is the bytes of the secret as it was set, without decoding.',
   'The message is the value of X-Platform-Timestamp, a dot, and the raw bytes of the body.',
@@ -90,7 +90,7 @@ export const SIGNATURE = [
   'Compare in constant time, before the body is parsed.',
 ].join(' ')
 
-/** `webhooks`: what the server sends to the URL of a bot, by the type of the update. */
+/** The `webhooks` of the document: the request that the server sends to a bot's URL, by update type. */
 export function webhookOperations(): JsonObject {
   const header = (name: string, description: string, schema: JsonObject, example: string) => ({
     name,

@@ -10,7 +10,7 @@ const from = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const date = Type.Integer({ description: 'Unix seconds' })
 const standing = oneOf(['left', 'member', 'kicked'])
 
-/** What an update of each type holds under the name of the type. */
+/** The schema of an update's payload, by type. */
 export const payloadSchemas: Readonly<Record<UpdateType, TSchema>> = {
   message,
   my_chat_member: Type.Object({ chat, from, date, old_status: standing, new_status: standing }),

@@ -186,7 +186,7 @@ function successesOf(endpoint: Endpoint): JsonObject {
   return Object.fromEntries([...new Set([status, ...statuses])].map((code) => [String(code), response]))
 }
 
-/** One response a status: its codes as an enum, an example for each. Before the limit a call is refused without it. */
+/** One response per status, with an enum and examples of its codes. Early refusals carry no rate-limit headers. */
 function failureResponses(codes: readonly FailureCode[], rate: readonly HeaderName[] = []): JsonObject {
   const statuses = new Set(codes.map((code) => failures[code].status))
   return Object.fromEntries(

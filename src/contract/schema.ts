@@ -8,8 +8,8 @@ type Builders = Pick<
 const optionals = new WeakSet<object>()
 
 /**
- * The builders of TypeBox that the contract uses, with its types and the same JSON Schema. Those of the package load its
- * type engine, 50 KB that every command would pay for.
+ * The TypeBox builders that the contract uses, with the same types and JSON Schema. TypeBox's own builders load its type
+ * engine, 50 KB that every command would load.
  */
 export const Type = {
   Array: (items: object, options?: object) => ({ type: 'array', items, ...options }),

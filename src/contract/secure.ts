@@ -53,7 +53,7 @@ export const session: OpenEndpoint = {
       v: Type.Optional(Type.Integer()),
       suite: Type.Optional(oneOf([SUITE])),
     }),
-    // Exactly one of the two names.
+    // Exactly one of the two names is allowed.
     oneOf: [{ required: ['clientPublicKey'] }, { required: ['publicKey'] }],
   },
   status: 200,

@@ -58,7 +58,7 @@ export const issuedVoucher = Type.Object({
 })
 export type IssuedVoucher = Static<typeof issuedVoucher>
 
-/** What shows that a voucher was issued for the call. */
+/** Required members of an issued voucher. */
 export const issueEvidence = {
   id: 'text',
   status: 'text',

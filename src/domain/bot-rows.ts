@@ -46,11 +46,11 @@ export interface UpdateQueueRow {
   last_update_id: number
   /** Null: the default types. */
   allowed_updates: string | null
-  /** Updates up to this id wait no more, though the rows of some still say so; null: the rows tell all. */
+  /** Updates up to this id are no longer pending, although some rows still say so; null: all rows are up to date. */
   confirmed_to: number | null
-  /** Of those, the ones up to this id were dropped. */
+  /** Among those, updates up to this id were dropped rather than confirmed. */
   dropped_to: number | null
-  /** The delivery mode has changed, and deliveries above this id do not show it yet; null: all do. */
+  /** After a change of the delivery mode: deliveries above this id are not updated yet; null: all are. */
   switched_to: number | null
 }
 

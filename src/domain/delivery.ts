@@ -22,12 +22,12 @@ export const DELIVERY_KEPT_MS = 30 * 86_400_000
 /** Of the attempts of a delivery, the latest so many are shown. */
 export const SHOWN_ATTEMPTS_MAX = 100
 
-/** Attempts of all bots together that a process makes at a time: bounds sockets and memory. */
+/** Concurrent attempts of a process, over all bots: bounds sockets and memory. */
 export const DELIVERY_SLOTS = 1_000
 
 /**
- * How many more slots an account may take (contract/DECISIONS.md, Delivery slots): it holds at most a third of as many
- * as are free then, so a quarter of all when it is alone, less beside others, and the first one while any is free.
+ * How many more slots an account may take (contract/DECISIONS.md#delivery-slots). It holds at most a third of the number
+ * that is free then: a quarter of all if it is alone, less beside others, and always a first slot while any is free.
  */
 export function slotsFor(free: number, held: number): number {
   return Math.min(free, Math.max(Math.floor((free - 3 * held) / 4), held === 0 ? 1 : 0))

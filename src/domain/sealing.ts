@@ -32,7 +32,7 @@ export function unseal(ring: Keyring, owner: string, value: string): string {
   return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
 }
 
-/** Associated data of the cipher. */
+/** The associated data of the AEAD cipher. */
 function bindingTo(owner: string): Buffer {
   return Buffer.from(owner)
 }

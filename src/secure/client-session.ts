@@ -27,8 +27,9 @@ export interface SecureSuccess {
 
 export interface SecureSession {
   /**
-   * Sends a business request and answers its decrypted answer, or why there is none. `timeoutMs` is for everything that
-   * the call takes: 15,000 at most and by default, so that a caller who repeats has time left. Rejects only when the latch or another injected function throws.
+   * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` covers the whole call:
+   * 15,000 at most and by default, so that a caller has time left for a retry. Rejects only when an injected function,
+   * such as the latch, throws.
    */
   send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
 }

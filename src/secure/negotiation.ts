@@ -78,8 +78,8 @@ export function readBootstrap(
 }
 
 /**
- * Milliseconds that the server's clock is ahead. The server read its clock between request and response, so it is compared
- * with the middle of the two: the error is then half of the exchange at most.
+ * Milliseconds by which the server's clock is ahead. The server reads its clock between request and response, so it is
+ * compared with the middle of the two; the error is at most half of the round trip.
  */
 export const clockOffsetOf = (serverTime: number, requestedAt: number, respondedAt: number) =>
   Math.round(serverTime - (requestedAt + respondedAt) / 2)

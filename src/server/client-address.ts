@@ -2,23 +2,23 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, SocketAddress, isIP, isIPv4 } from 'node:net'
 import type { Outer } from './inner-exchange.js'
 
-/** Where a request came from. */
+/** Determines which client a request came from. */
 export interface ClientAddresses {
-  /** The client's address, or its /64 for IPv6, as a subject of limits. */
+  /** The client's IPv4 address or IPv6 /64 network, which limits count. */
   limitSubject(request: ClientRequest): string
-  /** Whether a process of this machine made the request; one that a proxy forwarded does not count. */
+  /** True if a process on this machine sent the request itself, not through a proxy. */
   isLoopback(request: ClientRequest): boolean
-  /** Reports once that a proxy in front of the server is not trusted. */
+  /** Reports, once, a proxy in front of the server that is not trusted. */
   checkProxy(request: ClientRequest): void
 }
 
-/** A request as Fastify has it: `inner` where it came out of an envelope. */
+/** A Fastify request; `inner` is set if it was decrypted from an envelope. */
 export interface ClientRequest {
   readonly raw: Pick<IncomingMessage, 'headers' | 'socket'>
   readonly inner: { readonly outer: Pick<Outer, 'request'> } | null
 }
 
-/** Networks whose requests may come from a proxy of the operator's own. */
+/** Private networks, where the operator's own proxy may run. */
 const privateNetworks = blockListOf([
   '127.0.0.0/8',
   '10.0.0.0/8',
@@ -33,8 +33,8 @@ const privateNetworks = blockListOf([
 const loopback = blockListOf(['127.0.0.0/8', '::1'])
 
 /**
- * Finds the client of a request. Proxies append the address that they saw to X-Forwarded-For, so the list is read from
- * its end, and only as far as trusted proxies wrote it: what a client put in front of it changes nothing.
+ * Finds the client of a request. A proxy appends the address of its peer to X-Forwarded-For, so the list is read from
+ * its end, as far as trusted proxies wrote it. Entries that a client put in front are ignored.
  * @param trusted addresses and CIDRs of proxies
  * @param onUntrustedProxy called once, with the address of a private or loopback peer whose X-Forwarded-For is ignored
  */
@@ -51,7 +51,7 @@ export function createClientAddresses(
     const hops = forwardedFor(headers)
     while (hops.length > 0 && isIn(proxies, address)) {
       const hop = normalized(withoutPort(hops.pop() as string))
-      // The proxy could not tell: its own address is the last one that is known.
+      // The proxy did not know its peer: its own address is the last known one.
       if (hop === undefined) break
       address = hop
     }
@@ -76,19 +76,19 @@ export function createClientAddresses(
   }
 }
 
-/** The entries of all X-Forwarded-For headers, which Node joins. */
+/** The entries of all X-Forwarded-For headers, which Node joins with commas. */
 function forwardedFor(headers: IncomingMessage['headers']): string[] {
   const text = String(headers['x-forwarded-for'] ?? '')
   return text === '' ? [] : text.split(',').map((it) => it.trim())
 }
 
-/** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
+/** Removes port and brackets: some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   const [, bracketed, ipv4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(hop) ?? []
   return bracketed ?? ipv4 ?? hop
 }
 
-/** In its canonical form, without a zone; an IPv4 address that IPv6 maps as IPv4. Undefined for anything else. */
+/** Returns the canonical address, without a zone and with mapped IPv4 as IPv4; undefined for an invalid address. */
 function normalized(text: string): string | undefined {
   const [address = ''] = text.split('%', 1)
   if (isIPv4(address)) return address
@@ -98,7 +98,7 @@ function normalized(text: string): string | undefined {
   return mapped ?? canonical
 }
 
-/** A subscriber of IPv6 holds at least a /64, so that single addresses would be limits without end. */
+/** Returns the /64: an IPv6 subscriber has at least that many addresses, so limits per address would limit nothing. */
 function limitSubjectOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::')

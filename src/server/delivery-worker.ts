@@ -24,7 +24,7 @@ export interface DeliveryWorkerOptions {
   readonly sender: Sender
   /** True time, ms: of leases and of X-Platform-Timestamp. Default: Date.now, and steadyNow for leases of one process. */
   readonly trueNow?: (() => number) | undefined
-  /** Attempts of all bots at a time; default DELIVERY_SLOTS. */
+  /** Concurrent attempts over all bots; default DELIVERY_SLOTS. */
   readonly slots?: number | undefined
   /** Told of what went wrong here; nothing in it comes from a webhook or its receiver. */
   readonly onError: (error: unknown) => void
@@ -58,14 +58,14 @@ export class DeliveryWorker {
   readonly #stops: (() => unknown)[] = []
   readonly #signing = new Map<string, Signing>()
   #botIds = new Set<string>()
-  /** Bots that had more to deliver than there was room for, with their accounts where those are known. */
+  /** Bots with due deliveries that found no free slot, with their accounts if known. */
   readonly #waiting = new Map<string, string | null>()
   #ended: EndedAttempt[] = []
-  /** Claims of turns whose commit was not confirmed. */
+  /** Claims whose commit result was lost. */
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
-  /** Attempts in flight of each account. */
+  /** Attempts in flight, by account. */
   readonly #held = new Map<string, number>()
   #looksForLost = false
   #turning: Promise<void> | null = null
@@ -160,7 +160,7 @@ export class DeliveryWorker {
   async #take(lostBefore: number | null): Promise<void> {
     const { store, clock } = this.#it
     const ended = this.#ended
-    // The leases of those that a process which stops had claimed end by their time.
+    // Leases of deliveries that a stopping process had claimed expire.
     const unconfirmed = this.#claims ? this.#unconfirmed : []
     const room = this.#claims ? this.#slots - this.#inFlight.size : 0
     const bots = this.#botsToAsk(room)
@@ -178,7 +178,7 @@ export class DeliveryWorker {
         return done
       })
     } catch (error) {
-      // Whether it was committed is not known: the next turn reads what the rows hold.
+      // The commit result is unknown: the next turn reads the rows to find out.
       this.#unconfirmed = [...unconfirmed, ...claimed]
       this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
       for (const botId of bots.keys()) this.#botIds.add(botId)
@@ -192,7 +192,7 @@ export class DeliveryWorker {
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
   }
 
-  /** Those that are waiting for room are asked when it is there: each attempt that ends makes some. */
+  /** The bots to ask in this turn; those that wait for a slot only when one is free, which each ended attempt brings. */
   #botsToAsk(room: number): ReadonlyMap<string, string | null> {
     const bots = new Map<string, string | null>()
     for (const [botId, accountId] of this.#waiting) {

@@ -56,10 +56,10 @@ export class ExportFile {
   }
 }
 
-/** The machine is part of the name: a process of another one that shares the folder cannot be seen from here. */
+/** The host name is part of the draft's name: processes of another host that shares the folder are not visible here. */
 const draftMark = () => `.tmp-${hostname()}-`
 
-/** An export that was killed leaves its draft, with every row of the store. The draft of a running process stays. */
+/** Removes drafts of killed exports, which hold every row of the store. The draft of a running process stays. */
 async function removeAbandonedDrafts(path: string): Promise<void> {
   const beginning = `${basename(path)}${draftMark()}`
   const names = await readdir(dirname(path)).catch(() => [])
@@ -75,7 +75,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Of another user, it runs all the same.
+    // EPERM: the process runs as another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }

@@ -37,18 +37,18 @@ export class Faults {
     return entry.fault
   }
 
-  /** A delay on purpose; it ends early when the server stops. @throws when the server stops first */
+  /** Delays a call on purpose. @throws when the server stops before the delay ends */
   async delay(ms: number): Promise<void> {
     await setTimeout(ms, undefined, { signal: this.#ended.signal })
   }
 
-  /** Lets `end` wait for a call that meets a fault. */
+  /** Registers a call that a fault delays, so that `end` waits for it. */
   track<T>(call: Promise<T>): Promise<T> {
     this.#calls.add(call)
     return call.finally(() => this.#calls.delete(call))
   }
 
-  /** Ends all delays; resolves when the calls that met a fault have ended. */
+  /** Ends all delays; resolves when the delayed calls have ended. */
   async end(): Promise<void> {
     this.#ended.abort()
     await Promise.allSettled(this.#calls)

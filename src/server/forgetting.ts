@@ -11,7 +11,7 @@ import { forgetOld } from '../store/updates.js'
 /** Rows that one write takes away: one or two milliseconds of SQLite's only thread. */
 export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE
 
-/** Works on up to FORGOTTEN_PER_WRITE rows, and returns how many there were. */
+/** Processes up to FORGOTTEN_PER_WRITE rows and returns their number. */
 type Kind = (now: number) => Op<number>
 
 const expiry: readonly Kind[] = [
@@ -21,7 +21,7 @@ const expiry: readonly Kind[] = [
   (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),
 ]
 
-/** Settles what setting, deleting and dropping left (store/backlog.ts), in the same small writes. */
+/** Settles the backlogs of `webhook set`, `webhook delete` and dropped updates (store/backlog.ts) in small writes. */
 export function settlesBacklogs(newDeliveryId: () => string): readonly Kind[] {
   return [(now) => settleBacklog({ now, newDeliveryId })]
 }

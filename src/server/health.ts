@@ -6,7 +6,10 @@ import type { Deps } from './deps.js'
 import { sendFailure } from './envelope.js'
 import type { Metrics } from './metrics.js'
 
-/** /healthz: the process answers, and which start of a server it is; /readyz: it can use its store; /metrics: Prometheus, for this machine and the operator. */
+/**
+ * /healthz: the process responds, with the id of its start. /readyz: the process can use its store. /metrics: Prometheus
+ * metrics, for this machine and the operator.
+ */
 export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
   const fine = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
 

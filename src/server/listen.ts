@@ -214,7 +214,7 @@ async function accepting(
   const forget = () => {
     const now = deps.clock.now()
     void forgetting.start(now)
-    // Of a process that is gone, or that failed.
+    // Left by a process that ended or failed.
     settle()
     forgetSecure(deps, now).catch(failed('keys of the encrypted transport were not destroyed'))
   }
@@ -243,7 +243,7 @@ async function accepting(
     app.server.closeIdleConnections()
     await Promise.all([app.close(), deliveries.stop(CLOSE_MS_MAX)])
     clearTimeout(overdue)
-    // A delayed call whose client has left keeps no connection open; it must not wake up to a closed store.
+    // A delayed call whose client disconnected holds no connection open: end it before the store closes.
     await deps.faults.end()
     await Promise.all([forgetting.stop(), backlogs.stop()])
     await deps.tokenUses.flush().catch(failed('token uses were not written'))

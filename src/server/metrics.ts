@@ -10,7 +10,7 @@ export interface Observation {
 export interface Metrics {
   readonly contentType: string
   observe(it: Observation): void
-  /** Rendered once a second at most; callers in between share one rendering. */
+  /** Renders at most once a second; concurrent callers share the rendering. */
   text(): Promise<Buffer>
 }
 
@@ -19,7 +19,7 @@ const GATHERED_MAX = 256
 
 type Recorder = Awaited<ReturnType<typeof import('./prometheus.js')['recordTo']>>
 
-/** A rendering is this old at most: it blocks the server for several milliseconds, and anybody may ask for one. */
+/** Maximum age of a rendering: each blocks the server for several milliseconds. */
 const RENDERED_MS = 1_000
 
 /** Prometheus metrics of one server. The library loads with the first request, not with the server: it takes 12 ms. */

@@ -31,7 +31,7 @@ export interface ServerOptions {
   readonly testClock?: boolean
   /** `off`, or limits that replace the defaults by name. */
   readonly rateLimits?: 'off' | Partial<Record<RateLimitName, RateLimit>>
-  /** Addresses and CIDRs of proxies whose X-Forwarded-For counts. Default: none. */
+  /** Addresses and CIDRs of proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[]
   /** Account JWTs are verified against this key set instead of the server's own key. */
   readonly jwksUrl?: string

@@ -6,7 +6,7 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
   const registry = new Registry()
   registry.setDefaultLabels({ store })
   collectDefaultMetrics({ register: registry })
-  // Gauges in spite of their names: `_total` is for counters. nodejs_active_resources and the like say the same by type.
+  // These gauges end in `_total`, which is for counters. nodejs_active_resources and its kin have the same values by type.
   for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   const requests = new Counter({
     name: 'voucherctl_http_requests_total',

@@ -101,7 +101,7 @@ export function answerDispatches(deps: Deps, routing: RequestListener, events: D
     const answer = inner.ok
       ? await exchangeInside(routing, new InnerMessage(inner.request, text, plaintext.length, session.origin, outer))
       : refusedInside(refuse(inner.code, { part: inner.part }), id)
-    // Best effort: the call is done, and only the order of eviction depends on this.
+    // Best effort: the call has succeeded, and only the order of eviction depends on this.
     if (live?.confirmed === false && answer.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
     return encodeEnvelope(sealAnswer(message, session, answer, random))
   }

@@ -46,7 +46,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
       const { value: body } = read
       const unknown = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
       if (unknown !== null) return sendFailure(request, reply, malformed(request, unknown))
-      // Once more: other calls of the address may have been counted since the headers arrived.
+      // Check again: other calls of the address may have been counted since the headers arrived.
       const refusal = refuseOverLimit(request)
       if (refusal !== null) return sendFailure(request, reply, refusal)
       const now = clock.now()
@@ -72,7 +72,7 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
     return verdict === null || verdict.remaining > 0 ? null : limited(verdict)
   }
 
-  /** Malformed calls cost no cryptography and have a window of their own: none of them takes a session from anyone. */
+  /** Counts malformed calls, which cost no cryptography, in their own window: they use up nobody's session limit. */
   function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
     const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
     return verdict === null || verdict.allowed ? refusal : limited(verdict)

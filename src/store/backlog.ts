@@ -2,47 +2,47 @@ import type { UpdateQueueRow } from '../domain/bot-rows.js'
 import { type Op, all, notify, one, run, runEach } from './operation.js'
 
 /**
- * Work on the updates that wait for a bot. A call that concerns all of them takes effect with its own transaction,
- * which sets markers in the bot's queue and goes through the first updates; the rows of the others follow in further
- * transactions of as many each. Everything that reads waiting updates or their deliveries heeds the markers.
+ * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue and changes the
+ * rows of the first updates; the call takes effect with it. Later transactions of the same size change the other rows.
+ * Every reader of pending updates or their deliveries must apply the markers.
  */
 
-/** Updates that one transaction goes through: a few milliseconds on either engine. */
+/** Updates per transaction: a few milliseconds on either engine. */
 export const SETTLED_PER_WRITE = 200
 
-/** The subject of the notice that a backlog is left to settle. */
+/** The subject of the notice that a bot has a backlog to settle. */
 export const BACKLOG = 'backlog'
 
-/** True of an update that an attempt has touched: its bytes are kept for a retry, and it does not expire. */
+/** SQL: true for an update with a delivery attempt. Its body is kept for a retry, and it does not expire. */
 export const attempted = (
   update: string,
 ): string => `exists (select 1 from deliveries d where d.bot_id = ${update}.bot_id
   and d.update_id = ${update}.update_id and (d.last_attempt_at is not null or d.status = 'delivering'))`
 
-/** True of the updates of bot $1 that wait. */
+/** SQL: true for pending updates of bot $1. */
 export const WAITING = `pending = 1
   and update_id > (select coalesce(confirmed_to, 0) from update_queues where bot_id = $1)`
 
-/** True of the deliveries of bot $1 that may go out under the webhook that is set now. */
+/** SQL: true for deliveries of bot $1 that may be sent to the current webhook. */
 export const DELIVERABLE = `update_id > (select coalesce(confirmed_to, 0) from update_queues where bot_id = $1)
   and update_id <= (select coalesce(switched_to, last_update_id) from update_queues where bot_id = $1)`
 
-/** False of a retry by hand of a delivery that had come to its end: the update of any other one waits. */
+/** SQL: false for a manual retry of a delivered or dead delivery, whose update is not pending. */
 const IS_FIRST_ROUND = `(resume_status is null or resume_status = 'failed')`
 
-/** $2 is the reason. */
+/** $1 is the bot, $2 the reason. */
 const CANCEL = `update deliveries set status = 'cancelled', cancel_reason = $2, ready = 0, next_attempt_at = null,
   lease_until = null, resume_status = null where bot_id = $1`
 
 type CancelReason = 'dropped' | 'webhook_deleted'
 
-/** Who writes the deliveries of a webhook, and when. */
+/** Time and id source for new deliveries. */
 export interface DeliveryMaker {
   readonly now: number
   readonly newDeliveryId: () => string
 }
 
-/** Until the end of the transaction no update is made for the bot, no poll of it comes, and no backlog is settled. */
+/** Locks the bot's queue until the transaction ends: no update is added, no poll runs, and no backlog is settled. */
 export function* lockQueue(botId: string): Op<UpdateQueueRow> {
   return (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId], 'row')) as UpdateQueueRow
 }
@@ -54,14 +54,14 @@ export function* waitingCount(botId: string): Op<number> {
   return Number(counted?.n ?? 0)
 }
 
-/** @param queue locked; without a webhook */
+/** Confirms updates up to an id. @param queue locked queue of a bot without a webhook */
 export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
   const confirmedTo = Math.max(queue.confirmed_to ?? 0, updateId)
   const { after } = yield* settleConfirmed({ ...queue, confirmed_to: confirmedTo }, hasBacklog(queue))
   yield* saveMarkers(queue, after)
 }
 
-/** Drops every update that waits, with its delivery. @param queue locked @returns the queue then, and how many */
+/** Drops all pending updates and their deliveries. @param queue locked @returns the changed queue and the number */
 export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueueRow; readonly dropped: number }> {
   const { bot_id: botId, last_update_id: lastUpdateId } = queue
   const dropped = yield* waitingCount(botId)
@@ -73,13 +73,13 @@ export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueu
   return { queue: after, dropped }
 }
 
-/** A delivery for each update that waits; one that was cancelled begins anew. @param queue locked */
+/** Creates a delivery for each pending update and restarts cancelled ones. @param queue locked */
 export function* beginDeliveries(queue: UpdateQueueRow, maker: DeliveryMaker): Op<void> {
   const { after } = yield* settleSwitched({ ...queue, switched_to: 0 }, maker, SETTLED_PER_WRITE)
   yield* saveMarkers(queue, after)
 }
 
-/** Ends what goes out and what waits to; a retry by hand of what had come to its end leaves it there. @param queue locked */
+/** Cancels all deliveries of pending updates; a manual retry returns to the status that it had. @param queue locked */
 export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
   const { bot_id: botId } = queue
   yield* run(
@@ -94,9 +94,9 @@ export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
 }
 
 export interface CancelledTo {
-  /** Deliveries up to this id that wait for an attempt are cancelled, though their rows may not say so yet. */
+  /** Pending deliveries up to this id are cancelled, even if their rows do not say so yet. */
   readonly cancelledTo: number
-  /** Of those, the ones up to this id were dropped. */
+  /** Among those, deliveries up to this id were dropped. */
   readonly droppedTo: number
 }
 
@@ -114,8 +114,8 @@ export function* cancelledTo(botId: string): Op<CancelledTo> {
 }
 
 /**
- * Settles a piece of the backlog of one bot: of the one with the fewest updates left, so that a long backlog delays no
- * other. @returns 0 when no bot has a backlog, SETTLED_PER_WRITE while one may
+ * Settles part of one bot's backlog: the bot with the fewest updates left, so that a long backlog does not delay the
+ * others. @returns 0 when no bot has a backlog, SETTLED_PER_WRITE while one may have
  */
 export function* settleBacklog(maker: DeliveryMaker): Op<number> {
   const queue = yield* one<UpdateQueueRow>(
@@ -137,15 +137,15 @@ export function* settleBacklog(maker: DeliveryMaker): Op<number> {
 }
 
 interface Settled {
-  /** The queue with the markers as they are then. */
+  /** The queue with its new markers. */
   readonly after: UpdateQueueRow
-  /** How many more updates the transaction may go through. */
+  /** Updates that the transaction may still change. */
   readonly left: number
 }
 
 /**
- * Rows of updates that wait no more, lowest id first.
- * @param mayBeDelivered false where every delivery of theirs is known to be cancelled
+ * Changes the rows of updates that are no longer pending, lowest id first.
+ * @param mayBeDelivered false if all their deliveries are known to be cancelled
  */
 function* settleConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Settled> {
   const limit = SETTLED_PER_WRITE
@@ -163,7 +163,7 @@ function* settleConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Se
   const confirmed = ids.slice(dropped.length)
   if (confirmed.length > 0) {
     if (mayBeDelivered) yield* cancelWaiting(botId, confirmed)
-    // Their bytes go too, except where a delivery may be retried.
+    // Delete their bodies too, unless a delivery may be retried.
     yield* run(
       `update updates set pending = 0, body = case when ${attempted('updates')} then body else '' end
        where bot_id = $1 and update_id in (${places(confirmed, 2)})`,
@@ -174,7 +174,7 @@ function* settleConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Se
   return { after: { ...queue, confirmed_to: null, dropped_to: null }, left: limit - ids.length }
 }
 
-/** Deliveries of updates that wait, lowest id first. @param maker null: there is no webhook */
+/** Changes the deliveries of pending updates, lowest id first. @param maker null if there is no webhook */
 function* settleSwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limit: number): Op<Settled> {
   const { bot_id: botId } = queue
   const from = Math.max(queue.switched_to ?? 0, queue.confirmed_to ?? 0)
@@ -199,7 +199,7 @@ function* settleSwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, lim
   return { after: { ...queue, switched_to: last }, left: limit - rows.length }
 }
 
-/** Deliveries of one chat go out one after the other; an update without a chat is alone. */
+/** Deliveries with the same key are sent in sequence: those of one chat. An update without a chat has its own key. */
 export function chatKey({ update_id: updateId, chat_id: chatId }: Pick<PendingRow, 'update_id' | 'chat_id'>): string {
   return chatId ?? `update ${updateId}`
 }
@@ -226,12 +226,12 @@ function* cancelWaiting(botId: string, ids: readonly number[]): Op<void> {
   )
 }
 
-/** As many as the bot has connections: they do not wait for the rows behind the first ones. */
+/** Cancels the deliveries in flight immediately: their number is bounded by the bot's connections. */
 function* cancelInFlight(botId: string, reason: CancelReason): Op<void> {
   yield* run(`${CANCEL} and lease_until is not null and ${IS_FIRST_ROUND}`, [botId, reason])
 }
 
-/** Wakes those who settle backlogs when one is left that was not there before. */
+/** Stores the markers and notifies the settling processes of a new backlog. */
 function* saveMarkers(before: UpdateQueueRow, after: UpdateQueueRow): Op<void> {
   const markers = ({ confirmed_to, dropped_to, switched_to }: UpdateQueueRow) => [confirmed_to, dropped_to, switched_to]
   if (markers(after).join() === markers(before).join()) return
@@ -244,7 +244,7 @@ function* saveMarkers(before: UpdateQueueRow, after: UpdateQueueRow): Op<void> {
 
 const hasBacklog = (queue: UpdateQueueRow): boolean => queue.confirmed_to !== null || queue.switched_to !== null
 
-/** A list of ids has one of two lengths, so that its statements are prepared once each. */
+/** Pads a list of ids to one of two lengths, so that each statement is prepared once per length. */
 const sizeOf = (ids: readonly number[]): number => (ids.length <= 10 ? 10 : SETTLED_PER_WRITE)
 
 const places = (ids: readonly number[], first: number): string =>

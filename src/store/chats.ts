@@ -125,7 +125,7 @@ export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
     message_id: chat.last_message_id + 1,
     sent_at: it.now,
     from_bot: it.fromBot ? 1 : 0,
-    // Line ends of one form: a CR LF is the LF of other systems.
+    // Normalize line ends: CR LF becomes LF.
     text: it.text.replaceAll('\r\n', '\n'),
     application_id: it.voucher?.applicationId ?? null,
     voucher_id: it.voucher?.id ?? null,

@@ -28,13 +28,13 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   return { ...page, items: yield* recordsOf(page.items) }
 }
 
-/** $2 is the status asked for, $3 the id up to which those that wait are cancelled. */
+/** $2 is the requested status, $3 the id up to which pending deliveries are cancelled. */
 const STATUS_IS = `(status = $2 and (status not in ('pending', 'failed') or update_id > $3
     or resume_status in ('dead_letter', 'delivered'))
   or $2 = 'cancelled' and status in ('pending', 'failed') and update_id <= $3
     and (resume_status is null or resume_status = 'failed'))`
 
-/** As its row will be when the backlog is settled. */
+/** Returns the delivery as its row will be when the backlog is settled. */
 function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {
   const waits = (row.status === 'pending' || row.status === 'failed') && (row.resume_status ?? 'failed') === 'failed'
   if (!waits || row.update_id > cancelledTo) return row

@@ -42,15 +42,15 @@ export interface EndedAttempt {
   readonly outcome: AttemptOutcome
   readonly ipAddress: string | null
   readonly endedAt: number
-  /** It was in a turn whose commit was not confirmed. */
+  /** Set if its transaction's commit result was lost, so that the row may hold this attempt already. */
   readonly mayBeWritten?: true
 }
 
 export interface Turn {
   readonly ended: readonly EndedAttempt[]
-  /** Claims of turns whose commit was not confirmed. */
+  /** Claims whose commit result was lost. */
   readonly unconfirmed?: readonly Attempt[]
-  /** Bots that may have something to deliver, with their accounts where those are known, in the order of asking. */
+  /** Bots that may have due deliveries, with their accounts if known, in the order in which they are served. */
   readonly bots: ReadonlyMap<string, string | null>
   /** Leases that ended before this, in true time, are lost; null: not looked for. */
   readonly lostBefore: number | null
@@ -65,11 +65,11 @@ export interface Turn {
 
 export interface TurnResult {
   readonly begun: readonly Attempt[]
-  /** Bots that may have more to deliver than there was room for, or than their account's share of it. */
+  /** Bots that may have more due deliveries than there were free slots, or than their account's share of slots. */
   readonly waiting: ReadonlyMap<string, string | null>
-  /** Bots of which more had expired than one turn goes through. */
+  /** Bots with more expired deliveries than one turn processes. */
   readonly unfinished: readonly string[]
-  /** More than one turn goes through is due to be looked for. */
+  /** True if there were more lost leases than one turn processes. */
   readonly moreLost: boolean
   /** When the next failed delivery is due. */
   readonly nextDueAt: number | null
@@ -107,7 +107,7 @@ export function* turn(it: Turn): Op<TurnResult> {
   const waiting = new Map<string, string | null>()
   const unfinished: string[] = []
   for (const [botId, accountId] of bots) {
-    // Nothing is read for a bot that may take nothing, however much of it waits.
+    // Read nothing for a bot that may take no slot: it may have many pending deliveries.
     const mayTake = accountId === null ? it.room > begun.length : shareOf(accountId) > 0
     const left = mayTake ? yield* claim(botId, it, shareOf, begin) : { waiting: accountId }
     if (left === 'expired') unfinished.push(botId)
@@ -132,7 +132,7 @@ export function* botsWithWork(): Op<string[]> {
   return bots.map((it) => it.bot_id as string)
 }
 
-/** Claims that were committed after all go on, under a new lease; the others left nothing behind. */
+/** Continues claims that were committed after all, under a new lease; the others left no trace. */
 function* regain(unconfirmed: readonly Attempt[], trueNow: number, begun: Attempt[]): Op<void> {
   const leaseUntil = trueNow + LEASE_MS
   for (const attempt of unconfirmed) {
@@ -271,8 +271,8 @@ function* loseLeases(before: number, now: number): Op<string[]> {
 }
 
 /**
- * Failed deliveries whose time has come, as many as one turn goes through, wait for a slot from now on, and so do those whose time lies beyond what the
- * schedule has: the clock has been set back since. Answers their bots.
+ * Marks failed deliveries as ready, up to a fixed number: those whose time has come, and those whose time is beyond the
+ * retry schedule, because the clock was set back. Returns their bots.
  */
 function* flip(side: '<=' | '>', at: number): Op<string[]> {
   const due = yield* all<{ id: string; bot_id: string }>(
@@ -290,8 +290,8 @@ type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 /**
  * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
  * (decisions.md 9, order). Nothing of a bot that is disabled or has no webhook.
- * @param shareOf how many more attempts an account may begin
- * @returns null when nothing of the bot is left that could go out now
+ * @param shareOf returns how many more attempts an account may begin
+ * @returns null if nothing more of the bot can be sent now, the account if only its share of slots is used up
  */
 function* claim(
   botId: string,

@@ -22,13 +22,13 @@ export function hasEnded({ expiresAt }: KeptSession, now: number): boolean {
 /** `first`: nobody has used the rid before. `ended`: the session is gone, or has used up its rids. */
 export type RidUse = 'first' | 'replayed' | 'ended'
 
-/** A session; `confirmed` once a call inside it has succeeded, which takes a credential. */
+/** A session; `confirmed` once a call in it has succeeded, which needs a credential. */
 export type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
  * Sessions and their replay marks: they live and die together (decisions.md 10, rids). Under pressure whole sessions
- * are evicted and never single marks, since a forgotten mark would accept its envelope again. Sessions that are not
- * confirmed go first: anybody can open those, and none of them shall end the session of a client that works.
+ * are evicted and never single marks, since a forgotten mark would accept its envelope again. Unconfirmed sessions are
+ * evicted first: anybody can open those, and they must not end the session of a working client.
  */
 export interface Sessions<S extends KeptSession> {
   add(session: S): Promise<void>
@@ -53,15 +53,15 @@ export interface SessionLimits {
 export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**
- * Sessions in the memory of one process. Too many sessions evict the oldest, too many marks evict the session that has
- * the most of them; both among the unconfirmed sessions first.
+ * Sessions in the memory of one process. At the session limit the oldest session is evicted, at the limit of replay marks
+ * the session with the most of them; in both cases unconfirmed sessions first.
  */
 export function memorySessions<S extends KeptSession>(limits = DEFAULT_SESSION_LIMITS): Sessions<S> {
   interface Entry {
     readonly session: S & { confirmed: boolean }
     readonly rids: Set<string>
   }
-  // In the order in which they were made, which is that of their end.
+  // In order of creation, which is the order of expiry.
   const kept = new Map<string, Entry>()
   const unconfirmed = new Map<string, Entry>()
   let marks = 0

@@ -16,7 +16,7 @@ export interface SessionSealing<S extends KeptSession> {
   open(sid: string, sealed: string): S
 }
 
-/** Sessions are removed so many at a time, and no more than with so many marks. */
+/** A statement removes at most this many sessions, with at most this many replay marks in total. */
 const REMOVED_AT_ONCE = 200
 const MARKS_AT_ONCE = 2_000
 
@@ -24,8 +24,8 @@ const MARKS_AT_ONCE = 2_000
  * Sessions that every process of a store knows, in tables that a crash of the database empties: session and marks are
  * gone together then, and their clients negotiate anew.
  *
- * The limits hold over all processes. Counting costs a scan of the table, so each process counts only before every
- * hundredth part of the limit that it adds, makes room for that many, and counts again each minute.
+ * The limits hold over all processes. Counting scans the table, so a process counts once per hundredth of the limit that
+ * it adds (500 sessions), evicts enough for those, and counts again each minute.
  */
 export function sharedSessions<S extends KeptSession>(
   store: Store,
@@ -83,7 +83,7 @@ interface Removable {
   readonly rids: number
 }
 
-/** Of the sessions whose time is over, as many as have a bounded number of marks; returns how many. */
+/** Removes expired sessions, up to a bounded number of marks; returns how many sessions. */
 function* forgetSome(now: number): Op<number> {
   const { until, from } = endsOfSessions(now)
   const ended = yield* all<Removable>(
@@ -94,9 +94,9 @@ function* forgetSome(now: number): Op<number> {
   return yield* removeSome(ended)
 }
 
-/** Of the sessions beyond a limit, as many as have a bounded number of marks; returns how many. */
+/** Evicts sessions beyond a limit, up to a bounded number of marks; returns how many sessions. */
 function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
-  // Two processes that count at the same time would both evict the same excess.
+  // Without the lock, two processes that count concurrently would both evict the same excess.
   yield* lock('secure session limits')
   const total = yield* one<{ sessions: number; rids: number }>(
     'select count(*) as sessions, coalesce(sum(rids), 0) as rids from secure_sessions',

@@ -79,13 +79,13 @@ export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   }
 }
 
-/** Removes the file while its lock is held. Without a journal, since closing deletes that by its name. */
+/** Removes the file while its lock is held. The journal is switched off first, because closing deletes it by name. */
 export function removeSqliteFile(db: SqliteDatabase, path: string): void {
   try {
     db.exec('pragma journal_mode = delete')
     rmSync(path)
   } catch {
-    // A damaged disk, or a system that keeps open files: an empty database stays, which the next import takes.
+    // The disk fails, or the system cannot remove open files: the empty database stays, and the next import accepts it.
   } finally {
     db.close()
   }

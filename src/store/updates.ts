@@ -15,15 +15,15 @@ const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 /** The stored text of each update, lowest id first. */
 export type Bodies = readonly string[]
 
-/** An old update that no attempt touched is gone, whether it was removed already or not. */
+/** SQL: false for an expired update without a delivery attempt, even if its row was not removed yet. */
 const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
 
-/** Waiting updates that one operation looks at: those that expired together may be many. */
+/** Pending updates that one operation reads: many may have expired at the same time. */
 const LOOKED_AT = 1_000
 
 export interface Poll {
   readonly botId: string
-  /** Of the first update wanted, not negative (`firstOfLast`). */
+  /** Id of the first wanted update, not negative (see `firstOfLast`). */
   readonly offset?: number | undefined
   readonly limit: number
   readonly allowedUpdates?: readonly UpdateType[] | undefined
@@ -32,7 +32,7 @@ export interface Poll {
 
 type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
 
-/** Nothing up to this id, and more behind it: look on from there, in another operation. */
+/** No deliverable update up to this id, but more rows after it: continue there in another operation. */
 export interface LookOn {
   readonly after: number
 }
@@ -63,17 +63,17 @@ function* hasWebhook(botId: string): Op<boolean> {
   return (yield* one('select 1 as found from webhooks where bot_id = $1', [botId])) !== undefined
 }
 
-/** The last updates that wait, counted downwards over as many operations as it takes. */
+/** Progress of a search for the last pending updates, which goes downwards over several operations. */
 export interface LastUpdates {
-  /** How many are to be found yet. */
+  /** Number of updates still to find. */
   readonly missing: number
-  /** Of the lowest that was found or passed over; none of those below was looked at. */
+  /** Id of the lowest update read so far. */
   readonly before: number
 }
 
 /**
- * The id of the first of the last updates that wait, 0 when there are fewer; or how far it has come.
- * @param last at first with `before` beyond every id
+ * Returns the id at which the last pending updates begin, 0 if there are fewer; or the progress so far.
+ * @param last begin with a `before` above every id
  */
 export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
   const seen = (yield* one<{ looked: number; reached: number | null; found: number; first: number | null }>(
@@ -116,7 +116,7 @@ export interface Look {
   readonly tokenHash: string
   readonly scope: BotScope
   readonly limit: number
-  /** Updates up to this id have been looked at. */
+  /** Updates up to this id have been read. */
   readonly after?: number
   readonly now: number
 }

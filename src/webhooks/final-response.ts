@@ -1,15 +1,15 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 
-/** The receiver sent bytes, and they are not the response that HTTP allows here. */
+/** Error codes of a receiver that sent bytes but no valid HTTP response. */
 export type InvalidResponseCode = `HPE_${string}` | 'INVALID_STATUS' | 'UNEXPECTED_UPGRADE'
 
 export const isInvalidResponse = (code: string): code is InvalidResponseCode =>
   code.startsWith('HPE_') || code === 'INVALID_STATUS' || code === 'UNEXPECTED_UPGRADE'
 
 /**
- * The head of the final response. Node alone leaves a request pending whose connection the receiver upgrades, and
- * hands over statuses that it refuses to write itself (DECISIONS.md, Application responses).
- * Failures: rejects with an error that has a `code`; the request keeps a listener for later errors.
+ * Resolves to the head of the final response. Node itself never ends a request whose connection the receiver upgrades,
+ * and accepts statuses that it cannot write (contract/DECISIONS.md#application-responses).
+ * Rejects with an error that has a `code`; the request keeps a listener for later errors.
  */
 export function finalResponse(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

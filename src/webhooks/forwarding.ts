@@ -66,7 +66,7 @@ export function endToEnd(headers: readonly string[], host?: string): string[] {
     .flatMap(([name, value]) => [name, host !== undefined && name.toLowerCase() === 'host' ? host : value])
 }
 
-/** The listener writes the length of the body that it read: a 204 may have named another one. */
+/** Removes Content-Length, which the listener sets from the body that it read: that of a 204 may differ. */
 const withoutLength = (headers: readonly string[]) =>
   pairsOf(headers)
     .filter(([name]) => name.toLowerCase() !== 'content-length')
@@ -195,9 +195,9 @@ function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
-    // Neither has a body, whatever follows the head.
+    // These statuses have no body, whatever follows the head.
     if (response.statusCode === 204 || response.statusCode === 304) resolve(Buffer.alloc(0))
-    // What is malformed is an error of the request; the response says later, and only, that it was aborted.
+    // Wait for the request's error, which names the malformed part; the response only reports that it was aborted.
     request.on('error', reject)
     response.on('error', reject)
     response.on('end', () => resolve(Buffer.concat(chunks)))

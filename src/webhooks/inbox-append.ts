@@ -1,6 +1,6 @@
 import { close, fdatasync, fstatSync, ftruncateSync, write } from 'node:fs'
 
-/** What is written reaches the disk itself this late. */
+/** Maximum delay from a write to its fdatasync. */
 const SYNC_MS = 1_000
 
 interface Waiting {
@@ -9,23 +9,23 @@ interface Waiting {
   failed(error: unknown): void
 }
 
-/** Appends lines to a file that nobody else writes: those that come while one write runs go with the next. */
+/** Appends lines to a file with a single writer; lines that arrive during a write go into the next one. */
 export class AppendedLines {
   readonly #file: number
   readonly #headBytes: number
   #queue: Waiting[] = []
   #writing: Promise<void> | undefined
   #syncTimer: NodeJS.Timeout | undefined
-  /** End of the last whole line. */
+  /** Offset of the end of the last complete line. */
   #end: number
 
-  /** @param file holds its head and nothing else */
+  /** @param file descriptor of a file that holds only its head */
   constructor(file: number) {
     this.#file = file
     this.#headBytes = this.#end = fstatSync(file).size
   }
 
-  /** Bytes of the file. */
+  /** Size of the file. */
   get size(): number {
     return this.#end
   }
@@ -42,7 +42,7 @@ export class AppendedLines {
   }
 
   async #write(): Promise<void> {
-    // To the end of this turn: lines of requests that arrived together are written together.
+    // Wait for the end of this tick, so that lines of concurrent requests share a write.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#queue.length > 0) {
       const batch = this.#queue
@@ -62,12 +62,12 @@ export class AppendedLines {
     this.#writing = undefined
   }
 
-  /** What a failed write has left is no line: nobody was told that it is there. */
+  /** Removes what a failed write left behind; its caller got the error. */
   #cut(): void {
     try {
       ftruncateSync(this.#file, this.#end)
     } catch {
-      // The next write begins at the same place, and a reader passes over a last line without an end.
+      // The next write begins at the same offset, and readers ignore an incomplete last line.
     }
   }
 
@@ -76,7 +76,7 @@ export class AppendedLines {
     fdatasync(this.#file, () => {})
   }
 
-  /** When everything is on the disk, or has failed to get there. */
+  /** Resolves when all lines are on the disk or have failed. */
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
     clearTimeout(this.#syncTimer)

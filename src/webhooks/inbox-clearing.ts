@@ -26,8 +26,8 @@ export const clearInbox = (dir: string) =>
   })
 
 /**
- * Removes what arrived before a time, in milliseconds since 1970; the others keep their ids, and damaged lines stay. A
- * process that is killed meanwhile leaves each file as it was or as it is to be.
+ * Removes deliveries that arrived before a time (milliseconds since 1970). The others keep their ids, and damaged lines
+ * stay. If the process is killed meanwhile, each file is either unchanged or completely cleared.
  */
 export const clearBefore = (dir: string, time: number) =>
   clear(dir, () => {
@@ -45,12 +45,12 @@ export const clearBefore = (dir: string, time: number) =>
     }
   })
 
-/** @param list looks for the files to clear, and returns what clears them */
+/** @param list lists the files to clear, and returns the function that clears them */
 function clear(dir: string, list: () => () => void): Cleared {
   if (!existsSync(dir)) return { removed: 0, left: 0, bytes: 0, writers: [] }
   const self = announceWriter(dir)
   try {
-    // Before the writers are looked for: the file of a process that begins now is not among them.
+    // List the files before the writers: a process that starts now has a file that is not in the list.
     const remove = list()
     const before = { count: Inbox.open(dir).count, bytes: inboxBytes(dir) }
     const writers = writersIn(dir).filter(({ name }) => name !== self.name)
@@ -65,7 +65,7 @@ function clear(dir: string, list: () => () => void): Cleared {
   }
 }
 
-/** The last file stays, however empty: the next one takes the number after it. */
+/** Keeps the last file even if it is empty: the next file takes the number after it. */
 function filterFile({ path }: InboxFile, isKept: (line: LineSummary) => boolean, isLast: boolean): void {
   const aside = `${path}.${randomBytes(4).toString('hex')}`
   const old = openSync(path, 'r')

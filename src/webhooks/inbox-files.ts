@@ -1,5 +1,5 @@
-// The files of an inbox folder: `000001.ndjson` holds what one process received, `000001.refused.ndjson` what it
-// refused, and `PID-START-RANDOM.writer` says that a process writes there.
+// The files of an inbox folder: `000001.ndjson` holds the deliveries that one process received, `000001.refused.ndjson`
+// those that it refused, and `PID-START-RANDOM.writer` marks a running writer.
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,20 +7,20 @@ import { PROGRAM, VERSION, encodeLine, isOwnHead, readAt, summaryOf } from './in
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
 const WRITER = /^(\d+)-(\d+)-[0-9a-f]{8}\.writer$/
-/** Also a file that a killed process was about to put in the place of another. */
+/** Matches also a temporary file, which a killed process did not rename in time. */
 const ANY = /^(?:\d{6,9}(?:\.refused)?\.ndjson(?:\.[0-9a-f]{8})?|\d+-\d+-[0-9a-f]{8}\.writer)$/
-/** Above any head, which has less than 200. */
+/** Bytes to read for a head, which has fewer than 200. */
 const HEAD_BYTES_MAX = 4_096
 
 export interface InboxFile {
   readonly name: string
   readonly path: string
-  /** Ids of its deliveries begin with it. */
+  /** The number with which the ids of its deliveries begin. */
   readonly number: number
   readonly isRefused: boolean
 }
 
-/** Ascending by number. A folder that is not there holds none. */
+/** Lists the files by ascending number; a missing folder has none. */
 export function listFiles(dir: string): InboxFile[] {
   return namesIn(dir)
     .flatMap((name) => {
@@ -44,21 +44,21 @@ function namesIn(dir: string): string[] {
   }
 }
 
-/** All files that belong to the inbox, by name. */
+/** Names of all files that belong to the inbox. */
 export const inboxFiles = (dir: string) => namesIn(dir).filter((name) => ANY.test(name))
 
-/** Bytes of what was recorded. */
+/** Total size of the recorded files. */
 export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + statSync(path).size, 0)
 
 export interface Writer {
-  /** In the head of each file that the process writes. */
+  /** Its name, which the head of each of its files contains. */
   readonly name: string
   release(): void
 }
 
 /**
- * Says that this process writes, before it makes a file: whoever lists the files first and the writers afterwards knows
- * which files nobody appends to. What processes left that died is removed.
+ * Announces this process as a writer before it creates a file. A reader that lists the files first and the writers
+ * afterwards knows which files are complete. Removes the markers of processes that died.
  */
 export function announceWriter(dir: string): Writer {
   const name = `${process.pid}-${startOf(process.pid)}-${randomBytes(4).toString('hex')}`
@@ -81,22 +81,22 @@ const writerFiles = (dir: string): WriterFile[] =>
     return pid === '' ? [] : [{ file, name: file.replace(/\.writer$/, ''), pid: Number(pid), start }]
   })
 
-/** The processes that write there now. */
+/** Names of the processes that are writing to the folder. */
 export const writersIn = (dir: string): { readonly name: string; readonly pid: number }[] =>
   writerFiles(dir).filter(isAlive)
 
-/** A process number is given to another process once its own died; its start is not. */
+/** True if the process of the marker runs. The start time tells it from a later process with the same PID. */
 function isAlive({ pid, start }: WriterFile): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it runs, as another user.
+    // EPERM: the process runs as another user.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false
   }
   return startOf(pid) === start
 }
 
-/** Clock ticks from the boot to the start of a process; 0 where the system does not say. */
+/** Clock ticks from boot to the start of a process; 0 if the system does not report it. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -106,7 +106,7 @@ function startOf(pid: number): string {
   }
 }
 
-/** A new file with its head, of a number that no other file has. */
+/** Creates a file with its head, under an unused number. */
 export function createFile(dir: string, writer: Writer): InboxFile & { readonly descriptor: number } {
   for (let number = (listFiles(dir).at(-1)?.number ?? 0) + 1; ; number += 1) {
     const file = fileOf(dir, number, false)
@@ -118,14 +118,14 @@ export function createFile(dir: string, writer: Writer): InboxFile & { readonly 
   }
 }
 
-/** @throws EEXIST where there is one */
+/** @throws EEXIST if the file exists */
 export function openNew(path: string, writer: string): number {
   const descriptor = openSync(path, 'wx', 0o600)
   writeSync(descriptor, encodeLine({ kind: 'file', value: { program: PROGRAM, writer } }))
   return descriptor
 }
 
-/** The name of a new file survives a power failure only once its folder is on the disk. */
+/** Syncs the folder: until then a power failure may lose the name of a new file. */
 export function syncFolder(dir: string): void {
   try {
     const folder = openSync(dir, 'r')
@@ -135,17 +135,17 @@ export function syncFolder(dir: string): void {
       closeSync(folder)
     }
   } catch {
-    // Windows opens no folder.
+    // Windows cannot open a folder.
   }
 }
 
-/** The file is of another program, or of a version that this one cannot read. */
+/** Thrown for a file of another program, or of an unsupported version of the format. */
 export class InboxFormatError extends Error {
   readonly code = 'INBOX_FORMAT'
 }
 
 /**
- * The name of the process that writes a file; null where its head is damaged or torn.
+ * The name of the process that wrote a file; null if its head is damaged or incomplete.
  * @throws an error with the code INBOX_FORMAT
  */
 export function writerOf({ path }: InboxFile, file: number): string | null {

@@ -1,5 +1,5 @@
-// The lines of an inbox file (src/contract/DECISIONS.md, "Inbox files"). A line is one JSON object that begins with its
-// version and ends with the CRC-32 of all before it, so that any line tells whether it is what was written.
+// The lines of an inbox file (contract/DECISIONS.md#inbox-files). A line is one JSON object that begins with the format
+// version and ends with the CRC-32 of everything before it, so that each line proves its own integrity.
 import { crc32 } from 'node:zlib'
 import { readSync } from 'node:fs'
 
@@ -12,32 +12,32 @@ export interface RecordedDelivery {
   readonly method: string
   /** Path and query as requested. */
   readonly url: string
-  /** Names and values in turn, as received; each character stands for one byte. */
+  /** Alternating names and values, as received; each character stands for one byte. */
   readonly headers: readonly string[]
   readonly verdict: InboxVerdict
-  /** Why it was refused, or `id_reused`. */
+  /** Reason of the refusal, or `id_reused`. */
   readonly reason: string | null
-  /** Digits; null when the delivery is not verified. */
+  /** Decimal digits; null if the delivery is not verified. */
   readonly update_id: string | null
   readonly type: string | null
   readonly body: Buffer
 }
 
-/** What the sender of a delivery, or who replayed it, got for it. */
+/** The response to a delivery or to its replay. */
 export interface RecordedResponse {
   /** Id of the delivery. */
   readonly of: string
   readonly at: number
-  /** Null when the sender got no response, as with `--respond timeout`. */
+  /** Null if the sender got no response, for example with `--respond timeout`. */
   readonly status: number | null
   readonly duration_ms: number
-  /** Where the delivery was forwarded; null without an application. */
+  /** URL to which the delivery was forwarded; null without an application. */
   readonly to: string | null
-  /** What went wrong, for a person. */
+  /** Description of the failure, for display. */
   readonly error: string | null
   /** True when a person replayed the delivery. */
   readonly replay: boolean
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[]
   /** The first RESPONSE_BYTES_MAX of `body_bytes`. */
   readonly body: Buffer
@@ -56,7 +56,7 @@ export type InboxRecord =
   | { readonly kind: 'delivery'; readonly id: string; readonly value: RecordedDelivery }
   | { readonly kind: 'response'; readonly value: RecordedResponse }
 
-/** What a list of deliveries takes from a line: all that stands before the headers. */
+/** The members of a line that a list shows: those before the headers. */
 export type LineSummary =
   | ({ readonly v: number; readonly kind: 'file' } & FileHead)
   | ({ readonly v: number; readonly kind: 'delivery'; readonly id: string } & Omit<RecordedDelivery, Long> &
@@ -65,7 +65,7 @@ export type LineSummary =
 
 interface BodySummary {
   readonly body_bytes: number
-  /** CRC-32: the same bytes, to a reader of the summary. */
+  /** CRC-32 of the body, to compare bodies without reading them. */
   readonly body_crc: number
 }
 
@@ -78,13 +78,13 @@ export const RESPONSE_BYTES_MAX = 64 * 1024
 const START = '{"v":'
 const PROGRAM_MEMBER = `"program":"${PROGRAM}"`
 const TORN_HEAD = `${START}${VERSION},"kind":"file",${PROGRAM_MEMBER}`
-/** Not in any string: its quotes would be escaped there. */
+/** Cannot occur inside a JSON string, where its quotes would be escaped. */
 const HEADERS = ',"headers":['
 const SUM = ',"sum":"'
 const SUM_BYTES = SUM.length + 8 + 2
 const LF = 10
 const WINDOW_BYTES = 1024 * 1024
-/** Above any line: a body of 1 MiB in base64 and 16 KiB of headers, twice, where a damaged line end joins two lines. */
+/** Maximum length of a line: a 1 MiB body in base64 with 16 KiB of headers, twice, as a damaged line end joins two lines. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024
 
 export function encodeLine(record: InboxRecord): string {
@@ -104,7 +104,7 @@ export function encodeLine(record: InboxRecord): string {
   })
 }
 
-/** Of any version: what stands between the version and the sum may change, this may not. */
+/** Builds a line. Version and checksum must stay in these places in every version of the format. */
 export function withSum(line: object): string {
   const text = JSON.stringify(line).slice(0, -1)
   return `${text}${sumOf(text)}\n`
@@ -112,7 +112,7 @@ export function withSum(line: object): string {
 
 const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padStart(8, '0')}"}`
 
-/** The summary of a line without its end; undefined when the line is not what was written. */
+/** Parses only the summary of a line; undefined if the line is damaged. */
 export function summaryOf(line: Buffer): LineSummary | undefined {
   const at = line.length - SUM_BYTES
   if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
@@ -120,7 +120,7 @@ export function summaryOf(line: Buffer): LineSummary | undefined {
   return JSON.parse(`${line.toString('utf8', 0, end === -1 ? at : end)}}`)
 }
 
-/** All of a line; undefined when it is not what was written. */
+/** Parses a whole line; undefined if it is damaged. */
 export function decodeLine(line: Buffer): InboxRecord | undefined {
   const summary = summaryOf(line)
   if (summary === undefined) return undefined
@@ -136,7 +136,7 @@ export function decodeLine(line: Buffer): InboxRecord | undefined {
 }
 
 /**
- * The lines that are whole in a damaged one: a damaged line end joins a line with the next one, or is the last byte of
+ * Finds the intact lines inside a damaged one: a damaged line end joins a line with the next one, or is the last byte of
  * the file.
  */
 export function* salvage(damaged: Buffer): Generator<{ at: number; bytes: number; line: LineSummary }> {
@@ -150,22 +150,22 @@ export function* salvage(damaged: Buffer): Generator<{ at: number; bytes: number
   }
 }
 
-/** True for a first line that this program wrote, whole, torn, or with one of its bytes damaged. */
+/** True for a first line that this program wrote, even if it is incomplete or has a damaged byte. */
 export function isOwnHead(line: Buffer): boolean {
   return line.includes(PROGRAM_MEMBER) || line.includes(SUM) || TORN_HEAD.startsWith(line.toString('latin1'))
 }
 
 export interface RawLine {
-  /** From 1 on. */
+  /** Line number, from 1. */
   readonly number: number
   readonly offset: number
-  /** Without the line end. */
+  /** The bytes without the line end. */
   readonly bytes: Buffer
-  /** The end of a file that does not end with a line end. */
+  /** True for the last line of a file if it has no line end. */
   readonly isTorn: boolean
 }
 
-/** The lines of a file; memory stays at a few windows. The bytes of a line are valid until the next one is read. */
+/** Reads the lines of a file in bounded memory. The bytes of a line are valid until the next line is read. */
 export function* readLines(file: number): Generator<RawLine> {
   let rest: Buffer = Buffer.alloc(0)
   let offset = 0
@@ -180,7 +180,7 @@ export function* readLines(file: number): Generator<RawLine> {
       number += 1
       at = end + 1
     }
-    // Of a line that is too long only the end is read: its sum does not fit.
+    // Only the end of a line that is too long is read; its checksum fails.
     if (window.length - at > LINE_BYTES_MAX) at = window.length
     rest = window.subarray(at)
     offset += at
@@ -188,7 +188,7 @@ export function* readLines(file: number): Generator<RawLine> {
   if (rest.length > 0) yield { number, offset, bytes: rest, isTorn: true }
 }
 
-/** Up to this many bytes: fewer at the end of the file. */
+/** Reads up to this many bytes; fewer at the end of the file. */
 export function readAt(file: number, offset: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes)
   let read = 0

@@ -16,18 +16,17 @@ import type { RecordedDelivery, RecordedResponse } from './inbox-lines.js'
 import { RESPONSE_BYTES_MAX, encodeLine } from './inbox-lines.js'
 
 /**
- * Whoever reaches the port can send deliveries that are refused, every web page among them: their file starts anew at
- * either bound, and those that ended processes left hold no more bytes together.
+ * Limits on refused deliveries, which any web page can send: their file restarts at either limit, and the files of ended
+ * processes together are limited to the same number of bytes.
  */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
 
 export type NewResponse = Omit<RecordedResponse, 'body_bytes'>
 
 /**
- * Records deliveries and responses in files of its own. A delivery is with the operating system when `recordDelivery`
- * resolves: a process that is killed loses at most what it was writing, which nobody was told to be there. The disk is
- * told to keep it once a second, so that a power failure may take the last second; a sender that got its response does
- * not send that again.
+ * Records deliveries and responses in files of its own. The operating system has a delivery when `recordDelivery`
+ * resolves: a killed process loses only writes that were not acknowledged. fdatasync runs once a second, so a power
+ * failure may lose the last second, which senders with a response do not send again.
  */
 export class InboxWriter {
   readonly dir: string
@@ -36,7 +35,7 @@ export class InboxWriter {
   readonly #file: InboxFile
   readonly #lines: AppendedLines
   #refused: { readonly lines: AppendedLines; count: number } | undefined
-  /** Numbers of ids, of refused deliveries too. */
+  /** Last number given to a delivery, refused ones included. */
   #count = 0
 
   private constructor(dir: string, refusedMax: typeof REFUSED_MAX, writer: Writer) {
@@ -51,8 +50,8 @@ export class InboxWriter {
   }
 
   /**
-   * Makes the folder, for its owner alone, when it is not there.
-   * @throws what the file system says, or an error with the code INBOX_FORMAT
+   * Creates a missing folder with mode 0700.
+   * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
   static open(dir: string, { refusedMax = REFUSED_MAX } = {}): InboxWriter {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -85,7 +84,7 @@ export class InboxWriter {
     this.#writer.release()
   }
 
-  /** Where the next refused delivery goes. Who reads the old file meanwhile reads it to its end. */
+  /** Returns the file for the next refused delivery. A reader of the replaced file can read it to its end. */
   #refusedLines(line: string): AppendedLines {
     const { deliveries, bytes } = this.#refusedMax
     let refused = this.#refused
@@ -102,7 +101,7 @@ export class InboxWriter {
   }
 }
 
-/** Looks at the head of every file, and removes the oldest refused deliveries of processes that have ended. */
+/** Checks the head of every file, and removes the oldest refused deliveries of ended processes. */
 function removeOldRefused(dir: string, bytesMax: number): void {
   const alive = new Set(writersIn(dir).map(({ name }) => name))
   let bytes = 0

@@ -4,7 +4,7 @@ import { listFiles, writerOf, writersIn } from './inbox-files.js'
 import type { InboxRecord, LineSummary, InboxVerdict, RecordedDelivery, RecordedResponse } from './inbox-lines.js'
 import { decodeLine, readAt, readLines, salvage, summaryOf } from './inbox-lines.js'
 
-/** One delivery, without what only its line holds. */
+/** A recorded delivery without headers and bodies, which stay in its file. */
 export interface Listed {
   /** `FILE-NUMBER`; ascending in each file. */
   readonly id: string
@@ -13,11 +13,11 @@ export interface Listed {
   readonly reason: string | null
   readonly update_id: string | null
   readonly type: string | null
-  /** Of the body. */
+  /** Size of the body. */
   readonly bytes: number
-  /** Of the last response; null when the sender got none, undefined when none was recorded. */
+  /** Status of the last response; null if the sender got none, undefined if none was recorded. */
   readonly status: number | null | undefined
-  /** Where it was forwarded when it arrived; null without an application. */
+  /** URL to which it was forwarded on arrival; null without an application. */
   readonly to: string | null
 }
 
@@ -39,7 +39,7 @@ export interface InboxFilter {
   readonly failed?: boolean | undefined
 }
 
-/** A line that is not what was written. */
+/** A line whose checksum fails. */
 export interface DamagedLine {
   readonly path: string
   readonly line: number
@@ -54,20 +54,20 @@ interface Place {
 interface Entry extends Listed {
   status: number | null | undefined
   to: string | null
-  /** Name of it. */
+  /** Name of its file. */
   readonly file: string
   readonly place: Place
   readonly bodyCrc: number
   readonly responses: Place[]
 }
 
-/** What the files of a folder hold: read once, in a stream; bodies and headers are read again when they are wanted. */
+/** The contents of an inbox folder. Opening reads all files once; headers and bodies are read again on demand. */
 export class Inbox {
   readonly damage: readonly DamagedLine[]
   /** Oldest first. */
   readonly #entries: readonly Entry[]
   readonly #byId: ReadonlyMap<string, Entry>
-  /** Names of files whose process still writes: their last deliveries may wait for their response. */
+  /** Files whose process is running: their last deliveries may be waiting for a response. */
   readonly #growing: ReadonlySet<string>
 
   private constructor(scan: Scan) {
@@ -78,8 +78,8 @@ export class Inbox {
   }
 
   /**
-   * An inbox that is not there is empty.
-   * @throws what the file system says when one of its files cannot be read, or an error with the code INBOX_FORMAT
+   * Opens an inbox; a missing folder is an empty inbox.
+   * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
   static open(dir: string): Inbox {
     return new Inbox(new Scan(dir))
@@ -118,11 +118,11 @@ export class Inbox {
     return this.#byId.get(id) ?? this.#entries.findLast((it) => it.update_id === id)
   }
 
-  /** With its responses; undefined when its line is no longer there. */
+  /** Reads a delivery with its responses; undefined if it was cleared. */
   read(id: string): Stored | undefined {
     const entry = this.#byId.get(id)
     const delivery = entry === undefined ? undefined : recordAt(entry.place)
-    // The file may have been cleared since it was read.
+    // The file may have been cleared since the inbox was opened.
     if (entry === undefined || delivery?.kind !== 'delivery' || delivery.id !== id) return undefined
     const responses = entry.responses.flatMap((place) => {
       const response = recordAt(place)
@@ -136,22 +136,22 @@ export class Inbox {
   }
 }
 
-/** One reading of all files. */
+/** Reads all files of an inbox once. */
 class Scan {
   readonly entries = new Map<string, Entry>()
   readonly damage: DamagedLine[] = []
   readonly growing = new Set<string>()
-  /** Applied once all files are read: the response of a replay stands in another file than its delivery. */
+  /** Applied after all files are read, because the response of a replay is in another file than its delivery. */
   readonly #responses: {
     readonly of: string
     readonly status: number | null
-    /** Undefined for a replay. */
+    /** URL of the forwarding; undefined for a replay. */
     readonly to: string | null | undefined
     readonly place: Place
   }[] = []
 
   constructor(dir: string) {
-    // Before and after: a process that began or ended meanwhile still counts.
+    // List writers before and after, so that a process that started or ended meanwhile counts.
     const before = writersIn(dir)
     const writers = new Map<string, string>()
     for (const file of listFiles(dir)) {
@@ -169,13 +169,13 @@ class Scan {
     }
   }
 
-  /** The name of the process that wrote the file. */
+  /** Reads a file; returns the name of the process that wrote it. */
   #read(file: InboxFile): string | null {
     let descriptor: number
     try {
       descriptor = openSync(file.path, 'r')
     } catch (error) {
-      // Cleared since it was listed.
+      // The file was cleared after it was listed.
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
       throw error
     }
@@ -193,7 +193,7 @@ class Scan {
           this.#add(file, piece.line, { path, offset: offset + piece.at, bytes: piece.bytes })
           saved += piece.bytes
         }
-        // A last line without an end was being written when its process was killed: nobody was told that it is there.
+        // The process was killed while it wrote this line, before any acknowledgement.
         const isUnfinished = isTorn && (saved === 0 || saved === bytes.length)
         if (!isUnfinished) this.damage.push({ path, line: number })
       }

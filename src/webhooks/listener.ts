@@ -71,11 +71,11 @@ const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
 /** For answers that are on their way when it ends. */
 const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
-/** Beside UNPROVEN_MAX as many again for senders of verified deliveries, of which the platform opens 100. */
+/** UNPROVEN_MAX, and the same number for senders of verified deliveries; the platform opens up to 100. */
 const CONNECTIONS_MAX = 512
 /**
- * Connections that have brought no verified delivery. One more closes the oldest of them: whoever opens many and sends
- * slowly takes no place from a sender that is on its way, which sends its delivery within milliseconds.
+ * Limit of connections without a verified delivery; one more closes the oldest of them. Clients that hold many slow
+ * connections cannot block the platform, which sends its delivery within milliseconds of connecting.
  */
 const UNPROVEN_MAX = 256
 /** How long a sender is left without an answer (`--respond timeout`) before its connection is closed. */
@@ -92,7 +92,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const working = new Set<Promise<void>>()
   const silent = new Set<ServerResponse>()
   const reading = new Set<IncomingMessage>()
-  /** Oldest first. */
+  /** Connections without a verified delivery, oldest first. */
   const unproven = new Set<Socket>()
   let events = 0
   let isClosing = false

@@ -21,9 +21,9 @@ export interface Polling<F> {
   readonly signal: AbortSignal
   /** Before each further poll of a server that is away; after the last it is given up. */
   readonly reconnectMs: readonly number[]
-  /** Least milliseconds from one poll to the next while polls come back empty sooner; the last one goes on. */
+  /** Minimum milliseconds between successive polls that return empty early; the last value repeats. */
   readonly paceMs: readonly [number, ...number[]]
-  /** Whether polls ask the server to hold them until there is an update. */
+  /** True if polls ask the server to hold them until there is an update. */
   readonly asksToHold: boolean
 }
 

@@ -13,9 +13,9 @@ export interface Posting {
 }
 
 export interface Posted {
-  /** Null without a valid response. */
+  /** The status; null without a valid response. */
   readonly status: number | null
-  /** Why there is none: a code of the system, TIMEOUT, or that of an invalid response. Null when there is one. */
+  /** Null with a valid response; otherwise a system error code, TIMEOUT, or the code of an invalid response. */
   readonly error: string | null
   readonly durationMs: number
 }

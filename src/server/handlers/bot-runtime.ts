@@ -71,7 +71,7 @@ function newPlace({ random }: Deps, { timeout = 0 }: GetUpdatesInput, { caller }
   return { botId: caller.botId, holder, until: Date.now() + timeout * 1000 + PLACE_GRACE_MS }
 }
 
-/** True for a call that may be held: it found nothing yet, was not refused, and has time. */
+/** True for a poll that may be held: it found no update, was not refused, and its timeout is not over. */
 const waits = (found: updates.Found, timeout: number): boolean =>
   !('ok' in found) && ('after' in found || found.length === 0) && timeout > 0
 
@@ -119,7 +119,7 @@ async function answerPoll(
   }
 }
 
-/** Reads alone: what it finds is confirmed by the poll that follows. */
+/** Reads updates without confirming them; the next poll does that. */
 async function firstOfLast(store: Deps['store'], botId: string, count: number, now: number): Promise<number> {
   let last: updates.LastUpdates | number = { missing: count, before: Number.MAX_SAFE_INTEGER }
   while (typeof last === 'object') {

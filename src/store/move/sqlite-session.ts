@@ -17,7 +17,7 @@ export function openSqliteSource(path: string): MoveSource | undefined {
 
 /** @throws StoreUnusable while a server runs on it, among others */
 export async function openSqliteTarget(path: string): Promise<MoveTarget> {
-  // Before a commit is tried: an import that fails leaves a folder as it found it.
+  // No commit was tried yet: a failed import leaves the folder as it was.
   let removesFile = !existsSync(path)
   const db = openSqliteFile(path)
   const prepared = preparing(db)

@@ -1,4 +1,4 @@
-/** How far the work on a bot's waiting updates has come, where it is too much for one transaction (store/backlog.ts). */
+/** Markers of changes to pending updates that are too many for one transaction (store/backlog.ts). */
 export const backlogs = `
 alter table update_queues add column confirmed_to integer;
 alter table update_queues add column dropped_to integer;

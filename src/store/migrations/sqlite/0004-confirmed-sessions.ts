@@ -1,2 +1,2 @@
-/** A step of PostgreSQL alone, in its place so that versions agree: sessions of SQLite are kept in memory. */
+/** Changes nothing: only PostgreSQL stores sessions. It keeps the version numbers of both engines equal. */
 export const confirmedSessions = 'select 1;'
