@@ -127,9 +127,12 @@ export function* settleBacklog(maker: DeliveryMaker): Op<number> {
   if (queue === undefined) return 0
   const { bot_id: botId } = queue
   let { after, left } = yield* settleConfirmed(queue, true)
-  if (left > 0 && after.switched_to !== null) {
+  if (left > 0) {
     const webhook = yield* one('select 1 as found from webhooks where bot_id = $1', [botId])
-    ;({ after, left } = yield* settleSwitched(after, webhook === undefined ? null : maker, left))
+    if (after.switched_to !== null) {
+      ;({ after, left } = yield* settleSwitched(after, webhook === undefined ? null : maker, left))
+    }
+    // Deliveries that the markers held back may go out: of a settled piece, or a retry by hand below a drop.
     if (webhook !== undefined) yield* notify(botId)
   }
   yield* saveMarkers(queue, after)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
+import { SETTLED_PER_WRITE, settleBacklog } from '../../src/store/backlog.js'
 import { run } from '../../src/store/operation.js'
 import { newChat, say } from '../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../support/server-deliveries.js'
@@ -210,6 +211,28 @@ describe('a webhook that goes while an attempt is in flight', () => {
     held.release(inFlight, 500)
     await until(async () => (await scene.delivery(inFlight)).attempts.length === 1)
     expect(await scene.delivery(inFlight)).toMatchObject({ status: 'dead_letter', manual_attempt_count: 1 })
+  })
+
+  it('delivers a dead letter that was retried by hand, once a drop of later updates is settled', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    await scene.set(receiver)
+    const dead = await scene.ping()
+    const { store } = scene.server.deps
+    await store.write(function* () {
+      yield* run("update deliveries set status = 'dead_letter', ready = 0, next_attempt_at = null, attempt_count = 5")
+      yield* run('update updates set pending = 0')
+    })
+    for (let n = 0; n <= SETTLED_PER_WRITE; n++) await scene.ping()
+    await scene.set(receiver, { drop_pending_updates: true })
+    expect((await scene.retry(String(dead))).data.status).toBe('pending')
+    // The worker has looked at the bot, and found nothing that may go out yet.
+    await scene.startWorker()
+    expect(receiver.calls).toEqual([])
+    const maker = { now: scene.server.clock.now(), newDeliveryId: () => scene.server.deps.newId('dlv') }
+    while ((await store.write(() => settleBacklog(maker))) > 0) continue
+    await until(() => receiver.calls.length > 0)
+    expect(receiver.calls.map((it) => it.updateId)).toEqual([dead])
   })
 
   it('for another one leaves the new one sound when the attempt fails late', async () => {
