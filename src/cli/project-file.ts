@@ -108,7 +108,10 @@ function readOwnFile(path: string, dir: string): Read | undefined {
 /** Explains why a file cannot be opened. */
 function foreignnessOfClosed(path: string, dir: string): string | undefined {
   try {
-    return foreignness(path, lstatSync(path)) ?? foreignness(dir, statSync(dir))
+    const stats = lstatSync(path)
+    // The mode of a link says nothing: everybody may always "write" to it.
+    const judged = stats.isSymbolicLink() ? { uid: stats.uid, gid: stats.gid, mode: 0 } : stats
+    return foreignness(path, judged) ?? foreignness(dir, statSync(dir))
   } catch {
     return undefined
   }

@@ -277,6 +277,17 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
+test.skipIf(process.platform === 'win32')(
+  'a project file that links to itself cannot be read, and nobody is said to write to it',
+  async () => {
+    const home = ownFolder()
+    const path = join(home, 'voucherctl.json')
+    symlinkSync(path, path)
+    const { exit, stderr } = await cli('profiles list', { home })
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
+  },
+)
+
 test('a profile that the project file picks is no laxer than the current one for the same server', async () => {
   const pin = `sha256:${'A'.repeat(43)}`
   const strict = { mode: 'required', pins: [pin], latched: ['https://shop.example'] }
