@@ -1,5 +1,6 @@
 import type { Endpoint, Evidence } from '../contract/endpoint.js'
 import { evidenceOf } from '../contract/endpoint.js'
+import { credentialTypes } from '../contract/vouchers.js'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -36,9 +37,12 @@ function fits(value: unknown, expected: ReturnType<typeof expectedOf>): boolean 
     case 'list':
       return Array.isArray(value)
     case 'credentials':
-      return Array.isArray(value) && value.some((it: Members | null) => isText(it?.type) && isText(it?.value))
+      return Array.isArray(value) && value.some(isCredential)
   }
 }
+
+/** A voucher with neither a redeem code nor a QR token cannot be redeemed: a row without both is not issued. */
+const isCredential = (it: Members | null) => credentialTypes.some((type) => type === it?.type) && isText(it?.value)
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
@@ -48,5 +52,10 @@ function describe(evidence: Evidence, expected: ReturnType<typeof expectedOf>): 
     return `the ${evidence.input} that was sent`
   }
   if (typeof expected === 'object') return `"${expected.value}"`
-  return { text: 'a text', boolean: 'true or false', list: 'a list', credentials: 'a list of credentials' }[expected]
+  return {
+    text: 'a text',
+    boolean: 'true or false',
+    list: 'a list',
+    credentials: 'a list with a redeem code or QR token',
+  }[expected]
 }

@@ -41,8 +41,8 @@ export type LimitName =
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * Condition on a member of `data` for a success: a non-empty text, a boolean, a list, a list of credentials, one given
- * text, or equal to the input member of that name.
+ * Condition on a member of `data` for a success: a non-empty text, a boolean, a list, a list with a redeem code or QR
+ * token, one given text, or equal to the input member of that name.
  */
 export type Evidence =
   | 'text'

@@ -105,7 +105,9 @@ describe('a success that does not fit the call is exit 9 and names the member', 
       'externalIssueId is not the external_issue_id that was',
     ],
     ['issue', withoutCredentials, 'data.credentials is missing'],
-    ['issue', { ...issuedVoucher, credentials: [] }, 'data.credentials is not a list of credentials'],
+    ['issue', { ...issuedVoucher, credentials: [] }, 'data.credentials is not a list with a redeem code or QR token'],
+    ['issue', { ...issuedVoucher, credentials: [{ type: 'coupon', value: 'x' }] }, 'with a redeem code or QR token'],
+    ['issue', { ...issuedVoucher, credentials: [{ type: 'redeem_code', value: '' }] }, 'a redeem code or QR token'],
     ['issue', { ...issuedVoucher, id: '' }, 'data.id is not a text'],
     ['redeem', { id: 'rdm_1' }, 'data.status is missing'],
     ['redeem', { ...redemption, status: 'reversed' }, 'data.status is not "succeeded"'],
@@ -142,6 +144,15 @@ describe('issue-many', () => {
         expect(existsSync(join(bulk.dir, file))).toBe(false)
     },
   )
+
+  test('keeps no file when no row gets a redeem code or QR token', async () => {
+    const bulk = Bulk.of(idsOf(20))
+    const credentials = [{ type: 'coupon', value: 'x' }]
+    const server = await issuer((externalIssueId) => success({ ...issuedVoucher, externalIssueId, credentials }, 201))
+    const { exit, stdout } = await start(bulk, server.baseUrl)
+    expect([exit, stdout]).toEqual([9, ''])
+    for (const file of ['out.csv', 'out.csv.journal']) expect(existsSync(join(bulk.dir, file))).toBe(false)
+  })
 
   test('keeps only the row that fits when one voucher comes for all, and --resume issues the others', async () => {
     const ids = idsOf(20)
