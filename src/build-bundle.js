@@ -14,6 +14,7 @@ const require = createRequire(import.meta.url)
 /** What every start loads, and what every command adds to it: one file each, since each file costs time. */
 const START = src('cli/main.ts')
 const RUN = src('cli/execute.ts')
+const NO_MODULE = '\0no-module'
 
 /**
  * @param outdir receives cli/, server/, chunks/ and the libraries
@@ -28,7 +29,13 @@ export async function bundle(outdir) {
       dynamicImportInCjs: false,
       entryFileNames: '[name].cjs',
       chunkFileNames: 'chunks/[name].cjs',
-      codeSplitting: { groups: [{ name: filesOfTheStart(), debugName: 'start' }] },
+      // A group includes the static imports of its module; the higher priority gets what both import.
+      codeSplitting: {
+        groups: [
+          { name: 'start', test: (id) => id === START, priority: 2 },
+          { name: 'run', test: (id) => id === RUN, priority: 1 },
+        ],
+      },
     },
   }
   const jqWorker = {
@@ -46,6 +53,7 @@ export async function bundle(outdir) {
       const built = await build({
         input,
         platform: 'node',
+        plugins: [withoutChildProcess],
         // Native code cannot be bundled.
         external: ['better-sqlite3'],
         transform: { target: 'node20.19' },
@@ -63,21 +71,12 @@ const contentsOf = ({ moduleIds, imports, dynamicImports }) => ({
   loads: [...imports, ...dynamicImports].filter((name) => name.endsWith('.cjs')),
 })
 
-/** Names the file of a module that is loaded at the start or by every command; null leaves it to the bundler. */
-function filesOfTheStart() {
-  let closures
-  return (id, graph) => {
-    closures ??= [START, RUN].map((path) => closureOf(path, graph))
-    return closures[0].has(id) ? 'start' : closures[1].has(id) ? 'run' : null
-  }
-}
-
-/** A module and what it imports statically. @throws Error when there is no such module */
-function closureOf(path, graph) {
-  const closure = new Set([path])
-  for (const id of closure) for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) closure.add(imported)
-  if (closure.size === 1) throw new Error(`${path} imports nothing: is it still the file that every command loads?`)
-  return closure
+/** Commander imports node:child_process for subcommands that are separate programs; no command is, and loading takes 5 ms. */
+const withoutChildProcess = {
+  name: 'without-child-process',
+  resolveId: (id, importer) =>
+    id === 'node:child_process' && /[\\/]commander[\\/]/.test(importer) ? NO_MODULE : undefined,
+  load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
 }
 
 /** jq itself: a file beside its worker, where jq-wasm looks for it, so that only --jq reads it. */

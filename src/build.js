@@ -38,7 +38,7 @@ if (nodeModule.enableCompileCache === undefined) {
   const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
   // A run that comes as far as a refused connection has used what most commands use.
   const verify = ['vouchers', 'verify', '--code', '0000-0000-0000-0000', '--base-url', 'http://127.0.0.1:1']
-  for (const run of [[...verify, '--retries', '0'], ['--server']]) {
+  for (const run of [[...verify, '--retries', '0'], ['--help'], ['vouchers', '--help'], ['--server']]) {
     spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
   }
 }

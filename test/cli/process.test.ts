@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
@@ -31,6 +31,19 @@ test('--version is the version of the package', async () => {
     stdout: `${version}\n`,
     stderr: '',
   })
+})
+
+test('--help loads neither the code of calls nor node:child_process', () => {
+  const code = `process.on('exit', () => process.stderr.write(JSON.stringify(
+    [Object.keys(require.cache).map((it) => require('node:path').basename(it)), process.moduleLoadList])))
+    require(process.argv[1])`
+  const home = temporaryDir()
+  const env = built.environment(home)
+  const { stderr } = spawnSync(process.execPath, ['-e', code, built.bin, '--help'], { env, encoding: 'utf8' })
+  const [files, modules] = JSON.parse(stderr)
+  expect(files).toEqual(expect.arrayContaining(['start.cjs', 'help.cjs']))
+  expect(files).not.toContain('run.cjs')
+  expect(modules).not.toContain('NativeModule child_process')
 })
 
 test('redeem with a word after --reference redeems under that word or is refused with 2', async () => {
