@@ -6,7 +6,7 @@ import { filesWithoutServer } from '../support/files-without-server.js'
 import { buildPackage, cache, root } from './bundle.js'
 import { rowOf } from './row.js'
 
-const INSTALLED_MB_MAX = 25
+const INSTALLED_MB_MAX = 8
 const BUNDLE_MB_MAX = 1.5
 
 /** P13: what an installation without the optional native part takes on disk, and the scripts of the command line. */
