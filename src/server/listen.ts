@@ -9,7 +9,9 @@ import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { BACKLOG } from '../store/backlog.js'
-import { knowsNoKeys, unknownKeys } from '../store/keys.js'
+import { knowsNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
+import type { Op } from '../store/operation.js'
+import { type ProcessSession, processesWithout } from '../store/postgres-key-locks.js'
 import { openSqliteStore } from '../store/sqlite.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
@@ -106,7 +108,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
     random,
     !options.memory,
   )
-  await requireSameKeys(store, keys.credentials, clock.now())
+  await requireKeysOfFleet(store, keys.credentials, clock.now())
 
   const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
   const target = options.logTo ?? new StderrLog()
@@ -272,12 +274,40 @@ async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): 
   await keys.forget(now)
 }
 
-/** A database whose vouchers were made with other keys could verify none of them: refused at the start. */
-async function requireSameKeys(store: Store, ring: Keyring, now: number): Promise<void> {
-  const unknown = await store.write(() => unknownKeys(ring, keyChecks(ring), now))
+/**
+ * Refuses a start without the keys that the vouchers of the database were made with, and one whose current key another
+ * running process lacks (src/contract/DECISIONS.md#credential-keys-of-a-fleet).
+ * @throws KeysUnusable
+ */
+async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Promise<void> {
+  const checks = keyChecks(ring)
+  // Before the locks of its keys: a process with wrong keys must not count as one that lacks a key.
+  await store.read(() => requireSameKeys(checks))
+  await store.holdKeys?.(ring.all.map(({ id }) => id))
+  await store.write(function* () {
+    yield* lockKeys()
+    yield* requireSameKeys(checks)
+    if (store.holdKeys !== undefined) yield* requireCurrentEverywhere(ring.current.id)
+    yield* registerKeys(checks, now)
+  })
+}
+
+/** A database whose vouchers were made with other keys could verify none of them. */
+function* requireSameKeys(checks: ReadonlyMap<string, string>): Op<void> {
+  const unknown = yield* unknownKeys(checks)
   if (unknown.length === 0) return
   throw new KeysUnusable(
     `The vouchers in this database were made with credential key ${unknown.join(', ')}, which the key file lacks or has with another value. Restore keys.json of this data folder, or name the right file with --key-file.`,
+  )
+}
+
+/** A process that lacks the key would respond 404 to the vouchers that this one issues. */
+function* requireCurrentEverywhere(current: string): Op<void> {
+  const without = yield* processesWithout(current)
+  if (without.length === 0) return
+  const named = ({ pid, address }: ProcessSession) => `${pid}${address === null ? '' : ` from ${address}`}`
+  throw new KeysUnusable(
+    `Credential key ${current} is current in the key file, but other running servers of this database do not have it and would find none of its vouchers (PostgreSQL sessions: ${without.map(named).join(', ')}). Make the previous key current again, add ${current} to the key file of every server and restart them all; only then make it current.`,
   )
 }
 

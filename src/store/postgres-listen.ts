@@ -1,5 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 import { Client, type ClientConfig } from 'pg'
+import { HOLD_KEYS } from './postgres-key-locks.js'
 import { timeouts } from './postgres-pool.js'
 
 const RETRY_MS_MIN = 100
@@ -22,6 +23,7 @@ export class Listener {
   #client: Client | null = null
   #timer: NodeJS.Timeout | undefined
   #retryMs = RETRY_MS_MIN
+  #keyIds: readonly string[] = []
   #closed = false
 
   constructor(config: ClientConfig, channel: string, heard: Heard) {
@@ -39,6 +41,7 @@ export class Listener {
     try {
       await client.connect()
       await client.query(`listen "${this.#channel}"`)
+      if (this.#keyIds.length > 0) await client.query(HOLD_KEYS, [this.#keyIds])
     } catch (error) {
       client.connection.stream.destroy()
       throw error
@@ -48,6 +51,13 @@ export class Listener {
     this.#retryMs = RETRY_MS_MIN
     client.once('end', () => this.#lost(client))
     this.#askLater(client)
+  }
+
+  /** Holds the locks of these credential keys; a connection that is made again takes them anew. */
+  async holdKeys(keyIds: readonly string[]): Promise<void> {
+    if (this.#client === null) throw new Error('the connection ended')
+    this.#keyIds = keyIds
+    await this.#client.query(HOLD_KEYS, [keyIds])
   }
 
   async close(): Promise<void> {

@@ -33,9 +33,10 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       for (const { missed } of listeners) missed?.()
     },
   })
-  await listener.open().catch((error: unknown) => {
+  const orUnusable = (error: unknown): never => {
     throw unusable(error, name)
-  })
+  }
+  await listener.open().catch(orUnusable)
 
   const connections = new Connections(config)
   const reads = new Reads(connections)
@@ -60,6 +61,8 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       listeners.add(entry)
       return () => listeners.delete(entry)
     },
+
+    holdKeys: (keyIds) => listener.holdKeys(keyIds).catch(orUnusable),
 
     async close() {
       if (closed) return

@@ -30,6 +30,12 @@ export interface Store {
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
   /**
+   * Shows the other processes of the store, for as long as this one runs, which credential keys it has.
+   * Absent where one process owns the store.
+   * @throws StoreUnusable
+   */
+  holdKeys?(keyIds: readonly string[]): Promise<void>
+  /**
    * Where commits gather in a journal, brings to its place what has gathered. It is done by itself from time to time,
    * which holds up the calls of that moment: whoever writes a lot, and has time, asks for it in small steps.
    */

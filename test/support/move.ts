@@ -6,7 +6,7 @@ import { exportText, filledTables, keyChecksOf } from '../../src/store/move/expo
 import { importRows, requireEmpty } from '../../src/store/move/import.js'
 import { readExport } from '../../src/store/move/read.js'
 import type { MoveSource, MoveTarget } from '../../src/store/move/session.js'
-import { unknownKeys } from '../../src/store/keys.js'
+import { registerKeys } from '../../src/store/keys.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import type { Store } from '../../src/store/store.js'
 import { START_MS, type TestApp, testApp, testDeps } from './server-app.js'
@@ -56,7 +56,7 @@ export function appOn(store: Store): TestApp {
 export async function fillStore(store: Store): Promise<void> {
   const server = appOn(store)
   try {
-    await store.write(() => unknownKeys(server.deps.keys, keyChecks(server.deps.keys), START_MS))
+    await store.write(() => registerKeys(keyChecks(server.deps.keys), START_MS))
     for (const endpoint of endpoints) {
       if (samples[endpoint.id] === undefined) continue
       const scene = await Scene.of(server, endpoint)
