@@ -38,6 +38,7 @@ export const localFailures = {
   INVALID_INPUT: 2,
   CONFIG_INVALID: 2,
   CONFIG_HOLDS_SECRET: 2,
+  CREDENTIAL_UNENCRYPTED: 2,
   REDEEM_CODE_MISTYPED: 2,
   JQ_INVALID: 2,
   UNKNOWN_FIELD: 2,
@@ -145,6 +146,8 @@ const secureAdvice: Readonly<Partial<Record<string, string>>> = {
   SECURE_ANSWER_INVALID: '`voucherctl secure check` walks through the protocol step by step.',
   SECURE_ANSWER_REFUSED: 'Check the base URL, and what stands between; `voucherctl secure check` shows each step.',
   SECURE_PLAIN_REFUSED: 'Use an https base URL for it.',
+  CREDENTIAL_UNENCRYPTED:
+    'Nothing was sent. Use an https base URL (`voucherctl profile set --base-url URL`), or --secure required.',
   SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 

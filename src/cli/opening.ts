@@ -1,9 +1,10 @@
-import { isTrustedChannel } from '../client/base-url.js'
+import { isLoopback, isTrustedChannel, parseBaseUrl } from '../client/base-url.js'
 import { createHttpTransport } from '../client/http.js'
 import { withRetry } from '../client/retry.js'
 import type { SecureOptions } from '../client/secure.js'
 import { isSecured, withSecure } from '../client/secure.js'
 import type { Transport } from '../client/transport.js'
+import { TransportError } from '../client/transport.js'
 import type { Context } from './context.js'
 
 /** What the transports of a command are made from. */
@@ -11,7 +12,7 @@ export type Opener = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
 /** One try over the wire, shown with --debug. */
 export async function openPlain(opener: Opener, baseUrl: string): Promise<Transport> {
-  return withTrace(opener, baseUrl, createHttpTransport(baseUrl))
+  return overWire(opener, baseUrl, createHttpTransport(baseUrl))
 }
 
 /** The same over kept connections, for many calls. */
@@ -22,11 +23,37 @@ export async function openPool(
 ): Promise<{ readonly send: Transport; close(): Promise<void> }> {
   const { createPoolTransport } = await import('../client/pool.js')
   const { send, close } = createPoolTransport(baseUrl, { connections })
-  return { send: await withTrace(opener, baseUrl, send), close }
+  return { send: await overWire(opener, baseUrl, send), close }
 }
 
-async function withTrace({ globals, output, host }: Opener, baseUrl: string, http: Transport): Promise<Transport> {
-  return globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
+async function overWire(opener: Opener, baseUrl: string, http: Transport): Promise<Transport> {
+  const { globals, output, host } = opener
+  const sending = globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
+  return guardCredentials(opener, baseUrl, sending)
+}
+
+/**
+ * Warns before a credential goes to another machine over plain http, and refuses it with a production profile
+ * (src/contract/DECISIONS.md, "Credentials over http"). An envelope of the encrypted transport has no credential here.
+ */
+function guardCredentials({ settings, output }: Opener, baseUrl: string, send: Transport): Transport {
+  const base = parseBaseUrl(baseUrl)
+  if (base.secure || isLoopback(base)) return send
+  return async (request) => {
+    if (request.headers.authorization === undefined) return send(request)
+    const { host } = new URL(baseUrl)
+    if (settings.production.value) throw unencryptedCredential(host)
+    output.warn(
+      `The token goes unencrypted over http to ${host}, readable on the way. Use an https base URL, or --secure required.`,
+    )
+    return send(request)
+  }
+}
+
+function unencryptedCredential(host: string): TransportError {
+  const message = `A production profile sends no token over plain http to another machine (${host}).`
+  const secure = { code: 'CREDENTIAL_UNENCRYPTED', phase: 'local', status: 0, headers: {}, retryable: false } as const
+  return new TransportError('secure', message, { maybeProcessed: false, secure })
 }
 
 /** The same in the chosen mode of the encrypted transport; with --debug, what is inside is shown as well. */

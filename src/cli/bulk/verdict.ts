@@ -13,6 +13,7 @@ const ofTheRun: readonly string[] = [
   'TEMPLATE_VALIDITY_ENDED',
   'SECURE_TRANSPORT_REQUIRED',
   'RATE_LIMITED',
+  'CREDENTIAL_UNENCRYPTED',
 ]
 const gatewayStatuses: readonly number[] = [502, 503, 504]
 

@@ -1,6 +1,5 @@
 import type { Call } from '../../client/call.js'
 import { createCall } from '../../client/call.js'
-import { createHttpTransport } from '../../client/http.js'
 import { withSecure } from '../../client/secure.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import * as apps from '../../contract/apps.js'
@@ -14,7 +13,7 @@ import { findCredential } from '../credentials.js'
 import type { Given } from '../flags.js'
 import { readGlobals } from '../globals.js'
 import type { Host } from '../host.js'
-import { secureOptions } from '../opening.js'
+import { openPlain, secureOptions } from '../opening.js'
 import { Output } from '../output.js'
 import { resolveSettings } from '../settings.js'
 import { isList } from '../show.js'
@@ -111,9 +110,9 @@ async function openCall(
   if (base === undefined || settings.profileMissing) return undefined
   const credential = await findCredential(host, globals, settings, kind, base)
   if (!credential.ok || (await refuseImpostor(settings, base)) !== undefined || remainingMs() < 1) return undefined
-  const plain = createHttpTransport(base)
   const mode = settings.secure.mode.value
   const options = { globals, settings, host, output: new Output(host, { format: 'json', quiet: true }) }
+  const plain = await openPlain(options, base)
   const latched = settings.secure.latched.value.includes(new URL(base).origin)
   const transport =
     mode === 'off'
