@@ -60,6 +60,7 @@ export async function execute(
   const other = { ...(isJson ? { format: 'json' as const } : {}), ...(reads ? { changes: false } : {}) }
   const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
   const exit = await finish(outcome, leaf, output, results)
+  if (outcome.ok) output.flushWarnings()
   // Not beside a failure, whose error object stands alone on stderr.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
   return exit

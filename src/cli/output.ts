@@ -36,6 +36,7 @@ export class Output {
   readonly host: Host
   readonly options: OutputOptions
   #trouble: Failure | undefined
+  readonly #warnings = new Set<string>()
 
   constructor(host: Host, options: OutputOptions) {
     this.host = host
@@ -125,14 +126,32 @@ export class Output {
     if (!this.options.quiet) this.#tell(`${plain(text)}\n`)
   }
 
+  /**
+   * What a user must act on, said once and with --quiet too. With JSON it waits for `flushWarnings`, because the error
+   * object of a failure stands alone on stderr.
+   */
+  warn(text: string): void {
+    if (this.#warnings.has(text)) return
+    this.#warnings.add(text)
+    if (!this.#isJson) this.#tell(`warning: ${plain(text)}\n`)
+  }
+
+  /** Once the command has succeeded. */
+  flushWarnings(): void {
+    if (this.#isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
+  }
+
+  get #isJson(): boolean {
+    return this.options.format === 'json' || this.options.format === 'jsonl'
+  }
+
   /** Asked for with --debug. */
   trace(text: string): void {
     this.#tell(`debug: ${plain(text)}\n`)
   }
 
   async fail(failure: Failure): Promise<void> {
-    const { format } = this.options
-    if (format === 'json' || format === 'jsonl') this.#tell(toJson(failure))
+    if (this.#isJson) this.#tell(toJson(failure))
     else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
   }
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { InboxFile } from './inbox-files.js'
 import { announceWriter, inboxBytes, inboxFiles, listFiles, syncFolder, writersIn } from './inbox-files.js'
 import type { LineSummary } from './inbox-lines.js'
-import { summaryOf, readLines } from './inbox-lines.js'
+import { summaryOf } from './inbox-lines.js'
+import { readLines } from './summed-lines.js'
 import { Inbox } from './inbox.js'
 
 export interface Cleared {

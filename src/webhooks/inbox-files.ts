@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROGRAM, VERSION, encodeLine, isOwnHead, readAt, summaryOf } from './inbox-lines.js'
+import { PROGRAM, VERSION, encodeLine, isOwnHead, summaryOf } from './inbox-lines.js'
+import { readAt } from './summed-lines.js'
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
 const WRITER = /^(\d+)-(\d+)-[0-9a-f]{8}\.writer$/

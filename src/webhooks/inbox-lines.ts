@@ -1,7 +1,7 @@
 // The lines of an inbox file (contract/DECISIONS.md#inbox-files). A line is one JSON object that begins with the format
 // version and ends with the CRC-32 of everything before it, so that each line proves its own integrity.
 import { crc32 } from 'node:zlib'
-import { readSync } from 'node:fs'
+import { SUM, withSum, withoutSum } from './summed-lines.js'
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
@@ -80,12 +80,6 @@ const PROGRAM_MEMBER = `"program":"${PROGRAM}"`
 const TORN_HEAD = `${START}${VERSION},"kind":"file",${PROGRAM_MEMBER}`
 /** Cannot occur inside a JSON string, where its quotes would be escaped. */
 const HEADERS = ',"headers":['
-const SUM = ',"sum":"'
-const SUM_BYTES = SUM.length + 8 + 2
-const LF = 10
-const WINDOW_BYTES = 1024 * 1024
-/** Maximum length of a line: a 1 MiB body in base64 with 16 KiB of headers, twice, as a damaged line end joins two lines. */
-const LINE_BYTES_MAX = 4 * 1024 * 1024
 
 export function encodeLine(record: InboxRecord): string {
   const { kind } = record
@@ -104,20 +98,12 @@ export function encodeLine(record: InboxRecord): string {
   })
 }
 
-/** Builds a line. Version and checksum must stay in these places in every version of the format. */
-export function withSum(line: object): string {
-  const text = JSON.stringify(line).slice(0, -1)
-  return `${text}${sumOf(text)}\n`
-}
-
-const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padStart(8, '0')}"}`
-
 /** Parses only the summary of a line; undefined if the line is damaged. */
 export function summaryOf(line: Buffer): LineSummary | undefined {
-  const at = line.length - SUM_BYTES
-  if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
-  const end = line.indexOf(HEADERS)
-  return JSON.parse(`${line.toString('utf8', 0, end === -1 ? at : end)}}`)
+  const whole = withoutSum(line)
+  if (whole === undefined) return undefined
+  const end = whole.indexOf(HEADERS)
+  return JSON.parse(`${whole.toString('utf8', 0, end === -1 ? whole.length : end)}}`)
 }
 
 /** Parses a whole line; undefined if it is damaged. */
@@ -153,49 +139,4 @@ export function* salvage(damaged: Buffer): Generator<{ at: number; bytes: number
 /** True for a first line that this program wrote, even if it is incomplete or has a damaged byte. */
 export function isOwnHead(line: Buffer): boolean {
   return line.includes(PROGRAM_MEMBER) || line.includes(SUM) || TORN_HEAD.startsWith(line.toString('latin1'))
-}
-
-export interface RawLine {
-  /** Line number, from 1. */
-  readonly number: number
-  readonly offset: number
-  /** The bytes without the line end. */
-  readonly bytes: Buffer
-  /** True for the last line of a file if it has no line end. */
-  readonly isTorn: boolean
-}
-
-/** Reads the lines of a file in bounded memory. The bytes of a line are valid until the next line is read. */
-export function* readLines(file: number): Generator<RawLine> {
-  let rest: Buffer = Buffer.alloc(0)
-  let offset = 0
-  let number = 1
-  for (;;) {
-    const more = readAt(file, offset + rest.length, WINDOW_BYTES)
-    if (more.length === 0) break
-    const window = rest.length === 0 ? more : Buffer.concat([rest, more])
-    let at = 0
-    for (let end = window.indexOf(LF); end !== -1; end = window.indexOf(LF, at)) {
-      yield { number, offset: offset + at, bytes: window.subarray(at, end), isTorn: false }
-      number += 1
-      at = end + 1
-    }
-    // Only the end of a line that is too long is read; its checksum fails.
-    if (window.length - at > LINE_BYTES_MAX) at = window.length
-    rest = window.subarray(at)
-    offset += at
-  }
-  if (rest.length > 0) yield { number, offset, bytes: rest, isTorn: true }
-}
-
-/** Reads up to this many bytes; fewer at the end of the file. */
-export function readAt(file: number, offset: number, bytes: number): Buffer {
-  const buffer = Buffer.allocUnsafe(bytes)
-  let read = 0
-  while (read < bytes) {
-    const more = readSync(file, buffer, read, bytes - read, offset + read)
-    if (more === 0) break
-    read += more
-  }
-  return buffer.subarray(0, read)
 }

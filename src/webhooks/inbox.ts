@@ -2,7 +2,8 @@ import { closeSync, openSync } from 'node:fs'
 import type { InboxFile } from './inbox-files.js'
 import { listFiles, writerOf, writersIn } from './inbox-files.js'
 import type { InboxRecord, LineSummary, InboxVerdict, RecordedDelivery, RecordedResponse } from './inbox-lines.js'
-import { decodeLine, readAt, readLines, salvage, summaryOf } from './inbox-lines.js'
+import { decodeLine, salvage, summaryOf } from './inbox-lines.js'
+import { readAt, readLines } from './summed-lines.js'
 
 /** A recorded delivery without headers and bodies, which stay in its file. */
 export interface Listed {

@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { readLines } from './lines.js'
+// The journal of issue-many (contract/DECISIONS.md#journal-of-issue-many).
+import { closeSync, openSync } from 'node:fs'
+import { readLines, withSum, withoutSum } from '../../webhooks/summed-lines.js'
 import { Fingerprints } from './fingerprints.js'
 
 /** What a run issues, and where: another run may go on only with the same. No secret is in it. */
@@ -17,17 +17,22 @@ export type JournalEntry =
   | { readonly line: number; readonly key: string; readonly voucher_id: string | null; readonly end: number }
   | { readonly line: number; readonly key?: string; readonly code: string }
 
-export const encodeHeader = (identity: RunIdentity) =>
-  `${JSON.stringify({ journal: 'voucherctl vouchers issue-many', version: 1, ...identity })}\n`
+const PROGRAM = 'voucherctl vouchers issue-many'
+const VERSION = 2
 
-export const encodeEntry = (entry: JournalEntry) => `${JSON.stringify(entry)}\n`
+export const encodeHeader = (identity: RunIdentity) => withSum({ journal: PROGRAM, version: VERSION, ...identity })
+
+export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
 export interface LoadedJournal {
-  /** Undefined when not even its first line is whole. */
+  /** Undefined when the first line is not what a run of this version wrote; `problem` says why. */
   readonly identity: RunIdentity | undefined
+  readonly problem: 'damaged' | 'another version' | undefined
   /** Rows that have their voucher. */
   readonly done: Fingerprints
-  /** Bytes of the journal that are whole. */
+  /** Numbers of the damaged lines. */
+  readonly damaged: readonly number[]
+  /** Bytes of the journal up to the end of its last whole line. */
   readonly end: number
   /** Bytes of the results that the journal knows. */
   readonly resultsEnd: number
@@ -37,62 +42,53 @@ export interface LoadedJournal {
 export const digestOf = (key: string) => Buffer.from(key.slice(-43), 'base64url')
 
 /**
- * Reads a journal as far as it is whole: what a kill or a power failure has torn is as if it had not been written, and
- * its rows are asked for again under their keys.
+ * Reads a journal up to its last whole line: what a kill or a power failure has torn is as if it had not been written,
+ * and its rows are asked for again under their keys. Damaged lines before it are passed over.
  * @throws what the file system throws
  */
-export async function loadJournal(path: string): Promise<LoadedJournal> {
+export function loadJournal(path: string): LoadedJournal {
   const done = new Fingerprints()
+  const damaged: number[] = []
   let identity: RunIdentity | undefined
   let [end, resultsEnd] = [0, 0]
-  for await (const text of wholeLines(path)) {
-    const value = parse(text)
-    if (value === undefined) break
-    identity ??= identityOf(value)
-    if (identity === undefined) break
-    if (typeof value.key === 'string' && typeof value.end === 'number') {
-      done.add(digestOf(value.key), Number(value.line))
-      resultsEnd = value.end
-    }
-    end += Buffer.byteLength(text) + 1
-  }
-  return { identity, done, end, resultsEnd }
-}
-
-/** Lines that end with a line feed, up to the first that is no text. */
-async function* wholeLines(path: string): AsyncGenerator<string> {
-  let last: string | undefined
-  for await (const block of readLines(createReadStream(path, { highWaterMark: 256 * 1024 }))) {
-    for (const { text } of block) {
-      if (last !== undefined) yield last
-      last = text
-      if (text === undefined) return
-    }
-  }
-  if (last !== undefined && (await endsWithLineFeed(path))) yield last
-}
-
-async function endsWithLineFeed(path: string): Promise<boolean> {
-  const file = await open(path)
+  const file = openSync(path, 'r')
   try {
-    const { size } = await file.stat()
-    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1)
-    return buffer[0] === 0x0a
+    for (const { number, offset, bytes, isTorn } of readLines(file)) {
+      const value = isTorn ? undefined : entryOf(bytes)
+      if (number === 1) identity = value === undefined ? undefined : identityOf(value)
+      if (identity === undefined) {
+        return { identity, problem: problemOf(bytes), done, damaged, end, resultsEnd }
+      }
+      if (value === undefined) {
+        if (!isTorn) damaged.push(number)
+        continue
+      }
+      if (typeof value.key === 'string' && typeof value.end === 'number') {
+        done.add(digestOf(value.key), Number(value.line))
+        resultsEnd = value.end
+      }
+      end = offset + bytes.length + 1
+    }
   } finally {
-    await file.close()
+    closeSync(file)
   }
+  return { identity, problem: undefined, done, damaged, end, resultsEnd }
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
+function entryOf(line: Buffer): Record<string, unknown> | undefined {
+  const text = withoutSum(line)
+  return text === undefined ? undefined : { ...JSON.parse(`${text.toString('utf8')}}`) }
 }
 
-function identityOf({ version, template, server, input_sha256 }: Record<string, unknown>): RunIdentity | undefined {
-  if (version !== 1 || typeof template !== 'string' || typeof server !== 'string') return undefined
+function identityOf(header: Record<string, unknown>): RunIdentity | undefined {
+  const { journal, version, template, server, input_sha256 } = header
+  if (journal !== PROGRAM || version !== VERSION) return undefined
+  if (typeof template !== 'string' || typeof server !== 'string') return undefined
   return { template, server, input_sha256: typeof input_sha256 === 'string' ? input_sha256 : null }
+}
+
+/** Version 1 had no sums. */
+function problemOf(header: Buffer): LoadedJournal['problem'] {
+  const isOlder = header.toString('latin1').startsWith(`{"journal":"${PROGRAM}","version":1,`)
+  return isOlder || withoutSum(header) !== undefined ? 'another version' : 'damaged'
 }

@@ -7,12 +7,14 @@ import { holdLock } from '../lock.js'
 import { Appender } from './appender.js'
 import { ErrorsFile } from './errors-file.js'
 import { Fingerprints } from './fingerprints.js'
+import { readIssuedRows } from './issued-rows.js'
 import type { LoadedJournal, RunIdentity } from './journal.js'
-import { encodeHeader, loadJournal } from './journal.js'
+import { digestOf, encodeHeader, loadJournal } from './journal.js'
 import type { LedgerFiles } from './ledger.js'
 import { headOf, resultColumns } from './output-lines.js'
 import type { BulkFormat } from './read-rows.js'
 import { formatOf } from './read-rows.js'
+import { keyOf } from './row.js'
 
 /** The files of a run by their names. */
 export interface RunPaths {
@@ -55,6 +57,8 @@ export interface RunFiles {
   /** Rows that have their voucher in the results. */
   readonly done: Fingerprints
   readonly errors: ErrorsFile
+  /** Numbers of damaged lines of the journal. */
+  readonly damaged: readonly number[]
   close(): Promise<void>
 }
 
@@ -83,12 +87,18 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const outBytes = await sizeOf(paths.out)
   const isNew = journalBytes === undefined && outBytes === undefined
   if (!isNew && !resume) return exists(paths, outBytes !== undefined)
-  const before = journalBytes === undefined ? undefined : await loadJournal(paths.journal)
+  const before = journalBytes === undefined ? undefined : loadJournal(paths.journal)
   const problem = isNew ? undefined : checkResume(paths, identity, before, { journal: journalBytes, out: outBytes })
   if (problem !== undefined) return problem
   const begun = before?.identity === undefined ? undefined : before
 
   const format = formatOf(paths.out) as BulkFormat
+  // Rows of damaged lines are in the results, as far as whole lines follow: issued again they would be there twice.
+  if (begun !== undefined && begun.damaged.length > 0) {
+    for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
+      begun.done.add(digestOf(keyOf(identity.template, row)), row.line)
+    }
+  }
   const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
   if (begun === undefined) {
     await journal.append(encodeHeader(identity))
@@ -105,7 +115,8 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
     // A run that came to nothing, for want of a right token say, does not stand in the way of the next one.
     if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
-  return { ok: true, files, done: begun?.done ?? new Fingerprints(), errors, close }
+  const { done, damaged } = begun ?? { done: new Fingerprints(), damaged: [] }
+  return { ok: true, files, done, errors, damaged, close }
 }
 
 const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
@@ -125,7 +136,14 @@ function checkResume(
   // A run that was killed before it wrote anything has left nothing to go on with.
   if (before?.identity === undefined) {
     if (!bytes.out && !bytes.journal) return undefined
-    return usage(`${journal} is no journal of a run, so that nothing is known of ${out}.`, another)
+    const why =
+      before?.problem === 'another version'
+        ? 'is a journal of another version of voucherctl'
+        : 'is no journal of a run, or its line 1 is damaged'
+    return usage(
+      `${journal} ${why}, so that nothing is known of ${out}.`,
+      `${another} A row that has its voucher gets the same one there: it is issued once.`,
+    )
   }
   const names = { template: 'template', server: 'server', input_sha256: 'content of FILE' } as const
   for (const [member, name] of Object.entries(names)) {

@@ -47,6 +47,10 @@ const SOME_FAILED = 11
 export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<BulkSummary>> {
   const opened = await openRun(run.paths, run.identity, run.resume)
   if (!opened.ok) return opened
+  for (const line of opened.damaged) {
+    const fate = 'It was passed over: rows that the results hold are kept, the others are asked for again.'
+    context.output.warn(`${run.names.journal} line ${line} is damaged. ${fate}`)
+  }
   try {
     const called = await openCall(context, run.baseUrl, run.token, run.concurrency)
     if (!called.ok) return called

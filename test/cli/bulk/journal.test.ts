@@ -2,7 +2,9 @@ import { copyFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } fr
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadJournal } from '../../../src/cli/bulk/journal.js'
+import { built } from '../../support/built-cli.js'
 import { Bulk, idsOf, issuer } from '../../support/bulk.js'
+import { secrets } from '../../support/cli.js'
 
 const ids = idsOf(4)
 
@@ -31,7 +33,7 @@ test('wherever the journal is torn, --resume brings every voucher into the resul
     truncateSync(`${bulk.out}.journal`, bytes)
     const { exit } = await bulk.run(baseUrl, ['--resume'])
     expect([bytes, exit, bulk.ids().sort()]).toEqual([bytes, 0, ids])
-    expect((await loadJournal(`${bulk.out}.journal`)).done.size).toBe(4)
+    expect(loadJournal(`${bulk.out}.journal`).done.size).toBe(4)
   }
   expect(issued.size).toBe(4)
 }, 60_000)
@@ -50,13 +52,80 @@ test('a run that was killed before its first result begins anew', async () => {
   expect(bulk.ids().sort()).toEqual(ids)
 })
 
-test('what a power failure has left unreadable in the middle ends the journal there', async () => {
+const flipped = (bytes: Buffer, at: number) => {
+  const copy = Buffer.from(bytes)
+  copy[at] = (copy[at] as number) ^ (1 << (at % 8))
+  return copy
+}
+
+test('whatever byte of its rows is damaged, --resume brings each row into the results exactly once', async () => {
+  for (const [out, ids] of [
+    ['out.csv', idsOf(3)],
+    ['out.ndjson', ['a']],
+  ] as const) {
+    const bulk = Bulk.of(ids, { out })
+    const { baseUrl, issued } = await issuer()
+    await bulk.run(baseUrl, ['--concurrency', '1'])
+    const journal = readFileSync(`${bulk.out}.journal`)
+    const results = readFileSync(bulk.out)
+    for (let at = journal.indexOf('\n') + 1; at < journal.length; at += 1) {
+      writeFileSync(bulk.out, results)
+      writeFileSync(`${bulk.out}.journal`, flipped(journal, at))
+      const { exit, stderr } = await bulk.run(baseUrl, ['--resume'])
+      const isNamed = /out\.\w+\.journal line \d is damaged/.test(stderr)
+      const lines = (text: string | Buffer) => text.toString().trimEnd().split('\n').sort()
+      expect([at, exit, isNamed, lines(bulk.read(out))]).toEqual([at, 0, at < journal.length - 1, lines(results)])
+    }
+    expect(issued.size).toBe(ids.length)
+  }
+}, 120_000)
+
+test('a journal is refused when any byte of its first line is damaged, and the results stay as they are', async () => {
+  const bulk = Bulk.of(ids)
+  const { baseUrl, received } = await issuer()
+  await bulk.run(baseUrl)
+  const journal = readFileSync(`${bulk.out}.journal`)
+  const results = bulk.read('out.csv')
+  received.length = 0
+  for (let at = 0; at <= journal.indexOf('\n'); at += 1) {
+    writeFileSync(`${bulk.out}.journal`, flipped(journal, at))
+    expect([at, loadJournal(`${bulk.out}.journal`).identity]).toEqual([at, undefined])
+  }
+  const { exit, stderr } = await bulk.run(baseUrl, ['--resume'])
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('or its line 1 is damaged')])
+  expect([bulk.read('out.csv'), received]).toEqual([results, []])
+})
+
+test('a journal of an older version is refused as such', async () => {
+  const bulk = Bulk.of(ids)
+  const { baseUrl } = await issuer()
+  writeFileSync(`${bulk.out}.journal`, '{"journal":"voucherctl vouchers issue-many","version":1,"template":"tpl_1"}\n')
+  const { exit, stderr } = await bulk.run(baseUrl, ['--resume'])
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('is a journal of another version of voucherctl')])
+})
+
+test('the built command prints no code twice when a key in the journal is damaged', async () => {
+  const bulk = Bulk.of(ids)
+  const { baseUrl } = await issuer()
+  const args = bulk.args(baseUrl, '--concurrency', '1')
+  expect((await built.run(args, bulk.dir, secrets)).exit).toBe(0)
+  const journal = readFileSync(`${bulk.out}.journal`)
+  writeFileSync(`${bulk.out}.journal`, flipped(journal, journal.indexOf('"key":"issue-many-') + 20))
+  const { exit, stdout, stderr } = await built.run([...args, '--resume', '--json'], bulk.dir, secrets)
+  expect([exit, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^warning: .*out\.csv\.journal line 2 is damaged\. [^\n]+\n$/),
+  ])
+  expect([JSON.parse(stdout).skipped, bulk.ids().sort()]).toEqual([4, ids])
+})
+
+test('a journal line that a power failure has zeroed is passed over', async () => {
   const { bulk, baseUrl, whole } = await killedAt((text) => text.length)
   const second = whole.indexOf('\n', whole.indexOf('\n') + 1) + 1
   const damaged = Buffer.from(whole)
   damaged.fill(0, second, second + 20)
   writeFileSync(`${bulk.out}.journal`, damaged)
-  expect((await loadJournal(`${bulk.out}.journal`)).done.size).toBe(1)
+  expect(loadJournal(`${bulk.out}.journal`).done.size).toBe(3)
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
   expect(bulk.ids().sort()).toEqual(ids)
 })
