@@ -72,7 +72,7 @@ describe('the bundle', () => {
   }, 60_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('has no module in two files of a program', () => {
+  test('the bundle has each module in only one file of a program', () => {
     for (const program of programs) {
       const modules = Object.values(program).flatMap((file) => file.modules)
       expect(modules.length).toBeGreaterThan(0)
@@ -80,7 +80,7 @@ describe('the bundle', () => {
     }
   })
 
-  test('keeps the scripts of the command line, without those of the server, below 1.5 MB', () => {
+  test('the scripts of the command line, without the server, are smaller than 1.5 MB', () => {
     const files = filesWithoutServer(programs.find((it) => 'cli/main.cjs' in it) ?? {})
     const bytes = files.reduce((sum, file) => sum + statSync(join(folder, 'one', file)).size, 0)
     expect(bytes).toBeGreaterThan(500_000)
@@ -113,7 +113,7 @@ describe('the bundle', () => {
   })
 })
 
-test('npm pack makes the same archive again, with every file that the README links to', async () => {
+test('npm pack is reproducible and includes every file that the README links to', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-pack-'))
   try {
     const pack = async () => {

@@ -113,11 +113,11 @@ test.each([
   expect(end?.details).toEqual({ next_offset: 8 })
 })
 
-test('the last so many may have any ids, and gaps between ids are no fault', async () => {
+test('bots updates --follow accepts any ids with a negative offset, and gaps between ids', async () => {
   expect((await play([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
 })
 
-test('an item that is no object ends it with exit 9', async () => {
+test('bots updates --follow exits 9 when an item is not an object', async () => {
   const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as Answered])
   expect(end?.message).toContain('data.items[0].update_id')
 })

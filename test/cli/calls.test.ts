@@ -257,12 +257,12 @@ test('list filters and pages go into the query', async () => {
   ])
 })
 
-/** Commands whose success rests on members of the data. */
+/** Commands whose success requires members of the data. */
 const restingOnMembers =
   /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|platform (?:reviews|chats messages)|webhook deliveries|.* list)$/
 
 test.each(Object.entries(leafCalls))(
-  '%s: missing members fail only where a success rests on them',
+  '%s: a missing member fails the command only if a success requires it',
   async (path, { args }) => {
     for (const data of [{}, null]) {
       const { baseUrl } = await stub(() => success(data))

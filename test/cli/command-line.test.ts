@@ -19,7 +19,7 @@ async function parse(argv: readonly string[]) {
   return { line, refusal }
 }
 
-/** Every flag of a command that takes a value, as it can be written. */
+/** Every way to write each flag of a command that takes a value. */
 function spellings(flags: NonNullable<(typeof leaves)[number]['leaf']['flags']>) {
   return Object.entries(flags)
     .filter(([, { value }]) => value !== undefined)
@@ -32,7 +32,7 @@ const likeFlags = ['-h', '--version', '--json', '--', '--help', '-x']
 const values = ['-', '-5', '-0.5', '']
 
 test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
-  '%s: no word after a flag with a value is read as another flag',
+  '%s: the word after a flag with a value is never read as another flag',
   async (_name, path, leaf) => {
     // Global flags are the same for all commands: two of them, in a group and without one, are enough.
     const isSample = ['vouchers redeem', 'whoami'].includes(path.join(' '))
@@ -56,7 +56,7 @@ test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))
 )
 
 test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
-  '%s: its own flags before its name are refused, naming the place',
+  '%s: a flag of the command before its name is refused with the right place',
   async (name, path, leaf) => {
     for (const [flag, { value, letter }] of Object.entries(leaf.flags ?? {})) {
       for (const written of [`--${flag}`, ...(letter === undefined ? [] : [`-${letter}`])]) {
@@ -72,7 +72,7 @@ test.each(leaves.filter(({ leaf }) => leaf.flags).map(({ path, leaf }) => [path.
 )
 
 test.each(leaves.map(({ path }) => [path.join(' '), path] as const))(
-  '%s: global flags stand before, between and after the names',
+  '%s: global flags are accepted before, between and after the names',
   async (_name, path) => {
     for (let at = 0; at <= path.length; at += 1) {
       const words = ['-o', 'json', '--timeout=5s', '-qn']
@@ -115,12 +115,12 @@ test.each([
   expect([refusal, line.shows, line.path]).toEqual([undefined, shows, path])
 })
 
-test('api -i routes: a flag of the group itself is none of a command beneath it', async () => {
+test('api -i routes: a flag of the group is refused before the name of a subcommand', async () => {
   const { refusal } = await parse(['api', '-i', 'routes'])
   expect(refusal).toMatchObject({ code: 'USAGE', message: "`voucherctl api routes` has no option '--include'." })
 })
 
-test('--version or --help beside a flag without its value is refused', async () => {
+test('--version and --help are refused beside a flag that lacks its value', async () => {
   for (const typed of ['vouchers redeem --help --code', 'vouchers redeem --version --code', '--help --output']) {
     expect((await parse(typed.split(' '))).refusal?.message).toMatch(/needs a value/)
   }

@@ -18,7 +18,7 @@ function withProfiles(stored: Record<string, unknown>): string {
 const sop = 'sop_old0123456789abcdef0123456789'
 const newToken = 'sop_new0123456789abcdef0123456789'
 
-/** What each command loses: its line, whether a call does it, and words of its question. */
+/** Destructive commands: the line, whether it makes a call, and words of its question. */
 const losing: [line: string, lost: RegExp][] = [
   ['profiles remove default', /settings for .* and the application token sop_old0… for .* are lost/],
   ['tokens create --app app_01 --scope vouchers:read --save', /Profile default holds sop_old0… for .*not shown again/],
@@ -51,19 +51,19 @@ async function shop() {
   return { given: { home, env }, isKept }
 }
 
-test.each(losing)('%s: without a terminal needs --yes, and names the command', async (line, lost) => {
+test.each(losing)('%s: requires --yes without a terminal, and prints the line to run', async (line, lost) => {
   const { given, isKept } = await shop()
   const ran = await cli(`${line} --json --timeout 10s`, given)
   const { code, message, hint } = JSON.parse(ran.stderr).error
   expect([ran.exit, ran.stdout, code, isKept()]).toEqual([3, '', 'CONFIRMATION_REQUIRED', true])
   expect(message).toMatch(lost)
-  // What is suggested does it, as it is printed.
+  // The suggested line works as printed.
   const [, command = ''] = /`voucherctl (.*)`/.exec(hint) ?? []
   expect(command).toMatch(/--timeout 10000ms|--timeout 10s/)
   expect((await cli(command, given)).exit).toBe(0)
 })
 
-test.each(losing)('%s: asks on a terminal, and does nothing after a no', async (line, lost) => {
+test.each(losing)('%s: asks on a terminal and does nothing after a no', async (line, lost) => {
   const { given, isKept } = await shop()
   const no = await cli(line, { ...given, terminal: true, answers: [false] })
   expect([no.exit, no.asked.length, isKept()]).toEqual([3, 1, true])
@@ -72,13 +72,13 @@ test.each(losing)('%s: asks on a terminal, and does nothing after a no', async (
   expect([yes.exit, yes.asked.length]).toEqual([0, 1])
 })
 
-test.each(losing.filter(([line]) => !line.startsWith('login')))('%s: asks nothing in a dry run', async (line) => {
+test.each(losing.filter(([line]) => !line.startsWith('login')))('%s: does not ask in a dry run', async (line) => {
   const { given, isKept } = await shop()
   const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })
   expect([ran.exit, ran.asked, isKept()]).toEqual([0, [], true])
 })
 
-test('the built command removes a profile with --yes alone', async () => {
+test('the built command removes a profile only with --yes', async () => {
   const home = withProfiles({ default: {}, shop: {} })
   const refused = await built.run(['profile', 'remove', 'shop'], home)
   expect([refused.exit, Object.keys(profiles(home))]).toEqual([3, ['default', 'shop']])
@@ -87,7 +87,7 @@ test('the built command removes a profile with --yes alone', async () => {
   expect(Object.keys(profiles(home))).toEqual(['default'])
 })
 
-test('the suggested command quotes its words and keeps values that begin with a dash', async () => {
+test('the suggested command quotes words for a shell and keeps values that begin with a dash', async () => {
   const home = withProfiles({ default: {} })
   mkdirSync(join(home, 'my inbox'))
   const line = ['webhook', 'inbox', 'clear', '--inbox', 'my inbox', '--fields=-x', '-q']
@@ -95,7 +95,7 @@ test('the suggested command quotes its words and keeps values that begin with a 
   expect(stderr).toContain("`voucherctl webhook inbox clear --inbox 'my inbox' --fields=-x --quiet --yes`")
 })
 
-test('login asks before it moves a profile away from another machine, and not for a new JWT or port', async () => {
+test('login asks before it moves a profile to another machine, not for a new JWT or port', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
   const given = (base_url: string) => {
@@ -111,7 +111,7 @@ test('login asks before it moves a profile away from another machine, and not fo
   expect((await cli(`${line} --yes`, remote)).exit).toBe(0)
 })
 
-test('tokens create --save asks nothing where the profile holds no token', async () => {
+test('tokens create --save does not ask when the profile has no token', async () => {
   const { baseUrl } = await stub(() => success({ ...token, token: newToken }))
   const home = withProfiles({ default: { base_url: baseUrl } })
   const line = 'tokens create --app app_01 --scope vouchers:read --save'

@@ -16,7 +16,7 @@ interface Page {
   readonly headers?: Record<string, string>
 }
 
-/** Sends one page to every request, as the login page of a network does. */
+/** Responds to every request with one page, like the captive portal of a network. */
 async function portal({ status, body, headers = {} }: Page): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()
@@ -56,22 +56,25 @@ const commands: Readonly<Record<string, readonly string[]>> = {
 const run = (args: readonly string[], baseUrl: string, home = temporaryDir()) =>
   built.run([...args, '--retries', '0', '--base-url', baseUrl], home, secrets)
 
-test.each(Object.entries(pages))('no command takes %s for a response of a voucher service', async (_name, page) => {
-  const baseUrl = await portal(page)
-  for (const [name, args] of Object.entries(commands)) {
-    const { exit, stdout, stderr } = await run([...args, '--json'], baseUrl)
-    expect([name, exit, stdout], stderr).toEqual([name, 9, ''])
-    const { error } = JSON.parse(stderr)
-    expect(error).toMatchObject({ code: 'INVALID_RESPONSE', status: page.status })
-    expect(error.message).toContain('Not a response of a voucher service')
-    expect(error.hint).toContain('Check the base URL')
-    // What changes something may have been done, save after a 429.
-    const changes = /issue|redeem|reverse|create|apply|api POST/.test(name) && page.status !== 429
-    expect([name, error.hint.includes('may have been done')]).toEqual([name, changes])
-  }
-})
+test.each(Object.entries(pages))(
+  'every command exits 9 for %s, which is not a response of a voucher service',
+  async (_name, page) => {
+    const baseUrl = await portal(page)
+    for (const [name, args] of Object.entries(commands)) {
+      const { exit, stdout, stderr } = await run([...args, '--json'], baseUrl)
+      expect([name, exit, stdout], stderr).toEqual([name, 9, ''])
+      const { error } = JSON.parse(stderr)
+      expect(error).toMatchObject({ code: 'INVALID_RESPONSE', status: page.status })
+      expect(error.message).toContain('Not a response of a voucher service')
+      expect(error.hint).toContain('Check the base URL')
+      // A mutation may have taken effect, except after a 429.
+      const changes = /issue|redeem|reverse|create|apply|api POST/.test(name) && page.status !== 429
+      expect([name, error.hint.includes('may have been done')]).toEqual([name, changes])
+    }
+  },
+)
 
-test('login stores nothing when a portal responds to its question', async () => {
+test('login stores nothing when a captive portal responds', async () => {
   for (const page of [pages['an empty object'], pages['a login page']] as Page[]) {
     const home = temporaryDir()
     writeFileSync(join(home, 'token'), secrets.VOUCHERCTL_TOKEN)
@@ -81,14 +84,14 @@ test('login stores nothing when a portal responds to its question', async () => 
   }
 })
 
-test('doctor fails the server check and every credential when a portal responds', async () => {
+test('doctor fails the server and credential checks when a captive portal responds', async () => {
   const { exit, stdout } = await run(['doctor', '--json'], await portal(pages['an empty object'] as Page))
   expect(exit).toBe(1)
   const failed = JSON.parse(stdout).checks.filter((it: { status: string }) => it.status === 'fail')
   expect(failed.map((it: { name: string }) => it.name)).toContain('server')
 })
 
-test('api -i prints the whole foreign response, and its exit code is still 9', async () => {
+test('api -i prints a whole foreign response and exits 9', async () => {
   const { exit, stdout } = await run(
     ['api', 'GET', '/open-platform/applications', '-i'],
     await portal(pages['a login page'] as Page),
@@ -134,7 +137,7 @@ describe('issue-many', () => {
     built.run(bulk.args(baseUrl, '--json', ...more), bulk.dir, secrets)
 
   test.each(Object.entries(pages).filter(([, { status }]) => status !== 429))(
-    'ends with 9 and keeps no file when every row meets %s',
+    'issue-many exits 9 and keeps no file when every row gets %s',
     async (_name, page) => {
       const bulk = Bulk.of(idsOf(20))
       const { exit, stdout, stderr } = await start(bulk, await portal(page))
@@ -154,7 +157,7 @@ describe('issue-many', () => {
     for (const file of ['out.csv', 'out.csv.journal']) expect(existsSync(join(bulk.dir, file))).toBe(false)
   })
 
-  test('keeps only the row that fits when one voucher comes for all, and --resume issues the others', async () => {
+  test('issue-many --resume issues the rows that got the voucher of another row', async () => {
     const ids = idsOf(20)
     const bulk = Bulk.of(ids)
     let isFair = false

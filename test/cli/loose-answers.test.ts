@@ -40,7 +40,7 @@ test('--all goes on without pagination until a page is empty', async () => {
 })
 
 test.each(['templates list --all --json', 'api GET /new/list --as token --all'])(
-  '%s fails when a later page is not a list, and prints nothing',
+  '%s fails and prints nothing when a later page is not a list',
   async (command) => {
     const pagination = { page: 1, limit: 100, total: 2, pages: 2 }
     const ran = await against(command, (_request, i) => success(i === 0 ? { items: [template], pagination } : {}))

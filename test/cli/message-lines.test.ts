@@ -14,7 +14,7 @@ it.each([
   expect(received[0]?.body).toMatchObject({ text })
 })
 
-it('platform chats messages shows the lines of a text as one line of its table', async () => {
+it('platform chats messages prints a text of several lines on one table line', async () => {
   const page = {
     items: [message, { ...message, message_id: 2 }],
     pagination: { page: 1, limit: 20, total: 2, pages: 1 },

@@ -59,7 +59,7 @@ test.each([
   expect(ran).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringMatching(expected) })
 })
 
-test('--all --jq of more than the heap holds is a failure in one line, and no abort', async () => {
+test('--all --jq fails with one line, without aborting, when the list exceeds the heap', async () => {
   const { baseUrl } = await manyTemplates(100)
   const line = `cli templates list --all --jq '.items|length' --timeout 10m --base-url ${baseUrl}`
   const ran = await bash(line, { NODE_OPTIONS: '--max-old-space-size=32' })
@@ -105,7 +105,7 @@ test.each([
 })
 
 test.each(['--version', '--version --json', '--help', 'vouchers redeem --help', 'help exit-codes', 'commands --json'])(
-  '%s: a full disk is exit 1 with one line, a reader that has gone exit 0',
+  '%s: exits 1 with one line on a full disk, and 0 when the reader has gone',
   async (words) => {
     const full = await bash(`cli ${words} > /dev/full`)
     const line = 'error: The result cannot be written to standard output (ENOSPC).\n'

@@ -175,7 +175,7 @@ test('several pages are named below the table', async () => {
   expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
 })
 
-test('a table of 150,000 rows in one document is laid out, a row to a line', async () => {
+test('a table of 150,000 rows in one document prints one line per row', async () => {
   const items = Array.from({ length: 150_000 }, (_, i) => ({
     id: `dlv_${i}`,
     name: i < 2_000 ? '咖啡' : 'Kaffee 咖啡',

@@ -67,12 +67,12 @@ test('--all --jq filters the whole list as one document, as --all --json prints 
   expect((await list('--jq .items', 0)).stdout).toBe('[]\n')
 })
 
-test('--all -o jsonl --jq filters each item as it comes', async () => {
+test('--all -o jsonl --jq filters each item separately', async () => {
   const ids = (await list('-o jsonl --fields id --jq .id', 101)).stdout.split('\n')
   expect([ids.length, ids[0], ids[100]]).toEqual([102, 'tpl_0', 'tpl_100'])
 })
 
-test('a list that is longer than jq can hold is a failure that names the way out', async () => {
+test('--all --jq fails and suggests -o jsonl when the list exceeds the memory of jq', async () => {
   const items = Array.from({ length: 100 }, () => ({ ...template, description: 'd'.repeat(100_000) }))
   const { baseUrl, received } = await stub(({ path }) =>
     success({ items, pagination: { page: pageIn(path), limit: 100, total: 100_000, pages: 1_000 } }),
@@ -85,7 +85,7 @@ test('a list that is longer than jq can hold is a failure that names the way out
     message: '--jq ran out of memory.',
     hint: expect.stringContaining('-o jsonl'),
   })
-  // A page is 10 MB: it asks for no more of them than the limit of 64 MiB takes.
+  // A page is 10 MB: reading stops once the pages exceed the limit of 64 MiB.
   expect(received.length).toBe(7)
 }, 30_000)
 
@@ -145,10 +145,10 @@ test.each(['apps list', 'tokens list --app a', 'bots list', 'platform chats list
   },
 )
 
-test('a table that is longer than a thousand rows keeps the columns that it has then', async () => {
+test('a table of more than 1,000 rows keeps the column widths of the first 1,000', async () => {
   const rows = (await list('--timeout 1h', 2_000)).stdout.trimEnd().split('\n')
   expect(rows).toHaveLength(2_001)
-  // From tpl_1000 on the ids have a digit more than any of the first thousand: each moves its own row.
+  // From tpl_1000 on the ids are one digit longer than the first thousand, so each shifts its own row.
   expect(rows.slice(1_000, 1_002)).toEqual([
     'tpl_999  Free coffee  draft   3             10',
     'tpl_1000  Free coffee  draft   3             10',

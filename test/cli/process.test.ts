@@ -46,7 +46,7 @@ test('--help loads neither the code of calls nor node:child_process', () => {
   expect(modules).not.toContain('NativeModule child_process')
 })
 
-test('redeem with a word after --reference redeems under that word or is refused with 2', async () => {
+test('redeem --reference uses the next word as the reference or exits 2', async () => {
   const { baseUrl, received } = await stub(() => success(redemption))
   const home = temporaryDir()
   const redeem = (...words: string[]) =>

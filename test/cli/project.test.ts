@@ -29,10 +29,10 @@ function withProject(dir: string, content: unknown, mode = 0o600): string {
   return path
 }
 
-/** The same server under an address that is not loopback by its name, and reaches this machine all the same. */
+/** A URL of the same server whose address is not loopback but reaches this machine. */
 const foreign = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
 
-/** Another user may write no file into it; a temporary folder has the mode of the machine's umask. */
+/** A folder that other users cannot write to, whatever the umask. */
 function ownFolder(): string {
   const dir = temporaryDir()
   chmodSync(dir, 0o755)
@@ -49,7 +49,7 @@ async function reasonOf(home: string, cwd = home) {
   return { path, reason, passedOver: passed_over }
 }
 
-/** What the shell's script asks for when Tab is pressed. */
+/** The completion request that the shell sends on Tab. */
 const pressTab = (line: string, home: string) =>
   built.run(['__complete', 'bash', `voucherctl ${line}`, ' '], home, { ...secrets, ...patient })
 
@@ -104,7 +104,7 @@ test('the built command sends nothing to a server that only the project file nam
   expect(received).toEqual([])
 })
 
-test('project allow lets the file name its server until the file changes or is denied', async () => {
+test('project allow lets the file name its server until the file changes or project deny', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   const path = withProject(home, { base_url: foreign(baseUrl) })
@@ -130,7 +130,7 @@ test('project allow lets the file name its server until the file changes or is d
   expect([await list(), received.length]).toEqual([3, 3])
 })
 
-test('a permission is of one path: the same content in another folder needs its own', async () => {
+test('project allow is valid for one path: the same content in another folder is refused', async () => {
   const home = ownFolder()
   const [one, other] = ['one', 'other'].map((name) => join(home, name)) as [string, string]
   for (const dir of [one, other]) {
@@ -141,13 +141,13 @@ test('a permission is of one path: the same content in another folder needs its 
   expect([(await reasonOf(home, one)).reason, (await reasonOf(home, other)).reason]).toEqual(['allowed', 'not allowed'])
 })
 
-test('a profile that is removed leaves the permissions of project files', async () => {
+test('profile remove keeps the permissions of project files', async () => {
   const home = withConfig(ownFolder(), { current: 'default', profiles: { shop: {} }, projects: { '/p': '{}' } })
   await cli('profiles remove shop --yes', { home })
   expect(JSON.parse(readFileSync(config(home), 'utf8')).projects).toEqual({ '/p': '{}' })
 })
 
-test('the server of the profile that the project file picks gets that token, without permission', async () => {
+test('a project file needs no permission for the server of the profile that it selects', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const origin = foreign(baseUrl)
   const shop = { base_url: origin, credentials: { token: { value: 'sop_stored', origin } } }
@@ -177,13 +177,13 @@ test.each([
   expect((await reasonOf(home)).reason).toBe(reason)
 })
 
-test('a base URL with a user, which may hide the host, is refused in a project file', async () => {
+test('a project file with a user in its base URL, which may hide the host, is refused', async () => {
   const home = ownFolder()
   withProject(home, { base_url: 'http://localhost:8420@evil.example' })
   expect((await cli('templates list', { home, env: secrets })).exit).toBe(2)
 })
 
-test('a project file above the root of the repository or the home folder is not looked at', async () => {
+test('a project file above the repository root or the home folder is ignored', async () => {
   const outside = ownFolder()
   withProject(outside, { timeout: '3s' })
   const home = join(outside, 'home')
@@ -199,7 +199,7 @@ test('a project file above the root of the repository or the home folder is not 
   expect((await reasonOf(home, inside)).path).toBe(own)
 })
 
-test('a project file that others may write is passed over with a warning, and so is one in such a folder', async () => {
+test('a project file that others can write to is skipped with a warning, as in such a folder', async () => {
   const home = ownFolder()
   for (const [folder, mode] of [
     [0o755, 0o602],
@@ -244,7 +244,7 @@ test.runIf(isRoot)('a project file counts that only the private group of its use
   expect(await findAs(0, 0, 0)).toBeNull()
 })
 
-test.runIf(isRoot)('a project file, or the target of a link, that belongs to another user is passed over', async () => {
+test.runIf(isRoot)('a project file or link target that belongs to another user is skipped', async () => {
   const home = ownFolder()
   const path = withProject(home, { base_url: 'http://127.0.0.1:1', token: 'x' })
   chownSync(path, NOBODY, NOBODY)
@@ -266,7 +266,7 @@ test.runIf(isRoot)('a project file, or the target of a link, that belongs to ano
 })
 
 test.skipIf(process.platform === 'win32')(
-  'a pipe in place of the project file is refused, not waited for',
+  'a named pipe in place of the project file is refused without blocking',
   async () => {
     const home = ownFolder()
     expect(spawnSync('mkfifo', ['-m', '600', join(home, 'voucherctl.json')]).status).toBe(0)
@@ -288,7 +288,7 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test('a profile that the project file picks is no laxer than the current one for the same server', async () => {
+test('a profile that a project file selects is as strict as the current one for that server', async () => {
   const pin = `sha256:${'A'.repeat(43)}`
   const strict = { mode: 'required', pins: [pin], latched: ['https://shop.example'] }
   const profiles = {

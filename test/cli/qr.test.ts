@@ -181,7 +181,7 @@ test('a QR file that cannot be written is refused before the voucher is issued',
 })
 
 test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }])(
-  'issue exits 9 when the response holds %j: nobody could redeem that voucher',
+  'issue exits 9 when the response holds %j, with which no voucher can be redeemed',
   async (members) => {
     const { baseUrl } = await stub(() => success({ ...issuedVoucher, ...members }))
     const ran = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })

@@ -32,7 +32,7 @@ describe('on the reference server', () => {
     return () => server.close()
   })
 
-  test.each(['off', 'required'])('a replay of issue, redeem and reverse is named, with --secure %s', async (mode) => {
+  test.each(['off', 'required'])('issue, redeem and reverse mark a replay, with --secure %s', async (mode) => {
     const key = (name: string) => `--idempotency-key ${name}-${mode} --secure ${mode}`
     const redeem = `vouchers redeem --code ${code} ${key('k1')}`
     const first = await json(redeem)
@@ -59,7 +59,7 @@ describe('on the reference server', () => {
     await json(`vouchers reverse ${last.id} ${key('k4')}`)
   })
 
-  test('the client library marks a replay in its result', async () => {
+  test('the client library marks a replay in the result', async () => {
     const client = createClient({ baseUrl, token: bearer, secure: { mode: 'required' } })
     const credential = { type: 'redeem_code', value: code } as const
     const options = { idempotencyKey: 'library' }
@@ -68,7 +68,7 @@ describe('on the reference server', () => {
   })
 })
 
-test('a replay whose look-up is refused says only that it is one, and exits 0', async () => {
+test('a replay exits 0 and omits `since` when its look-up is refused', async () => {
   for (const [command, data] of [
     [`vouchers redeem --code ${redeemCode}`, redemption],
     ['vouchers reverse rdm_01', { ...redemption, status: 'reversed', reversedAt: redemption.redeemedAt }],
@@ -86,7 +86,7 @@ test('a replay whose look-up is refused says only that it is one, and exits 0', 
   }
 })
 
-test('a replay of an issue says that the voucher was redeemed since', async () => {
+test('a replayed issue reports that the voucher was redeemed since', async () => {
   const redeemed = { ...issuedVoucher, status: 'redeemed', redeemedAt: '2026-11-22T08:00:00.000Z' }
   const { baseUrl, received } = await stub(({ path }) =>
     path.endsWith('/verify')
@@ -102,7 +102,7 @@ test('a replay of an issue says that the voucher was redeemed since', async () =
   expect(told.stdout).toContain(redeemCode)
 })
 
-test('a replay of an issue through a bot makes no look-up: a bot cannot verify', async () => {
+test('a replayed issue through a bot makes no look-up, because a bot cannot verify', async () => {
   const { baseUrl, received } = await stub(() => ({ ...success(issuedVoucher), headers: replayed }))
   const issue = 'vouchers issue --template tpl_01 --external-id order-1 --chat chat_1'
   const told = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })

@@ -74,7 +74,7 @@ describe('kill -9', () => {
       rmSync(out, { force: true })
     }
     const host = hostname()
-    // A process that runs, one of another machine, and a name that no export gave.
+    // Drafts of a running process and of another machine, and a name that no export uses.
     const others = [`${host}-${process.pid}-00000000`, `elsewhere-999999999-00000000`, `${host}-999999999-notes`]
     for (const it of others) writeFileSync(`${out}.tmp-${it}`, '')
     expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)

@@ -7,7 +7,7 @@ import { paths } from '../../src/secure/index.js'
 import { built } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
 
-/** Runs a server as it is shipped while `use` calls it; resolves to the warnings of its log. */
+/** Runs the built server during `use`; resolves to the warnings of its log. */
 async function withServer(flags: readonly string[], use: (baseUrl: string) => Promise<void>): Promise<string[]> {
   const start = ['server', 'start', '--memory', '--port', '0', '--json', ...flags]
   const child: ChildProcess = built.start(start, temporaryDir())
@@ -37,7 +37,7 @@ async function openSession(baseUrl: string, forwardedFor: string): Promise<numbe
 }
 
 describe('server start --trusted-proxy', () => {
-  it('keeps the sessions of other clients open when one client of the proxy uses up its own', async () => {
+  it('--trusted-proxy limits each client of a proxy separately', async () => {
     const warnings = await withServer(['--trusted-proxy', '127.0.0.1', '--trusted-proxy=::1'], async (baseUrl) => {
       const statuses = []
       for (let n = 0; n < 31; n++) statuses.push(await openSession(baseUrl, `198.51.100.${n}, 203.0.113.66`))
@@ -47,7 +47,7 @@ describe('server start --trusted-proxy', () => {
     expect(warnings).toEqual([])
   }, 30_000)
 
-  it('is named by one warning of the log when a proxy forwards without being trusted', async () => {
+  it('the log warns once, naming --trusted-proxy, when an untrusted proxy forwards', async () => {
     const warnings = await withServer([], async (baseUrl) => {
       for (let n = 0; n < 3; n++) await openSession(baseUrl, '203.0.113.66')
     })

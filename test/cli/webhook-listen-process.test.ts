@@ -126,7 +126,7 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
 }, 30_000)
 
 test.each(['status 000', 'status 099', 'status 101 with an upgrade'])(
-  'listen responds 502 and goes on, and replay exits 9, for an application with %s',
+  'listen responds 502 and continues, and replay exits 9, for an application with %s',
   async (name) => {
     const home = temporaryDir()
     const to = await rawApp(() => invalidResponses[name] as RawResponse)

@@ -281,7 +281,7 @@ test('inbox list: the newest last, by type, verdict, failure, time and number', 
   expect((await cli('webhook inbox list --inbox inbox --since yesterday', { home })).exit).toBe(2)
 })
 
-test('an empty inbox list says what was searched, and what else the inbox holds', async () => {
+test('an empty inbox list names the filters and what else the inbox holds', async () => {
   const { home } = await recorded()
   const dir = join(home, 'inbox')
   const list = async (args: string) => (await cli(`webhook inbox list ${args}`, { home })).stdout
@@ -296,7 +296,7 @@ test('an empty inbox list says what was searched, and what else the inbox holds'
 })
 
 test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'verify --id 1-1', 'sign --id 1-1'])(
-  'webhook %s is refused with 5 for a folder that was named and is not there',
+  'webhook %s exits 5 when the --inbox folder is missing',
   async (command) => {
     const { exit, stdout, stderr } = await cli(`webhook ${command} --inbox nowhere --json`, { env })
     expect([exit, stdout, JSON.parse(stderr).error]).toMatchObject([
@@ -307,7 +307,7 @@ test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'veri
   },
 )
 
-test('a mistyped --type is refused with a suggestion, unless a delivery of the inbox has that type', async () => {
+test('inbox list refuses an unknown --type with a suggestion unless a delivery has it', async () => {
   const { url, home, stop } = await start('--json')
   await post(url, 1, 'shop_closed')
   await stop()
@@ -322,11 +322,11 @@ test('a mistyped --type is refused with a suggestion, unless a delivery of the i
   expect((await list('unheard')).stderr).toContain('Known are message, ')
 })
 
-test('inbox list and replay name a damaged line, pass over it and exit with 11', async () => {
+test('inbox list and replay report a damaged line, skip it and exit 11', async () => {
   const { home, app } = await recorded()
   const file = join(home, 'inbox', '000001.ndjson')
   const bytes = readFileSync(file)
-  // Within base64: the line is still JSON.
+  // Change a base64 character, so that the line is still JSON.
   const at = bytes.indexOf('"body":"') + 12
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(file, bytes)
@@ -341,7 +341,7 @@ test('inbox list and replay name a damaged line, pass over it and exit with 11',
   expect(readFileSync(file).includes(bytes)).toBe(true)
 })
 
-test('a file of another program is refused with 2 by commands that read or write the inbox', async () => {
+test('commands that read or write the inbox exit 2 for a file of another program', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, 'inbox'))
   const file = join(home, 'inbox', '000001.ndjson')
@@ -379,7 +379,7 @@ test('inbox show: headers in their order, body, verdict and answers; --raw is th
   expect((await cli('webhook inbox show --inbox inbox', { home })).exit).toBe(3)
 })
 
-test('an answer of an application is shown up to 64 KiB, and without its terminal commands', async () => {
+test('inbox show prints up to 64 KiB of a response, without terminal escape sequences', async () => {
   const body = Buffer.from(`\u001b]0;owned\u0007${'x'.repeat(70_000)}`)
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.setHeader('X-Odd', '\u009b2Jred').end(body))

@@ -38,11 +38,11 @@ test.each([
   })
 })
 
-test('the values of a JSON success are not repeated in its failure: codes may be among them', () => {
+test('the failure for an invalid success never quotes its values, which may be codes', () => {
   expect(JSON.stringify(answer(200, { id: 'vch_1', credentials: [{ value: 'M9S3' }] }))).not.toContain('M9S3')
 })
 
-test('any JSON is a success of a route without the envelope, unless it says `success: false`', () => {
+test('a route without the envelope succeeds with any JSON except `success: false`', () => {
   const bare = (body: unknown) => readAnswer({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
   expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })
@@ -70,7 +70,7 @@ test('a failing status is a failure whatever the body says', () => {
   expect(answer(500, { success: true, data: {} })).toMatchObject(notOfAService)
 })
 
-test.each([401, 403, 404, 409, 426, 500])('a %i without the envelope is no refusal of the platform', (status) => {
+test.each([401, 403, 404, 409, 426, 500])('a %i without the envelope is not a refusal of the platform', (status) => {
   for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
     expect(answer(status, body)).toMatchObject({ ...notOfAService, retryable: false })
   }

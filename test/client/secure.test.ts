@@ -196,7 +196,7 @@ describe('repeats', () => {
     expect(server.count(paths.session)).toBe(1)
   })
 
-  it('repeats a dispatch without a response for 15 s, within the 30 s of the whole call', async () => {
+  it('retries a dispatch that got no response in 15 s within the 30 s of the call', async () => {
     const server = makeFakeServer(() => START)
     const timers = makeTimers()
     let elapsed = 0

@@ -92,7 +92,7 @@ test('what is not served is not in the document', () => {
 })
 
 describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('the examples of %s', (_id, endpoint) => {
-  test('pass the validation of the server, as a request and as a success', () => {
+  test('pass the validation of the server as request and success', () => {
     if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
     expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
   })
@@ -114,7 +114,7 @@ test('every request body, path parameter and success of JSON has an example', ()
   }
 })
 
-test('a header is named with the responses that carry it', () => {
+test('each response of the document lists the headers that it carries', () => {
   const headersOf = (id: string, status: string) => Object.keys(operationOf(id).responses[status]?.headers ?? {})
   expect(headersOf('vouchers.redeem', '200')).toEqual([
     'X-Request-Id',
@@ -144,7 +144,7 @@ describe('what the server refuses elsewhere than in a schema is refused by the d
     expect(form.test('2027-12-31T23:59:59.999+05:30')).toBe(true)
   })
 
-  test('secure.session takes exactly one name of the key, and no other members', () => {
+  test('secure.session requires exactly one name of the key and no unknown members', () => {
     const [schema] = Object.values(operationOf('secure.session').requestBody?.content ?? {}).map((it) => it.schema)
     expect(schema).toMatchObject({
       additionalProperties: false,
@@ -164,7 +164,7 @@ describe('webhooks', () => {
     expect(lazyValidator(payloadSchemas[type])(example[type])).toBeNull()
   })
 
-  test('say how a delivery is signed', () => {
+  test('webhooks of the document describe the signature of a delivery', () => {
     const signature = document.webhooks.message?.post?.parameters[0] as { description: string } | undefined
     for (const words of [
       'HMAC-SHA256',
@@ -213,11 +213,11 @@ describe('redocly, with recommended-strict', () => {
     return problems.map(({ ruleId }) => ruleId)
   }
 
-  test('finds nothing in the document', { timeout: 60_000 }, async () => {
+  test('redocly finds no fault in the OpenAPI document', { timeout: 60_000 }, async () => {
     expect(await rulesBroken('served.json', document)).toEqual([])
   })
 
-  test('finds each mistake of a document that has several', { timeout: 60_000 }, async () => {
+  test('redocly finds each planted fault of a document', { timeout: 60_000 }, async () => {
     const copy = read()
     const verify = '/api/v1/open-platform/vouchers/verify'
     const redeem = '/api/v1/open-platform/vouchers/redeem'

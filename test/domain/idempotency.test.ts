@@ -43,14 +43,14 @@ describe('the form of an Idempotency-Key', () => {
     maxLength: 254,
   })
 
-  it('every key of visible ASCII is itself, also with a quote at one end only', () => {
+  it('an unquoted idempotency key is taken unchanged, even with a quote at one end', () => {
     const unquoted = visible.filter((key) => !key.startsWith('"') && !key.endsWith('"'))
     for (const wrap of [(key: string) => key, (key: string) => `"${key}`, (key: string) => `${key}"`]) {
       fc.assert(fc.property(unquoted, (key) => parseIdempotencyKey(wrap(key)) === wrap(key)))
     }
   })
 
-  it('every key of visible ASCII is itself when it is quoted', () => {
+  it('a quoted idempotency key of visible ASCII loses only its quotes', () => {
     fc.assert(fc.property(visible, (key) => parseIdempotencyKey(`"${key}"`) === key))
   })
 })

@@ -513,7 +513,7 @@ export const defects = [
     from: '`update deliveries set status = resume_status, resume_status = null,',
     to: "`update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', resume_status = null,",
     tests: ['test/server/delivery-order.test.ts'],
-    match: 'returns a dead letter',
+    match: 'returns a manually retried dead letter',
   },
   {
     name: 'a late result of an old webhook marks the new one as failing',
@@ -521,7 +521,7 @@ export const defects = [
     from: 'where bot_id = $1 and set_at = $2`',
     to: 'where bot_id = $1 and set_at >= $2`',
     tests: ['test/server/delivery-order.test.ts'],
-    match: 'leaves the new one sound',
+    match: 'does not mark the new one as failing',
   },
   {
     name: 'the grace of a replaced secret is counted in milliseconds',
@@ -537,7 +537,7 @@ export const defects = [
     from: 'this.#slots - this.#inFlight.size : 0',
     to: 'this.#slots : 0',
     tests: ['test/server/delivery-slots.test.ts'],
-    match: 'all that is in flight',
+    match: 'never exceed the slots',
   },
   {
     name: 'the bots of one account take every slot',
@@ -545,7 +545,7 @@ export const defects = [
     from: 'Math.floor((free - 3 * held) / 4)',
     to: 'free',
     tests: ['test/server/delivery-slots.test.ts'],
-    match: 'quarter of all',
+    match: 'a quarter of the slots',
   },
   {
     name: 'a claim whose commit result was lost waits for its lease to end',
@@ -553,7 +553,7 @@ export const defects = [
     from: '      this.#unconfirmed = [...unconfirmed, ...claimed]\n',
     to: '',
     tests: ['test/server/delivery-unconfirmed.test.ts'],
-    match: 'goes out once',
+    match: 'is sent once',
   },
   {
     name: 'the end of an attempt whose commit result was lost is written again',
@@ -561,7 +561,7 @@ export const defects = [
     from: '  if (ended.mayBeWritten && (yield* isWritten(attempt))) return\n',
     to: '',
     tests: ['test/server/delivery-unconfirmed.test.ts'],
-    match: 'is written once',
+    match: 'is recorded once',
   },
   {
     name: 'what is confirmed while a webhook goes is delivered to the next one',
@@ -569,7 +569,7 @@ export const defects = [
     from: '    if (mayBeDelivered) yield* cancelWaiting(botId, confirmed)\n',
     to: '',
     tests: ['test/server/backlog.test.ts'],
-    match: 'never delivered',
+    match: 'confirmed updates are not delivered',
   },
   {
     name: 'dropped updates are delivered until their rows are settled',
@@ -577,7 +577,7 @@ export const defects = [
     from: 'export const DELIVERABLE = `update_id > (select coalesce(confirmed_to, 0) from',
     to: 'export const DELIVERABLE = `update_id > (select 0 from',
     tests: ['test/server/backlog.test.ts'],
-    match: 'not delivered once',
+    match: 'not delivered even before',
   },
   {
     name: "the server's clock is compared with the end of the exchange and not with its middle",
@@ -593,7 +593,7 @@ export const defects = [
     from: 'Math.min(request.timeoutMs ?? CLIENT_TIMEOUT_MS, CLIENT_TIMEOUT_MS)',
     to: 'request.timeoutMs ?? CLIENT_TIMEOUT_MS',
     tests: ['test/secure/client-session.test.ts'],
-    match: 'after 15 s where',
+    match: 'after 15 s of a 30 s call',
   },
   {
     name: 'a sealed value opens for any owner',

@@ -43,7 +43,7 @@ it('sessions that have ended go with their marks, a bounded number of these a wr
   }
   const sessions = sharedSessions({ ...store, write }, sealing)
   await sessions.forget(50)
-  // The last two writes find nothing more that has ended, and nothing beyond the limits.
+  // The last two writes find no expired session and none beyond the limits.
   expect(left).toEqual([6_520, 5_020, 20, 10, 10, 10])
   expect(await sessions.find('left')).toBeDefined()
 })
@@ -58,7 +58,7 @@ async function sessionsWith(limits: SessionLimits) {
   return sharedSessions(store, sealing, limits)
 }
 
-it('sessions beyond the limit are evicted, the oldest first and those in which a call succeeded last', async () => {
+it('sessions beyond the limit are evicted oldest first, those with a successful call last', async () => {
   const sessions = await sessionsWith({ sessions: 3, ridsOfSession: 10, rids: 100 })
   for (const [n, sid] of ['worked', 'b', 'c'].entries()) await sessions.add({ sid, expiresAt: n })
   await sessions.confirm('worked')
@@ -75,7 +75,7 @@ it('sessions beyond the limit are evicted, the oldest first and those in which a
   expect(await found('worked', 'c', 'd', 'e')).toEqual([undefined, true, true, false])
 })
 
-it('marks beyond the limit evict the session with the most of them, among the unconfirmed first', async () => {
+it('marks beyond the limit evict the session with the most marks, unconfirmed ones first', async () => {
   const sessions = await sessionsWith({ sessions: 10, ridsOfSession: 10, rids: 6 })
   for (const sid of ['worked', 'few', 'many']) await sessions.add({ sid, expiresAt: 100 })
   await sessions.confirm('worked')

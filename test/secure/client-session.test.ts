@@ -322,7 +322,7 @@ describe('time', () => {
   })
 
   it.each([0, 3_600_000, -3_600_000])(
-    'takes the clock of a server that is %i ms ahead at the middle of the bootstrap exchange',
+    'compares a server clock that is %i ms ahead with the middle of the bootstrap exchange',
     async (ahead) => {
       const { server, clock, advance, send } = setup()
       clock.server += ahead
@@ -338,7 +338,7 @@ describe('time', () => {
     },
   )
 
-  it('ends a try after 15 s where the call may take 30 s, so that a repeat is left', async () => {
+  it('ends an attempt after 15 s of a 30 s call, so that a retry is possible', async () => {
     const { server, session, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = session.send({ ...redeem, timeoutMs: 30_000 })

@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** Rows of updates and deliveries that each transaction changed, since the last call. */
+/** Number of update and delivery rows that each transaction changed since the last call. */
 function watchTransactions(): () => number[] {
   const { store } = server.deps
   const { write } = store
@@ -46,7 +46,7 @@ function watchTransactions(): () => number[] {
   return () => changed.splice(0)
 }
 
-/** A bot with updates that wait, as many as three transactions settle. */
+/** A bot with as many pending updates as three transactions settle. */
 async function botWithBacklog() {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
@@ -85,7 +85,7 @@ const settleAll = async (): Promise<void> => {
 }
 
 describe('a backlog of updates', () => {
-  it('is changed by transactions of at most 200 updates each, whatever call concerns all of it', async () => {
+  it('transactions change at most 200 updates of a backlog each, whichever call changes it', async () => {
     const changed = watchTransactions()
     const { set, remove, poll } = await botWithBacklog()
     changed()
@@ -98,7 +98,7 @@ describe('a backlog of updates', () => {
     await settleAll()
   })
 
-  it('is dropped for every reader by the call that drops it', async () => {
+  it('a dropped backlog is gone for every reader as soon as the call returns', async () => {
     for (const drop of ['set', 'remove'] as const) {
       const bot = await botWithBacklog()
       await bot.set()
@@ -118,7 +118,7 @@ describe('a backlog of updates', () => {
     }
   })
 
-  it('is not delivered once it is dropped, though most rows do not say so yet', async () => {
+  it('a dropped backlog is not delivered even before its rows are changed', async () => {
     const bot = await botWithBacklog()
     await bot.set()
     await settleAll()
@@ -133,7 +133,7 @@ describe('a backlog of updates', () => {
     await settleAll()
   })
 
-  it('is confirmed for every reader by the poll that confirms it, and its last updates stay', async () => {
+  it('a poll confirms a backlog for every reader, and unconfirmed updates stay', async () => {
     const bot = await botWithBacklog()
     expect((await bot.poll({ offset: -3, limit: 100 })).data.items.map((it) => it.update_id)).toEqual([
       BACKLOG - 2,
@@ -150,7 +150,7 @@ describe('a backlog of updates', () => {
     ])
   })
 
-  it('can be polled as soon as its webhook is deleted, and what is confirmed then is never delivered', async () => {
+  it('a backlog can be polled once its webhook is deleted; confirmed updates are not delivered', async () => {
     const bot = await botWithBacklog()
     await bot.set()
     await settleAll()
@@ -165,7 +165,7 @@ describe('a backlog of updates', () => {
     expect(waiting.map((it) => it.update_id)).toEqual([BACKLOG])
   })
 
-  it('that is switched back and forth stands as if each call had settled it', async () => {
+  it('a backlog after several mode switches is as if each call had settled it', async () => {
     const [eager, lazy] = [await botWithBacklog(), await botWithBacklog()]
     type Call = (bot: typeof eager) => Promise<{ readonly status: number; readonly text: string }>
     const calls: Call[] = [
@@ -210,7 +210,7 @@ describe('a backlog of updates', () => {
     expect(await standing(lazy)).toEqual(await standing(eager))
   })
 
-  it('that has expired unseen is passed over by a poll, a window at a time', async () => {
+  it('a poll skips an expired backlog in windows of bounded size', async () => {
     const bot = await botWithBacklog()
     server.clock.advance(DAY_MS)
     await bot.ping()
@@ -220,7 +220,7 @@ describe('a backlog of updates', () => {
   })
 })
 
-/** Settles the backlog of one bot, though others have one. */
+/** Settles the backlog of one bot while others have one. */
 async function settleAllOf(botId: string): Promise<void> {
   const others = function* (): Op<Record<string, number | string | null>[]> {
     return yield* all(

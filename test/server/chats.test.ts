@@ -215,7 +215,7 @@ describe('a message of several lines', () => {
   const sent = 'Hello\r\n\tline two\n\nend\r\n'
   const kept = 'Hello\n\tline two\n\nend\n'
 
-  it('keeps line feeds and tabs, and CR LF becomes LF, in the response, the transcript and the update', async () => {
+  it('a message keeps line feeds and tabs, and stores CR LF as LF, everywhere it is returned', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const reply = await bot.call(contract.bots.send, { chat_id: chat.id, text: sent })

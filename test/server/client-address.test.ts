@@ -38,7 +38,7 @@ describe('the subject of limits by address', () => {
     expect(subject(peer, forwardedFor, trusted)).toBe(expected)
   })
 
-  it('is the client of the connection that an envelope arrived by', () => {
+  it('the limit subject of an encrypted call is the client of its connection', () => {
     const outer = { request: from('10.0.0.1', '198.51.100.7').raw }
     const request = { raw: from('10.0.0.1', '203.0.113.9').raw, inner: { outer } } as unknown as ClientRequest
     expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
@@ -68,7 +68,7 @@ describe('a proxy that is not trusted', () => {
     return peers
   }
 
-  it('is reported once, when it is on this machine or in a private network', () => {
+  it('an untrusted proxy on this machine or in a private network is reported once', () => {
     const twice = [from('127.0.0.1', '198.51.100.7'), from('10.0.0.1', '198.51.100.7')]
     expect(reported([], ...twice)).toEqual(['127.0.0.1'])
     for (const peer of ['::1', '::ffff:10.0.0.1', '172.16.0.1', '192.168.0.1', 'fd00::1']) {
@@ -76,7 +76,7 @@ describe('a proxy that is not trusted', () => {
     }
   })
 
-  it('is not reported when it is trusted, forwards nothing, or has a public address', () => {
+  it('a peer is not reported if it is trusted, forwards nothing, or has a public address', () => {
     expect(reported(['10.0.0.1'], from('10.0.0.1', '198.51.100.7'))).toEqual([])
     expect(reported([], from('10.0.0.1'))).toEqual([])
     expect(reported([], from('198.51.100.1', '198.51.100.7'))).toEqual([])

@@ -189,7 +189,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     expect(polled.data.items.map((it) => it.update_id)).toEqual([failing])
   })
 
-  it('returns a dead letter that is retried by hand, waiting or in flight, to a dead letter', async () => {
+  it('webhook delete returns a manually retried dead letter to dead letter', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -235,7 +235,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     expect(receiver.calls.map((it) => it.updateId)).toEqual([dead])
   })
 
-  it('for another one leaves the new one sound when the attempt fails late', async () => {
+  it('an attempt to a replaced webhook that fails late does not mark the new one as failing', async () => {
     const scene = await DeliveryScene.open()
     const [before, after] = [await scene.receiver(), await scene.receiver()]
     const held = heldAnswers()
@@ -248,7 +248,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     held.release(updateId, 500)
     await scene.untilStatus(updateId, 'failed')
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
-    // A failing endpoint would get one at a time.
+    // A failing endpoint would get one delivery at a time.
     after.answer = held.answer
     for (let n = 0; n < 3; n++) await scene.ping()
     await until(() => held.waiting.size === 3)

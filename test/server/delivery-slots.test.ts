@@ -7,13 +7,13 @@ import { type Tenant, newTenant } from '../support/server-tenant.js'
 
 const SLOTS = 8
 
-/** Receivers that answer nothing until they are let go. */
+/** Receivers that respond only when released. */
 function hangingReceivers(scene: DeliveryScene) {
   const held: { account: string; release: () => void }[] = []
   return {
     held,
     heldBy: (tenant: Tenant) => held.filter((it) => it.account === tenant.accountId).length,
-    /** Bots of one account, each with updates that wait for its receiver. */
+    /** Bots of one account, each with pending updates for its receiver. */
     async bots(tenant: Tenant, bots: number, updates: number) {
       const receiver = await scene.receiver()
       receiver.answer = () =>
@@ -31,7 +31,7 @@ function hangingReceivers(scene: DeliveryScene) {
 }
 
 describe('the slots of deliveries', () => {
-  it('of one account are a quarter of all, and deliveries of others go out beside them', async () => {
+  it('one account holds at most a quarter of the slots, and others deliver beside it', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     const slow = await newTenant(scene.server)
@@ -45,7 +45,7 @@ describe('the slots of deliveries', () => {
     await scene.untilStatus(10, 'delivered')
     expect([quick.calls.length, hanging.held.length]).toEqual([10, SLOTS / 4])
 
-    // Each slot that becomes free goes on to the next of its bots.
+    // Each freed slot goes to the next bot of the account.
     await until(() => {
       for (const { release } of hanging.held.splice(0)) release()
       return receiver.calls.length === 12
@@ -53,7 +53,7 @@ describe('the slots of deliveries', () => {
     expect(receiver.held.most).toBe(SLOTS / 4)
   })
 
-  it('of several slow accounts leave one for an account that comes', async () => {
+  it('several slow accounts leave a delivery slot for a new account', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     const slow = [await newTenant(scene.server), await newTenant(scene.server), await newTenant(scene.server)]
@@ -66,7 +66,7 @@ describe('the slots of deliveries', () => {
     expect(slow.map(hanging.heldBy)).toEqual([2, 1, 1])
   })
 
-  it('are all that is in flight, however many accounts wait', async () => {
+  it('attempts in flight never exceed the slots, however many accounts wait', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     for (let n = 0; n < 6; n++) await hanging.bots(await newTenant(scene.server), 1, 1)
@@ -80,13 +80,13 @@ describe('the slots of deliveries', () => {
     for (let released = 0; released < 6; released++) {
       await until(() => hanging.held.length === Math.min(4, 6 - released))
       hanging.held.shift()?.release()
-      // The turn that writes this down claims what goes out next.
+      // The turn that records this attempt claims the next one.
       await until(async () => (await count("status = 'delivered'")) === released + 1)
       expect(await count('lease_until is not null')).toBe(Math.min(4, 5 - released))
     }
   })
 
-  it('are 1,000, of which an account alone may take 250 and the next one 187', () => {
+  it('of 1,000 slots the first account may take 250 and the second 187', () => {
     expect(DELIVERY_SLOTS).toBe(1_000)
     expect(slotsFor(DELIVERY_SLOTS, 0)).toBe(250)
     expect(slotsFor(750, 250)).toBe(0)

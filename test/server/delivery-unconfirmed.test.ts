@@ -3,7 +3,7 @@ import type { TurnResult } from '../../src/store/delivery-turn.js'
 import { StoreUnavailable } from '../../src/store/store.js'
 import { DeliveryScene, until } from '../support/server-deliveries.js'
 
-/** Loses the result of the first commit for which `wanted` holds: what it wrote stays written. */
+/** Loses the result of the first commit for which `wanted` holds; the commit itself takes effect. */
 function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolean | Promise<boolean>) {
   const { store } = scene.server.deps
   const { write } = store
@@ -18,14 +18,14 @@ function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolea
   return lost
 }
 
-it('a claim whose commit result was lost goes out once, and counts as one attempt', async () => {
+it('a claim whose commit result was lost is sent once and counts as one attempt', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
   const lost = loseCommit(scene, (result) => result.begun.length > 0)
   const updateId = await scene.ping()
   await until(() => lost.yet)
-  // Wakes the worker, which would come back after a second.
+  // Wake the worker, which would otherwise retry after a second.
   const next = await scene.ping()
   const delivered = await scene.untilStatus(updateId, 'delivered')
   expect(delivered).toMatchObject({ attempt_count: 1, last_error: null })
@@ -63,7 +63,7 @@ it('a claim that was not committed leaves its delivery to the next turn', async 
   expect(scene.workerErrors.splice(0)).toHaveLength(1)
 })
 
-it('the end of an attempt whose commit result was lost is written once', async () => {
+it('the result of an attempt whose commit result was lost is recorded once', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)

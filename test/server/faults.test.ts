@@ -17,7 +17,7 @@ it('any number of calls is delayed at once, without a warning of Node in the log
   expect(warnings).toEqual([])
 })
 
-it('a delayed call whose client has left ends with the server, before the store closes', async () => {
+it('a delayed call whose client disconnected ends before the store closes', async () => {
   const live = await liveServer()
   const tenant = await newTenant(live)
   const { id: endpoint, path } = contract.apps.list

@@ -83,7 +83,7 @@ describe('a limit', () => {
     expect((await call()).headers.ratelimit).toBe('"reads";r=1;t=60')
   })
 
-  it('holds until the end of its window, however many sweeps of ended windows come before that', () => {
+  it('a limit holds until its window ends, however many sweeps of ended windows run before', () => {
     let now = 0
     const limits = createLimits({ reads: { calls: 1, seconds: 600 }, issue: { calls: 1, seconds: 1 } }, () => now)
     limits.take('reads', 'app')
@@ -199,7 +199,7 @@ describe('guesses at tokens', () => {
     expect((await send(server, contract.templates.list)).status).toBe(401)
   })
 
-  it('behind a trusted proxy are counted by the address of the client', async () => {
+  it('failed authentications behind a trusted proxy count by the address of the client', async () => {
     const server = testApp({
       limits: createLimits({ auth_failures: { calls: 1, seconds: 60 } }),
       addresses: createClientAddresses(['127.0.0.1']),

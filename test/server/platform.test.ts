@@ -298,7 +298,7 @@ describe('metrics', () => {
   const scrape = (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') =>
     server.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })
 
-  it('are for this machine and the operator: anybody else gets the 404 of an unknown route', async () => {
+  it('/metrics is for this machine and the operator; others get the 404 of an unknown route', async () => {
     const operator = { authorization: `Bearer ${server.operatorKey}` }
     const refused = [await scrape({}, '192.0.2.1'), await scrape({ 'x-forwarded-for': '192.0.2.1' })]
     for (const answer of refused) expect([answer.statusCode, answer.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
@@ -307,7 +307,7 @@ describe('metrics', () => {
     }
   })
 
-  it('are rendered once a second at most, for all who ask in between', async () => {
+  it('/metrics is rendered at most once a second and shared by concurrent callers', async () => {
     let now = 0
     const metrics = createMetrics('memory', () => now)
     const count = (text: Buffer) => /_requests_total\{.*\} (\d+)/.exec(text.toString())?.[1]
@@ -323,7 +323,7 @@ describe('metrics', () => {
     expect(count(await metrics.text())).toBe('2')
   })
 
-  it('have no gauge that is named as a counter, and no counter that is not', async () => {
+  it('/metrics names every counter and no gauge with _total', async () => {
     const { body } = await scrape()
     const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }))
     expect(types.length).toBeGreaterThan(20)

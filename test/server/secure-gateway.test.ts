@@ -101,7 +101,7 @@ describe('a session call', () => {
     })
   })
 
-  it('may be made 30 times a minute from an address, and is refused before its body is read after that', async () => {
+  it('a session call is refused before its body is read after 30 a minute from an address', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -124,7 +124,7 @@ describe('a session call', () => {
     [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
   ] as const
 
-  it('that is malformed counts in a window of its own: 30 a minute, and no honest call is refused for them', async () => {
+  it('malformed session calls have their own limit of 30 a minute and block no valid call', async () => {
     await server.close()
     let now = 0
     server = testApp({ limits: createLimits({}, () => now) })
@@ -142,7 +142,7 @@ describe('a session call', () => {
     expect((await junk(3))[0]).toBe('SECURE_PUBLIC_KEY_INVALID')
   })
 
-  it('behind a trusted proxy is limited by the address of its client', async () => {
+  it('a session call behind a trusted proxy is limited by the address of its client', async () => {
     await server.close()
     server = testApp({
       limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }),
@@ -151,7 +151,7 @@ describe('a session call', () => {
     const open = (forwardedFor: string) =>
       openWith(JSON.stringify({ clientPublicKey }), { ...json, 'x-forwarded-for': forwardedFor })
     for (const status of [200, 200, 429]) expect((await open('203.0.113.66')).status).toBe(status)
-    // What a client claims does not help it, and hurts nobody.
+    // Entries that a client adds neither evade its limit nor count for others.
     expect((await open('198.51.100.7, 203.0.113.66')).status).toBe(429)
     expect((await open('203.0.113.66, 198.51.100.7')).status).toBe(200)
   })
@@ -341,7 +341,7 @@ describe('sessions', () => {
     expect((await server.send(first.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
   })
 
-  it('in which a call has succeeded outlive any number that were only opened or carried refused calls', async () => {
+  it('sessions with a successful call outlive any number of sessions without one', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 3, ridsOfSession: 10, rids: 20 })
     server = testApp({ secure: { ...testDeps().secure, sessions } })

@@ -49,7 +49,7 @@ describe('under pressure', () => {
     for (const sid of ['b', 'c', 'd']) expect(await sessions.find(sid)).toMatchObject({ sid })
   })
 
-  it('evicts a session in which no call succeeded before one in which a call did, however old', async () => {
+  it('evicts sessions without a successful call before older ones with one', async () => {
     const sessions = await sessionsOf('worked', 'b', 'c')
     await sessions.confirm('worked')
     expect([(await sessions.find('worked'))?.confirmed, (await sessions.find('b'))?.confirmed]).toEqual([true, false])
@@ -64,7 +64,7 @@ describe('under pressure', () => {
     expect(await sessions.find('new')).toBeDefined()
   })
 
-  it('evicts for too many marks a session in which no call succeeded, though another has more marks', async () => {
+  it('evicts for too many marks a session without a successful call, even if another has more', async () => {
     const sessions = await sessionsOf('worked', 'junk')
     await sessions.confirm('worked')
     for (let n = 0; n < 5; n++) await sessions.use('worked', `rid ${n}`)

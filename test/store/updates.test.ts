@@ -165,7 +165,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
         ),
       )
       const steps = plans.flatMap((plan) => plan.map((it) => it.detail))
-      // A window of them has a bound.
+      // The window of updates that one read covers is bounded.
       expect(steps.filter((it) => /^SCAN (?!looked_at|alive|CONSTANT ROW)/.test(it))).toEqual([])
       // A search of the bot's rows alone would pass over everything that it ever got.
       expect(steps.filter((it) => /updates USING PRIMARY KEY \(bot_id=\?\)/.test(it))).toEqual([])

@@ -11,10 +11,10 @@ export interface Finished {
 
 const shipped = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url))
 
-/** The bundle as it is shipped, loaded into the process of the tests. */
+/** The built bundle, loaded into the test process. */
 export const bundle = createRequire(import.meta.url)(shipped) as typeof import('../../src/cli/main.js')
 
-/** The command line as it is shipped, as a program of its own; built once by the global set-up. */
+/** The built command line as a separate process; the global set-up builds it once. */
 export const built = {
   bin: fileURLToPath(new URL('../../bin/voucherctl.js', import.meta.url)),
 
@@ -35,7 +35,7 @@ export const built = {
   start(args: readonly string[], home: string, env?: Record<string, string>) {
     const options = { cwd: home, env: built.environment(home, env) }
     const child = spawn(process.execPath, [built.bin, ...args], options)
-    // A command that ends early leaves unread what a test writes; the test checks its exit code.
+    // Ignore a failed write to a command that ended early; the test checks its exit code.
     child.stdin.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
     })

@@ -26,7 +26,7 @@ export interface Given {
   readonly onStderr?: (text: string) => void
   /** When the clock starts, in milliseconds; default 0. It moves a millisecond each time that it is read. */
   readonly now?: number
-  /** Runs the command line instead of the shipped bundle: the sources, for a test that adds a command to them. */
+  /** Runs this program instead of the built bundle, for a test that adds a command to the sources. */
   readonly run?: typeof bundle.run
 }
 
@@ -43,7 +43,7 @@ export function temporaryDir(): string {
   return dir
 }
 
-/** Runs a command line of the shipped bundle in this process, with everything that it touches injected. */
+/** Runs the built bundle in this process with an injected host. */
 export async function cli(args: string | readonly string[], given: Given = {}): Promise<Ran> {
   const argv = typeof args === 'string' ? args.split(' ').filter((it) => it !== '') : args
   const home = given.home ?? temporaryDir()

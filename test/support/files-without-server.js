@@ -1,4 +1,4 @@
-/** The files that the command line may load as long as it starts no server. */
+/** The bundled files that the command line may load unless it starts a server. */
 export function filesWithoutServer(program) {
   const files = new Set(['cli/main.cjs'])
   for (const file of files) {

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { listen } from './listen.js'
 
-/** What a raw application does with a connection once a whole request has come. */
+/** Handles a connection after a complete request has arrived. */
 export type RawResponse = string | ((socket: Socket) => void)
 
 const head = (status: string, rest = 'Content-Length: 0\r\n\r\n') => `HTTP/1.1 ${status} X\r\n${rest}`
@@ -14,7 +14,7 @@ const flood = (first: string, more: string) => (socket: Socket) => {
   pump()
 }
 
-/** Responses that are no final response of HTTP, or not a whole one; each ends without a time-out. */
+/** Invalid or incomplete HTTP responses, each of which is detected without a time-out. */
 export const invalidResponses: Readonly<Record<string, RawResponse>> = {
   'status 000': head('000'),
   'status 000 without a length': (socket) => void socket.end(head('000', '\r\n')),
@@ -44,7 +44,7 @@ export const invalidResponses: Readonly<Record<string, RawResponse>> = {
   'a reset': (socket) => void socket.resetAndDestroy(),
 }
 
-/** Responses that never become whole. */
+/** Responses that never complete. */
 export const unendingResponses: Readonly<Record<string, RawResponse>> = {
   silence: () => {},
   'status 100 alone': head('100', '\r\n'),
@@ -55,7 +55,7 @@ export const unendingResponses: Readonly<Record<string, RawResponse>> = {
   'half a body': head('200', 'Content-Length: 9\r\n\r\nhalf'),
 }
 
-/** Unusual responses that are valid, with what a sender gets. */
+/** Unusual but valid responses, with the status that the sender gets. */
 export const validResponses: Readonly<Record<string, { readonly response: RawResponse; readonly status: number }>> = {
   'status 204 with a body': { response: head('204', 'Content-Length: 5\r\n\r\nHELLO'), status: 204 },
   'status 304 with a length': { response: head('304', 'Content-Length: 5\r\n\r\n'), status: 304 },
@@ -78,7 +78,7 @@ export const validResponses: Readonly<Record<string, { readonly response: RawRes
   'bytes above ASCII in a header': { response: head('200', 'X: \u00ff\r\nContent-Length: 0\r\n\r\n'), status: 200 },
 }
 
-/** An application that writes bytes of its own in place of a response, chosen for each request. */
+/** An application that responds to each request with raw bytes. */
 export async function rawApp(respond: () => RawResponse): Promise<URL> {
   const server = createServer((socket) => {
     let text = ''

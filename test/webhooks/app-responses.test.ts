@@ -9,7 +9,7 @@ import { deliver, listening } from '../support/webhook-listener.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
-/** A listener before an application that responds with raw bytes once, and with 200 from then on. */
+/** A listener whose application first responds with raw bytes and then with 200. */
 async function listenerBefore(first: RawResponse, timeoutMs?: number) {
   const responses = [first]
   const app = await rawApp(() => responses.shift() ?? OK)
@@ -24,37 +24,46 @@ async function listenerBefore(first: RawResponse, timeoutMs?: number) {
 }
 
 describe('the listener', () => {
-  test.each(Object.entries(invalidResponses))('responds 502 and records why for: %s', async (_name, response) => {
-    const { url, told, recorded, close } = await listenerBefore(response)
-    expect((await deliver(url, 1)).status).toBe(502)
-    const [heard] = await told(1)
-    expect(heard).toMatchObject({ verdict: 'ok', status: 502 })
-    expect(heard?.reason).toMatch(/^app_(answer_invalid|answer_too_long|broke_off)$/)
-    expect(recorded).toMatchObject([{ status: 502, error: heard?.failure }])
-    expect(heard?.failure).not.toBeNull()
-    expect((await deliver(url, 2)).status).toBe(200)
-    await close()
-  })
+  test.each(Object.entries(invalidResponses))(
+    'the listener responds 502 and records the reason for: %s',
+    async (_name, response) => {
+      const { url, told, recorded, close } = await listenerBefore(response)
+      expect((await deliver(url, 1)).status).toBe(502)
+      const [heard] = await told(1)
+      expect(heard).toMatchObject({ verdict: 'ok', status: 502 })
+      expect(heard?.reason).toMatch(/^app_(answer_invalid|answer_too_long|broke_off)$/)
+      expect(recorded).toMatchObject([{ status: 502, error: heard?.failure }])
+      expect(heard?.failure).not.toBeNull()
+      expect((await deliver(url, 2)).status).toBe(200)
+      await close()
+    },
+  )
 
-  test.each(Object.entries(unendingResponses))('responds 504 and records why for: %s', async (_name, response) => {
-    const { url, told, recorded, close } = await listenerBefore(response, 300)
-    expect((await deliver(url, 1)).status).toBe(504)
-    expect((await told(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
-    expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not answer within 0.3 s') }])
-    expect((await deliver(url, 2)).status).toBe(200)
-    await close()
-  })
+  test.each(Object.entries(unendingResponses))(
+    'the listener responds 504 and records the reason for: %s',
+    async (_name, response) => {
+      const { url, told, recorded, close } = await listenerBefore(response, 300)
+      expect((await deliver(url, 1)).status).toBe(504)
+      expect((await told(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
+      expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not answer within 0.3 s') }])
+      expect((await deliver(url, 2)).status).toBe(200)
+      await close()
+    },
+  )
 
-  test.each(Object.entries(validResponses))('passes the status back for: %s', async (_name, { response, status }) => {
-    const { url, told, close } = await listenerBefore(response)
-    const first = await deliver(url, 1)
-    expect([first.status, (await told(1))[0]?.failure]).toEqual([status, null])
-    await first.arrayBuffer()
-    expect((await deliver(url, 2)).status).toBe(200)
-    await close()
-  })
+  test.each(Object.entries(validResponses))(
+    'the listener passes the status back for: %s',
+    async (_name, { response, status }) => {
+      const { url, told, close } = await listenerBefore(response)
+      const first = await deliver(url, 1)
+      expect([first.status, (await told(1))[0]?.failure]).toEqual([status, null])
+      await first.arrayBuffer()
+      expect((await deliver(url, 2)).status).toBe(200)
+      await close()
+    },
+  )
 
-  test('responds to each sender and ends when told, whatever bytes the application sends', async () => {
+  test('the listener responds to each sender whatever bytes the application sends', async () => {
     const responses: RawResponse[] = []
     const app = await rawApp(() => responses.shift() ?? OK)
     const forwarder = new Forwarder(100)
@@ -105,9 +114,12 @@ describe('a post of the bridge and of trigger', () => {
     expect(posted).toMatchObject({ status: null, error })
   })
 
-  test.each(['silence', 'status 199 alone', 'half a head'])('ends at its time-out for: %s', async (name) => {
-    const url = await rawApp(() => unendingResponses[name] as RawResponse)
-    const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 200 })
-    expect(posted).toMatchObject({ status: null, error: 'TIMEOUT' })
-  })
+  test.each(['silence', 'status 199 alone', 'half a head'])(
+    'a post of bridge or trigger ends at its time-out for: %s',
+    async (name) => {
+      const url = await rawApp(() => unendingResponses[name] as RawResponse)
+      const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 200 })
+      expect(posted).toMatchObject({ status: null, error: 'TIMEOUT' })
+    },
+  )
 })

@@ -166,7 +166,7 @@ describe('a body that does not end changes nothing of the outcome', () => {
   })
 })
 
-/** With the 15 s of the platform: what waited for them would have another code. */
+/** Uses the time-out of 15 s, which would give another error code. */
 describe('a delivery to a receiver whose response is invalid', () => {
   const rests = {
     'an upgrade': 'Connection: Upgrade\r\nUpgrade: x\r\n',
@@ -183,7 +183,7 @@ describe('a delivery to a receiver whose response is invalid', () => {
     await ended(connections[0])
   })
 
-  it.each(['600', '999'])('fails with its status for %s', async (status) => {
+  it.each(['600', '999'])('a delivery fails with the receiver status %s', async (status) => {
     const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
     expect(await send(url)).toMatchObject({
       delivered: false,

@@ -56,7 +56,7 @@ const ids = (inbox: Inbox, filter: Parameters<Inbox['find']>[0] = {}) => inbox.f
 const fileIn = (dir: string, number = 1) => join(dir, `${String(number).padStart(6, '0')}.ndjson`)
 const refusedIn = (dir: string, number = 1) => join(dir, `${String(number).padStart(6, '0')}.refused.ndjson`)
 
-/** An inbox of one process that has ended. */
+/** An inbox written by one ended process. */
 async function recorded(dir: string, deliveries: readonly RecordedDelivery[], status: number | null = 200) {
   const writer = InboxWriter.open(dir)
   for (const it of deliveries) {
@@ -66,7 +66,7 @@ async function recorded(dir: string, deliveries: readonly RecordedDelivery[], st
   await writer.close()
 }
 
-test('a line of the inbox gives back the delivery that was written, whatever its bytes', () => {
+test('an inbox line decodes to the delivery that was encoded, whatever its bytes', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 5_000 }),
@@ -83,7 +83,7 @@ test('a line of the inbox gives back the delivery that was written, whatever its
   )
 })
 
-test('a line of the inbox with any flipped bit is no line', () => {
+test('an inbox line with any flipped bit is not decoded', () => {
   const line = Buffer.from(encodeLine({ kind: 'delivery', id: '1-1', value: delivery(1) }).slice(0, -1))
   for (let bit = 0; bit < line.length * 8; bit++) {
     const bad = Buffer.from(line)
@@ -92,13 +92,13 @@ test('a line of the inbox with any flipped bit is no line', () => {
   }
 })
 
-/** What an inbox shows of each delivery, as one text. */
+/** All deliveries of an inbox as one text. */
 function contentOf(dir: string): Map<string, string> {
   const inbox = Inbox.open(dir)
   return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
 }
 
-/** Of the bytes of a file: the line that each belongs to, its line end with it. */
+/** For each byte of a file, the line that it belongs to, line end included. */
 function lineStarts(bytes: Buffer): number[] {
   const starts = [0]
   for (let at = bytes.indexOf(10); at !== -1 && at + 1 < bytes.length; at = bytes.indexOf(10, at + 1))
@@ -106,7 +106,7 @@ function lineStarts(bytes: Buffer): number[] {
   return starts
 }
 
-test('any flipped bit of an inbox file harms one line, which is named; the next listener removes nothing', async () => {
+test('any flipped bit of an inbox file damages one line, which is reported and kept', async () => {
   const dir = temporaryDir()
   const bodies = [Buffer.from('{"update_id":1,"text":"Grüße"}'), Buffer.from([0, 255, 10, 13]), Buffer.alloc(0)]
   await recorded(
@@ -117,11 +117,11 @@ test('any flipped bit of an inbox file harms one line, which is named; the next 
   const good = readFileSync(path)
   const before = contentOf(dir)
   const starts = lineStarts(good)
-  // The head, then a delivery and its response in turn.
+  // The head, then deliveries and responses alternately.
   const ownerOf = (line: number) => (line === 0 ? undefined : `1-${Math.ceil(line / 2)}`)
   for (let at = 0; at < good.length; at++) {
     const line = starts.findLastIndex((start) => start <= at)
-    // Every bit of a line end; of the other bytes one each, in turn.
+    // Flip every bit of a line end, and one bit of each other byte.
     for (const bit of good[at] === 10 ? [0, 1, 2, 3, 4, 5, 6, 7] : [at % 8]) {
       const bad = Buffer.from(good)
       bad[at] = (bad[at] as number) ^ (1 << bit)
@@ -131,7 +131,7 @@ test('any flipped bit of an inbox file harms one line, which is named; the next 
       expect(inbox.damage[0], where).toEqual({ path, line: line + 1 })
       const after = contentOf(dir)
       for (const [id, content] of before) if (id !== ownerOf(line)) expect(after.get(id), where).toBe(content)
-      // Nothing is served that was not written.
+      // Only recorded deliveries are returned.
       const harmed = ownerOf(line)
       const left = harmed === undefined ? undefined : after.get(harmed)
       if (left === undefined || harmed === undefined) continue
@@ -149,7 +149,7 @@ test('any flipped bit of an inbox file harms one line, which is named; the next 
   expect(ids(Inbox.open(dir))).toContain('2-1')
 }, 60_000)
 
-test('a damaged line end joins two lines: both are shown, and the line is named', async () => {
+test('two lines joined by a damaged line end are both shown, and the damage is reported', async () => {
   const dir = temporaryDir()
   await recorded(dir, [delivery(1), delivery(2)])
   const bytes = readFileSync(fileIn(dir))
@@ -164,7 +164,7 @@ test('a damaged line end joins two lines: both are shown, and the line is named'
   expect(inbox.damage).toEqual([{ path: fileIn(dir), line: 1 }])
 })
 
-test('cut at any byte, all whole lines are served without a word of damage, and the next writer has its own file', async () => {
+test('an inbox file cut at any byte shows all complete lines and reports no damage', async () => {
   const whole = temporaryDir()
   const writer = InboxWriter.open(whole)
   const ends: number[] = []
@@ -179,7 +179,7 @@ test('cut at any byte, all whole lines are served without a word of damage, and 
     mkdirSync(dir)
     copyFileSync(fileIn(whole), fileIn(dir))
     truncateSync(fileIn(dir), size)
-    // A line that only lacks its end was written whole.
+    // A line that lacks only its line end is complete.
     const before = ends.filter((end) => end - 1 <= size).length
     const inbox = Inbox.open(dir)
     expect([inbox.count, inbox.damage]).toEqual([before, []])
@@ -190,7 +190,7 @@ test('cut at any byte, all whole lines are served without a word of damage, and 
   }
 })
 
-test('megabytes of garbage behind the last line are passed over', async () => {
+test('megabytes of garbage after the last inbox line are skipped', async () => {
   const dir = temporaryDir()
   await recorded(dir, [delivery(1)])
   appendFileSync(fileIn(dir), Buffer.alloc(9_000_000, 7))
@@ -213,7 +213,7 @@ test.each([
   expect(readFileSync(fileIn(dir), 'utf8')).toBe(text)
 })
 
-test('what is written is there for a reader at once, in ascending ids, with its responses', async () => {
+test('a reader sees written deliveries immediately, by ascending id, with their responses', async () => {
   const dir = temporaryDir()
   const writer = InboxWriter.open(dir)
   const given = await Promise.all([1, 2, 3].map((id) => writer.recordDelivery(delivery(id))))
@@ -253,7 +253,7 @@ test('the folder of an inbox is 0700 and each of its files 0600', async () => {
   for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600)
 })
 
-test('two writers have files of their own; one that recorded nothing leaves none', async () => {
+test('two inbox writers use separate files, and one that recorded nothing leaves none', async () => {
   const dir = temporaryDir()
   const [one, other, third] = [InboxWriter.open(dir), InboxWriter.open(dir), InboxWriter.open(dir)]
   const given = [await one.recordDelivery(delivery(1)), await other.recordDelivery(delivery(2))]
@@ -269,7 +269,7 @@ test('two writers have files of their own; one that recorded nothing leaves none
   expect(inbox.read('1-1')?.responses).toHaveLength(1)
 })
 
-test('what a process left that died holds nothing', async () => {
+test('the marker of a dead writer does not block inbox clear', async () => {
   const dir = temporaryDir()
   await recorded(dir, [delivery(1)])
   // The number of this process with another start: it was given to us after its holder died.
@@ -278,7 +278,7 @@ test('what a process left that died holds nothing', async () => {
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('refused deliveries are kept apart, and their file starts anew at its bounds', async () => {
+test('refused deliveries have their own file, which restarts at its limits', async () => {
   const dir = temporaryDir()
   const writer = InboxWriter.open(dir, { refusedMax: { deliveries: 3, bytes: 10_000 } })
   const verdicts = { verdicts: ['refused'] as const }
@@ -293,7 +293,7 @@ test('refused deliveries are kept apart, and their file starts anew at its bound
   expect(readFileSync(fileIn(dir), 'utf8')).not.toContain('refused')
 })
 
-test('what ended processes refused stays within the bound of bytes together, the newest stay', async () => {
+test('refused deliveries of ended processes keep the newest within one limit of bytes', async () => {
   const dir = temporaryDir()
   const bounds = { refusedMax: { deliveries: 10, bytes: 10_000 } }
   for (let at = 1; at <= 4; at++) {
@@ -330,7 +330,7 @@ test('failed is what was not answered 2xx, neither itself nor by a later repeat 
   expect(ids(Inbox.open(dir), { failed: true })).toEqual([failed, silent, unanswered, repeatedInVain])
 })
 
-test('what a running process has no response to yet is not failed, nor is what it repeats', async () => {
+test('a delivery that waits for its response, and its duplicates, do not count as failed', async () => {
   const dir = temporaryDir()
   const first = InboxWriter.open(dir)
   const left = await first.recordDelivery(delivery(1))
@@ -372,7 +372,7 @@ test('clear removes what is the inbox and nothing else, and nothing at all while
   expect(readdirSync(dir)).toEqual(['notes.txt'])
 })
 
-/** Deliveries that arrived at the milliseconds of their ids, each with a response, five in a file. */
+/** Deliveries that arrived at the times of their ids, each with a response, five per file. */
 async function aged(dir: string, from: number, to: number) {
   for (let first = from; first <= to; first += 5) {
     const writer = InboxWriter.open(dir)
@@ -421,7 +421,7 @@ test.each([1, 2, 7, 12, 20, 21])(
   },
 )
 
-test('clear before a time leaves a damaged line where it is', async () => {
+test('inbox clear --before keeps a damaged line', async () => {
   const dir = temporaryDir()
   await aged(dir, 1, 4)
   const bytes = readFileSync(fileIn(dir))

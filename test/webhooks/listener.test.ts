@@ -444,10 +444,10 @@ test('a sender that goes away before its answer changes nothing: the delivery is
   expect(verdicts(await told(1))).toEqual([['ok', null, 200]])
 })
 
-test('300 connections that send slowly take no place from a sender of a signed delivery', async () => {
+test('300 slow connections do not block the sender of a signed delivery', async () => {
   const { url, port, told } = await listening()
   const heads = ['', 'POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']
-  // A sender that was verified keeps its connection.
+  // A verified sender keeps its connection.
   const proven = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => proven.destroy())
   const status = (id: number, agent: Agent) =>

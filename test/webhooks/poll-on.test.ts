@@ -11,7 +11,7 @@ const updates = (...ids: number[]): Polled<string> => ({
   updates: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })),
 })
 
-/** Runs polls that take their milliseconds; the signal comes after the last one. */
+/** Runs polls of the given durations and aborts after the last one. */
 async function run(polls: readonly [ms: number, polled: Polled<string>][], options: Partial<Polling<string>> = {}) {
   const stop = new AbortController()
   const paused = vi.mocked(pause)
@@ -45,13 +45,13 @@ async function run(polls: readonly [ms: number, polled: Polled<string>][], optio
 
 const first: [number, Polled<string>] = [0, updates()]
 
-test('polls that come back empty at once are paced, ever slower, and it is said once', async () => {
+test('polls that return empty immediately slow down, with one notice', async () => {
   const { pauses, notices } = await run([first, [0, updates()], [300, updates()], [0, updates()], [0, updates()]])
   expect(pauses).toEqual([1_000, 1_700, 4_000, 4_000])
   expect(notices).toEqual(['The server does not hold polls: updates may come some seconds late.'])
 })
 
-test('an update, or a poll that was held, makes the pace begin anew', async () => {
+test('an update or a held poll resets the poll interval', async () => {
   const { pauses } = await run([
     first,
     [0, updates()],
@@ -63,11 +63,11 @@ test('an update, or a poll that was held, makes the pace begin anew', async () =
   expect(pauses).toEqual([1_000, 1_000, 1_000])
 })
 
-test('polls that are held are not paced', async () => {
+test('polls that the server holds follow without a pause', async () => {
   expect(await run([first, [50_000, updates()], [1_000, updates()]])).toEqual({ pauses: [], notices: [] })
 })
 
-test('polls that did not ask to be held are paced without a word', async () => {
+test('polls that did not ask to be held slow down without a notice', async () => {
   const { pauses, notices } = await run([first, [0, updates()], [0, updates()]], { asksToHold: false })
   expect([pauses, notices]).toEqual([[1_000, 2_000], []])
 })
