@@ -4,7 +4,7 @@ const version = () => require('../package.json').version
 
 // Answered before anything is loaded: scripts ask for it at every start.
 if (process.argv.length === 3 && process.argv[2] === '--version') {
-  // A reader that has gone is no failure, a full disk is: the same as of every other command.
+  // As in every command, a closed pipe is not a failure, but a full disk is.
   process.stdout.on('error', ({ code }) => {
     if (code === 'EPIPE') return
     process.exitCode = 1

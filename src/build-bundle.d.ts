@@ -1,9 +1,9 @@
 export interface BundledFile {
-  /** Paths from the checkout. */
+  /** Paths relative to the repository. */
   readonly modules: readonly string[]
-  /** Other files of the program, at the start or on demand. */
+  /** Other files that this file loads, at the start or on demand. */
   readonly loads: readonly string[]
 }
 
-/** Bundles all programs into a folder; returns the files of each by their path in it. */
+/** Bundles all programs into a folder; returns the files of each program by their path in the folder. */
 export function bundle(outdir: string): Promise<Readonly<Record<string, BundledFile>>[]>

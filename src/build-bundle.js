@@ -1,6 +1,6 @@
-// Bundles everything that dist/ ships. The command line and the server that it starts are one program of CommonJS files:
-// Node 20 takes 5 ms to start its loader of ES modules, and a millisecond for each file. Whatever is imported on demand
-// is a file of its own, and each module is in one file only: two copies of a class are two classes.
+// Bundles the programs in dist/. The command line and the server that it starts are one program of CommonJS files: Node
+// 20 takes 5 ms to start its ES module loader, and 1 ms per file. Each module that is imported on demand has its own
+// file, and no module is in two files: two copies of a class would be different classes.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -11,21 +11,21 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const src = (path) => join(root, 'src', path)
 const require = createRequire(import.meta.url)
 
-/** What every start loads, and what every command adds to it: one file each, since each file costs time. */
+/** Entry points of the two files that every command loads: one file each, because each file takes time to load. */
 const START = src('cli/main.ts')
 const RUN = src('cli/execute.ts')
 const NO_MODULE = '\0no-module'
 
 /**
- * @param outdir receives cli/, server/, chunks/ and the libraries
- * @returns for each program its files, with the modules in them and the files that they load
+ * @param outdir folder for cli/, server/, chunks/ and the libraries
+ * @returns the files of each program, with their modules and the files that they load
  */
 export async function bundle(outdir) {
   const commandLine = {
     input: { 'cli/main': START, 'server/listen': src('server/listen.ts') },
     output: {
       format: 'cjs',
-      // import() would start the loader of ES modules after all.
+      // import() would start the ES module loader.
       dynamicImportInCjs: false,
       entryFileNames: '[name].cjs',
       chunkFileNames: 'chunks/[name].cjs',
@@ -46,7 +46,7 @@ export async function bundle(outdir) {
     input: { 'client/index': src('client/index.ts'), 'secure/index': src('secure/index.ts') },
     output: { format: 'esm', chunkFileNames: 'chunks/[name].js' },
   }
-  // Others put it into their own servers: one file that loads node:crypto and nothing else.
+  // For other servers: a single file that loads only node:crypto.
   const verifier = { input: { 'webhooks/index': src('webhooks/index.ts') }, output: { format: 'esm' } }
   const programs = await Promise.all(
     [commandLine, jqWorker, libraries, verifier].map(async ({ input, output }) => {
@@ -79,7 +79,7 @@ const withoutChildProcess = {
   load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
 }
 
-/** jq itself: a file beside its worker, where jq-wasm looks for it, so that only --jq reads it. */
+/** Copies jq next to its worker, where jq-wasm looks for it; only --jq loads it. */
 function copyJq(folder) {
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(dirname(require.resolve('jq-wasm/jq.wasm')), 'jq.wasm'), join(folder, 'jq.wasm'))

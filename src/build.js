@@ -12,7 +12,7 @@ import { bundle } from './build-bundle.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
-// Written last by either build.
+// The last file that the build writes.
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
 /** Printed by the built command line; a test compares them with the command tree. */
@@ -27,8 +27,8 @@ const completions = {
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()
-// A test run may use the files of an unfinished bundle: they are overwritten, not removed. Compiled code is removed,
-// because V8 compares it with the length of its source only.
+// Overwrite the bundle instead of removing it, because a test run may be using it. Remove the code cache, because V8
+// checks only the length of its source.
 rmSync(bundleOnly ? 'dist/code-cache' : 'dist', { recursive: true, force: true })
 const programs = await bundle('dist')
 writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
@@ -36,7 +36,7 @@ if (bundleOnly) finish()
 
 if (nodeModule.enableCompileCache === undefined) {
   const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
-  // A run that comes as far as a refused connection has used what most commands use.
+  // A run up to a refused connection loads the code that most commands use.
   const verify = ['vouchers', 'verify', '--code', '0000-0000-0000-0000', '--base-url', 'http://127.0.0.1:1']
   for (const run of [[...verify, '--retries', '0'], ['--help'], ['vouchers', '--help'], ['--server']]) {
     spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
@@ -52,7 +52,7 @@ const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('type
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 finish()
 
-/** Ends the build. A source that was edited while it ran is newer than the stamp. */
+/** Ends the build. The stamp has the start time, so that a source edited meanwhile is newer. */
 function finish() {
   utimesSync(stamp, startedAt, startedAt)
   process.exit()

@@ -8,10 +8,13 @@ interface Loss {
 
 /** Calls that no other call can undo, by endpoint id (contract/DECISIONS.md#confirmations). */
 const irreversible: Readonly<Partial<Record<string, Loss>>> = {
-  'tokens.revoke': { action: 'Revoking', loses: 'Whatever uses this token is refused from then on, for good.' },
+  'tokens.revoke': {
+    action: 'Revoking',
+    loses: 'Every client that uses this token is refused from then on, permanently.',
+  },
   'bots.regenerateToken': {
     action: 'Replacing the token of',
-    loses: 'Whatever uses the current token is refused from then on; the new one is shown once.',
+    loses: 'Every client that uses the current token is refused from then on; the new one is shown once.',
   },
   'webhook.delete': {
     action: 'Deleting the webhook of',
@@ -19,7 +22,7 @@ const irreversible: Readonly<Partial<Record<string, Loss>>> = {
   },
   'apps.unlinkBot': {
     action: 'Unlinking',
-    loses: 'The bot issues no vouchers of the application any more, and is not told of them.',
+    loses: 'The bot can no longer issue vouchers of the application and gets no updates about them.',
   },
 }
 

@@ -96,8 +96,8 @@ function output(): TopicText {
   }
   const notes = [
     '--fields a,b.c shows only these members, in this order, in every format. A name that neither the answer nor the contract has is exit 2; a command that changes something refuses it before it sends anything.',
-    '--jq EXPR filters what --json would print, after --fields, with jq 1.8. Each result is a line: strings as they are, anything else as JSON. With -o jsonl, and of what arrives bit by bit, each line is filtered by itself. An invalid filter is exit 2 before anything is sent. One that fails is exit 1: what the command does was done.',
-    '--all prints a list page by page with little memory. One document (json, yaml, csv) appears when all of it has arrived, so that a failure leaves stdout empty; tables and jsonl appear at once, and a failure follows them. --jq filters that one document and holds it in memory: some 30,000 items fit, more end with exit 1; `-o jsonl --jq EXPR` filters item by item, with little memory.',
+    '--jq EXPR filters what --json would print, after --fields, with jq 1.8. Each result is a line: strings as they are, anything else as JSON. With -o jsonl, and in streams, each line is filtered separately. An invalid filter is exit 2 before anything is sent. A filter that fails is exit 1, although the command has done its work.',
+    '--all prints a list page by page with little memory. A single document (json, yaml, csv) appears when all pages have arrived, so that a failure leaves stdout empty; tables and jsonl appear immediately, and a failure follows them. --jq filters that single document and holds it in memory: some 30,000 items fit, more end with exit 1; `-o jsonl --jq EXPR` filters item by item, with little memory.',
     'stdout carries the result and nothing else. Errors, prompts, progress and hints go to stderr.',
     'With --json a failure is one line on stderr: { "error": { code, message, status, retryable, hint, request_id, details } }.',
     'CSV is for machines: lines end with LF, values are exact, and those with a comma, a quote or a line end are quoted (RFC 4180). Nothing is done to values that begin with = + - or @: a spreadsheet takes them for formulas, so import such columns as text.',
@@ -127,17 +127,17 @@ function config(): TopicText {
     ),
     '',
     ...wrap(
-      `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. One that belongs to somebody else or that others may write, or that lies in such a folder, is passed over.`,
+      `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. A file or folder that belongs to another user, or that others can write to, is skipped.`,
       80,
     ),
     '',
     ...wrap(
-      'A server of another machine that a project file alone names gets no credential until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` says how it stands.',
+      'No request goes to a remote server that only a project file names until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
       80,
     ),
     '',
     ...wrap(
-      'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is passed over, and so are its pins where the profile has some. A profile that it picks is never laxer than your current profile for the same server.',
+      'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is ignored, and so are its pins if the profile has some. A profile that it selects is never laxer than your current profile for the same server.',
       80,
     ),
     '',

@@ -22,12 +22,12 @@ const newToken = 'sop_new0123456789abcdef0123456789'
 const losing: [line: string, lost: RegExp][] = [
   ['profiles remove default', /settings for .* and the application token sop_old0… for .* are lost/],
   ['tokens create --app app_01 --scope vouchers:read --save', /Profile default holds sop_old0… for .*not shown again/],
-  ['tokens revoke tok_01 --app app_01', /Whatever uses this token is refused/],
+  ['tokens revoke tok_01 --app app_01', /Every client that uses this token is refused/],
   ['webhook inbox clear', /Every recorded delivery of .* is lost/],
-  ['bots regenerate-token bot_01', /Whatever uses the current token is refused/],
+  ['bots regenerate-token bot_01', /Every client that uses the current token is refused/],
   ['webhook delete bot_01', /its URL and its secret are forgotten/],
-  ['apps unlink-bot app_01 --bot bot_01', /The bot issues no vouchers of the application/],
-  ['api DELETE /open-platform/applications/app_01/tokens/tok_01', /Whatever uses this token is refused/],
+  ['apps unlink-bot app_01 --bot bot_01', /The bot can no longer issue vouchers of the application/],
+  ['api DELETE /open-platform/applications/app_01/tokens/tok_01', /Every client that uses this token is refused/],
   ['login --with-token new.txt', /Profile default holds sop_old0… for/],
 ]
 

@@ -82,7 +82,7 @@ test('login --local sends no operator key to a URL that is not the server of a k
     const line = `login --local --account demo ${asked === '' ? '' : `--base-url ${asked}`}`
     const ran = await cli(line, { home, env })
     expect([own, asked, ran.exit]).toEqual([own, asked, 9])
-    expect(ran.stderr).toMatch(/is no local server of a data folder that is known here/)
+    expect(ran.stderr).toMatch(/is not a local server with a known data folder/)
   }
   expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
 })

@@ -330,7 +330,7 @@ test('inbox list and replay report a damaged line, skip it and exit 11', async (
   const at = bytes.indexOf('"body":"') + 12
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(file, bytes)
-  const warning = `warning: line 2 of ${file} is damaged. It was passed over and stays in the file.\n`
+  const warning = `warning: line 2 of ${file} is damaged. It was skipped and stays in the file.\n`
   const listed = await cli('webhook inbox list --inbox inbox --json', { home })
   expect([listed.exit, listed.stderr]).toEqual([11, warning])
   expect(JSON.parse(listed.stdout).items.map((it: { id: string }) => it.id)).toEqual(['1-2'])

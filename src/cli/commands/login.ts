@@ -38,7 +38,7 @@ export const login = leaf({
   notes: [
     'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
-    'With --local and a base URL, the local server that answers there is used, if its data folder is one that is known here: --data, that of a profile, or the default.',
+    'With --local and a base URL, the command uses the local server there if its data folder is known: that of --data, of a profile, or the default.',
   ],
   flags: {
     'with-token': text('PATH|-', 'Read the credential from a file, or - for stdin'),
@@ -126,7 +126,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
   }
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',
-    `${baseUrl}, from ${source}, is no local server of a data folder that is known here.`,
+    `${baseUrl}, from ${source}, is not a local server with a known data folder.`,
     'Name its folder with --data DIR, leave the base URL out, or log in with --with-token.',
   )
 }

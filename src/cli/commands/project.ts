@@ -99,7 +99,7 @@ export const project: Group = {
       name: 'allow',
       summary: 'Let the project file name the server that credentials go to',
       notes: [
-        'A voucherctl.json comes with what somebody else wrote. A server of another machine that it alone names gets no credential, of a profile or the environment, until you allow it. Path and content are remembered: after a change it has to be allowed again.',
+        'Somebody else may have written a voucherctl.json. No request, and no credential of a profile or the environment, goes to a remote server that only this file names until you allow it. The permission holds for the path and content: after a change it has to be allowed again.',
         'Not needed for a server on this machine, or for that of your profile. `voucherctl project show` shows the file first.',
       ],
       examples: [{ command: 'voucherctl project allow' }],

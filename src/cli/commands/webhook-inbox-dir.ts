@@ -57,7 +57,7 @@ export async function openInbox({ host, output }: Context, named: string | undef
   }
   const { damage } = inbox
   for (const { path, line } of damage.slice(0, DAMAGE_SHOWN_MAX))
-    output.notice(`warning: line ${line} of ${path} is damaged. It was passed over and stays in the file.`)
+    output.notice(`warning: line ${line} of ${path} is damaged. It was skipped and stays in the file.`)
   if (damage.length > DAMAGE_SHOWN_MAX)
     output.notice(`warning: ${damage.length - DAMAGE_SHOWN_MAX} more lines are damaged.`)
   return { ok: true, inbox, dir, exit: damage.length === 0 ? 0 : 11 }

@@ -53,9 +53,9 @@ const list = leaf({
   name: 'list',
   summary: 'Deliveries that were recorded, the newest last',
   notes: [
-    'Refused deliveries are kept apart and are listed with --verdict refused or --verdict all only: anybody who reaches the port can send them, so that their file starts anew after 1,000 of them or 16 MiB.',
+    'Refused deliveries are kept apart and listed only with --verdict refused or --verdict all: anybody who reaches the port can send them, so their file restarts after 1,000 deliveries or 16 MiB.',
     'failed is what the application did not answer with 2xx, neither at first nor later; what a running listener still waits for is not.',
-    'A damaged line is named on stderr and passed over; then the exit code is 11.',
+    'A damaged line is reported on stderr and skipped; the exit code is then 11.',
   ],
   flags: listFlags,
   examples: [
@@ -196,7 +196,7 @@ const show = leaf({
   notes: [
     'DELIVERY is an id such as 1-17, or an update_id: then its newest verified delivery.',
     '--raw writes the bytes of the body as they came, and nothing else. With --json, headers are pairs in their order and body_base64 holds the same bytes.',
-    'Of what the application answered, status, headers and the first 64 KiB of the body are recorded.',
+    'Of the response of an application, status, headers and the first 64 KiB of the body are recorded.',
   ],
   positional: { name: 'DELIVERY', summary: 'Id of the delivery, or an update_id', ask: 'Delivery' },
   flags: { ...inboxFlag, raw: toggle('Only the body, byte for byte') },

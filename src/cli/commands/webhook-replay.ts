@@ -46,7 +46,7 @@ export const replay = leaf({
   notes: [
     'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
     '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
-    'One line a delivery. Exits with 0 when every answer was 2xx, with 9 when one was 5xx or missing, else with 8; with 11 when a line of the inbox is damaged, which is named and passed over.',
+    'One line a delivery. Exits with 0 when every response was 2xx, with 9 when one was 5xx or missing, else with 8; with 11 when a line of the inbox is damaged, which is reported and skipped.',
   ],
   flags: replayFlags,
   examples: [
