@@ -34,7 +34,7 @@ export function sharedSessions<S extends KeptSession>(
 ): Sessions<S> {
   const countedEvery = Math.ceil(limits.sessions / 100)
   let added = 0
-  // Of the last minute: calls that run at the same time would all write the row of their session.
+  // Sessions confirmed in the last minute, so that concurrent calls do not all write the row of their session.
   const confirmed = new Set<string>()
   const untilNone = async (some: () => Op<number>): Promise<void> => {
     while ((await store.write(some)) > 0);

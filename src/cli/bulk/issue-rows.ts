@@ -36,7 +36,7 @@ export interface Issuing {
 
 /** What is in flight when the run is interrupted has so long; afterwards its rows are asked for by the next run. */
 const GRACE_MS = 10_000
-/** A longer wait ends the run, which --resume continues. */
+/** A Retry-After above this ends the run; --resume continues it. */
 const PAUSE_MS_MAX = 5 * 60_000
 /** Rows in a row that a server fails while it answers, before it counts as broken. */
 const TROUBLE_MAX = 10

@@ -81,7 +81,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
   }
 }
 
-/** Not beside JSON, whose stderr holds the error object alone. */
+/** Skipped with JSON, because stderr must hold only the error object then. */
 function sayPause({ output }: Context, ms: number): void {
   const { format } = output.options
   if (format === 'json' || format === 'jsonl') return
