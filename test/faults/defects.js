@@ -532,7 +532,7 @@ export const defects = [
     match: 'new,old',
   },
   {
-    name: 'attempts at a time have no bound',
+    name: 'concurrent attempts have no limit',
     file: 'src/server/delivery-worker.ts',
     from: 'this.#slots - this.#inFlight.size : 0',
     to: 'this.#slots : 0',
