@@ -43,7 +43,8 @@ describe.each(engines)('bots on $name', ({ create }) => {
     await applied('bot_1')
     const { bots: rows, update_queues } = await everything()
     expect(rows).toMatchObject([{ id: 'bot_1', account_id: 'acc', review_status: 'pending', token_prefix: null }])
-    expect(update_queues).toEqual([{ bot_id: 'bot_1', last_update_id: 0, allowed_updates: null }])
+    const settled = { confirmed_to: null, dropped_to: null, switched_to: null }
+    expect(update_queues).toEqual([{ bot_id: 'bot_1', last_update_id: 0, allowed_updates: null, ...settled }])
   })
 
   it('no refusal, no repeat and no read that comes too late writes anything', async () => {

@@ -86,8 +86,9 @@ describe('what an export holds', () => {
     }
   })
 
-  it('is all that new rows depend on: no column counts by itself, so that none goes on from a wrong number', () => {
-    expect(columns.filter((it) => it.counts)).toEqual([])
+  it('has no column with a default or a sequence, which an import could continue from a wrong number', () => {
+    const names: readonly string[] = [...moved, ...inHeader]
+    expect(columns.filter((it) => it.counts && names.includes(it.table))).toEqual([])
   })
 
   it.runIf(onPostgres)('has the same columns on both engines', () => {
