@@ -109,7 +109,7 @@ const voucher = {
   metadata: { table: '7' },
   updatedAt: at,
 }
-const credentials = [credential, { type: 'qr_token', value: 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ' }]
+const credentials = [credential, { type: 'qr_token', value: 'VQ1-3F8JQ2M7T0XCWA5ND9RBKZ1VH4YGP6SES' }]
 
 const redemption = {
   id: ids.redemptionId,

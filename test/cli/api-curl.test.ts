@@ -119,7 +119,7 @@ describe(`--curl${reason}`, () => {
       'DELETE /open-platform/applications/app_nothing/bots/b',
     ]
     for (const call of calls) {
-      const sent = await cli(`api ${call} -i --json`, { env })
+      const sent = await cli(`api ${call} -i --json --yes`, { env })
       const { command } = JSON.parse((await cli(`api ${call} --curl --json`, { env })).stdout)
       const ran = await bash(command, env)
       const withoutId = ({ requestId: _id, ...rest }: Record<string, unknown>) => rest
