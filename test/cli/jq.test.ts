@@ -88,7 +88,9 @@ test('a failure beside --jq is the error object', async () => {
 })
 
 test('commands that print by themselves are filtered too', async () => {
-  const args = ['vouchers', 'issue', '--template', 't', '--external-id', 'o', '--recipient', 'u', '--jq']
+  const { externalIssueId, recipientUserId } = issuedVoucher
+  const ids = ['--external-id', externalIssueId, '--recipient', recipientUserId]
+  const args = ['vouchers', 'issue', '--template', 't', ...ids, '--jq']
   const filter = '.credentials[] | select(.type == "redeem_code").value'
   expect((await against([...args, filter], issuedVoucher)).stdout).toBe(`${issuedVoucher.credentials[0]?.value}\n`)
 })
