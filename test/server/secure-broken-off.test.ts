@@ -42,5 +42,6 @@ it.each([
   await vi.waitFor(() => expect(dispatches()).toEqual([[400, 'SECURE_ENVELOPE_INVALID']]), 5_000)
   await connection.end()
   expect(dispatches()).toHaveLength(1)
-  expect(await counted()).toBe(before + 1)
+  // /metrics is rendered once a second.
+  await vi.waitFor(async () => expect(await counted()).toBe(before + 1), 5_000)
 })
