@@ -55,7 +55,7 @@ export async function bundle(outdir) {
         platform: 'node',
         plugins: [withoutChildProcess],
         // Native code cannot be bundled.
-        external: ['better-sqlite3'],
+        external: ['@photostructure/sqlite'],
         transform: { target: 'node20.19' },
         output: { ...output, dir: outdir, minify: true, comments: false },
       })

@@ -13,7 +13,7 @@ interface Import {
 
 /** What the files of a folder may import from other folders of src/, and from packages where that is limited. */
 const layers: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages?: RegExp }>> = {
-  contract: { folders: [], packages: /^typebox$/ },
+  contract: { folders: [], packages: /^$/ },
   domain: { folders: ['contract'] },
   store: { folders: ['domain', 'contract'] },
   server: { folders: ['store', 'domain', 'contract', 'webhooks', 'secure'] },

@@ -17,7 +17,8 @@ interface Locked {
 }
 type Versions = Readonly<Record<string, string>>
 interface Manifest {
-  readonly dependencies: Versions
+  readonly dependencies?: Versions
+  readonly scripts: Versions
   readonly optionalDependencies: Versions
   readonly devDependencies: Versions
   readonly allowScripts: Readonly<Record<string, boolean>>
@@ -27,13 +28,12 @@ const read = <T>(path: string): T => JSON.parse(readFileSync(new URL(`../${path}
 const manifest = read<Manifest>('package.json')
 const { packages } = read<{ packages: Readonly<Record<string, Locked>> }>('package-lock.json')
 const locked = Object.entries(packages).filter(([path]) => path !== '')
-const { dependencies, optionalDependencies, devDependencies, allowScripts } = manifest
-const everything = { ...dependencies, ...optionalDependencies, ...devDependencies }
+const { optionalDependencies, devDependencies, allowScripts } = manifest
+const everything = { ...optionalDependencies, ...devDependencies }
 
 /** What somebody who installs the tool gets beside it: each with the reason why it is not in the bundle. */
 const runtime: Versions = {
-  typebox: 'the types of voucherctl/client name it',
-  'better-sqlite3': 'native, and optional: SQLite for Node 20, which has none built in',
+  '@photostructure/sqlite': 'native, and optional: SQLite for Node 20, which has none built in',
 }
 
 describe('the lock file', () => {
@@ -60,8 +60,14 @@ describe('the lock file', () => {
   })
 })
 
+test('an installation of the package runs no script of its own', () => {
+  const scripts = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
+  expect(scripts.filter((name) => name in manifest.scripts)).toEqual([])
+})
+
 test('who installs the tool gets few packages with it, each for a reason', () => {
-  expect(Object.keys({ ...dependencies, ...optionalDependencies }).sort()).toEqual(Object.keys(runtime).sort())
+  expect(manifest.dependencies).toBeUndefined()
+  expect(Object.keys(optionalDependencies).sort()).toEqual(Object.keys(runtime).sort())
 })
 
 describe('the bundle', () => {

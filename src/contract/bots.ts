@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static } from 'typebox'
+import type { Static } from './schema.js'
 import { message } from './chats.js'
 import { botScopes, endpoint } from './endpoint.js'
 import {

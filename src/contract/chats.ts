@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static } from 'typebox'
+import type { Static } from './schema.js'
 import { instant, nullable, oneOf } from './fields.js'
 import { credentialTypes } from './vouchers.js'
 

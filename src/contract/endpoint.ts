@@ -1,4 +1,4 @@
-import type { Static, TObject, TProperties, TSchema } from 'typebox'
+import type { Static, ObjectSchema, Properties, Schema } from './schema.js'
 import type { FailureCode } from './errors.js'
 
 /** Scopes of an application token (interface.md, Authentication). */
@@ -72,16 +72,16 @@ export interface Endpoint {
   /** A POST that may be sent again: a repeat changes nothing that the first has not. */
   readonly repeatable?: true
   /** Path parameters; strings without a form: a malformed id is the same 404 as an unknown one. */
-  readonly params?: TObject
-  readonly query?: TObject
-  readonly body?: TSchema
+  readonly params?: ObjectSchema
+  readonly query?: ObjectSchema
+  readonly body?: Schema
   /** Present where an empty body counts as `{}`. */
   readonly bodyOptional?: true
   /** Status of a first success; a second status may be answered where `statuses` names it. */
   readonly status: 200 | 201
   readonly statuses?: readonly (200 | 201)[]
   /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
-  readonly output: TSchema
+  readonly output: Schema
   /** Required members of `data`: without them a 2xx is not a success (contract/DECISIONS.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
@@ -95,9 +95,9 @@ export function endpoint<const E extends Endpoint>(definition: E): E {
   return definition
 }
 
-type ParamsOf<E> = E extends { params: infer S extends TSchema } ? Static<S> : unknown
-type QueryOf<E> = E extends { query: infer S extends TSchema } ? Static<S> : unknown
-type BodyOf<E> = E extends { body: infer S extends TSchema } ? Static<S> : unknown
+type ParamsOf<E> = E extends { params: infer S extends Schema } ? Static<S> : unknown
+type QueryOf<E> = E extends { query: infer S extends Schema } ? Static<S> : unknown
+type BodyOf<E> = E extends { body: infer S extends Schema } ? Static<S> : unknown
 
 /** Flat input of a call: path parameters, query members and body members by their wire names. */
 export type InputOf<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyOf<E>
@@ -147,6 +147,6 @@ export function pathParameters(path: string): string[] {
 }
 
 /** Members of an object schema, for tools that list them. */
-export function membersOf(schema: TSchema | undefined): TProperties {
-  return schema !== undefined && 'properties' in schema ? (schema.properties as TProperties) : {}
+export function membersOf(schema: Schema | undefined): Properties {
+  return schema !== undefined && 'properties' in schema ? (schema.properties as Properties) : {}
 }

@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static, TSchema } from 'typebox'
+import type { Static, Schema } from './schema.js'
 
 /**
  * Building blocks of the records. `x-expected` is what a validation error says that a value must be;
@@ -47,7 +47,7 @@ export const instantInput = Type.String({
 export const instant = Type.String({ description: 'RFC 3339, UTC, milliseconds' })
 
 /** `schema` or null; one `type` array, so that it serialises without trying alternatives. */
-export function nullable<S extends TSchema>(schema: S) {
+export function nullable<S extends Schema>(schema: S) {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
   return Type.Unsafe<Static<S> | null>({
     ...schema,
@@ -74,7 +74,7 @@ export const pageQuery = {
 }
 
 /** Answer of a list: newest first, then by id. */
-export function page<S extends TSchema>(item: S) {
+export function page<S extends Schema>(item: S) {
   return Type.Object({
     items: Type.Array(item),
     pagination: Type.Object({
@@ -87,8 +87,8 @@ export function page<S extends TSchema>(item: S) {
 }
 
 /** An object input that refuses members it does not know. */
-export function input<P extends Record<string, TSchema>>(properties: P) {
-  return Type.Object(properties, { additionalProperties: false })
+export function input<P extends Record<string, Schema>>(properties: P, keywords?: Readonly<Record<string, unknown>>) {
+  return Type.Object(properties, { additionalProperties: false, ...keywords })
 }
 
 /** Marks a list whose handler refuses duplicates; `uniqueItems` would compare all pairs of an unbounded list. */

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Schema } from './schema.js'
 import type { Endpoint } from './endpoint.js'
 import { membersOf } from './endpoint.js'
 import type { Json, JsonObject } from './openapi-json.js'
@@ -443,6 +443,6 @@ export function dataExample(
   }
   const { items, pagination } = membersOf(output)
   if (items === undefined) return record(output)
-  const list = { items: [record((items as { items?: TSchema }).items)] }
+  const list = { items: [record((items as { items?: Schema }).items)] }
   return pagination === undefined ? list : { ...list, pagination: { page: 1, limit: 20, total: 1, pages: 1 } }
 }

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Schema } from './schema.js'
 import { application } from './apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from './bots.js'
 import { chat, message, transcriptMessage } from './chats.js'
@@ -14,7 +14,7 @@ import { credential, issuedVoucher, redemption, verification, voucher } from './
 import { delivery, deliveryMode, webhookInfo } from './webhook.js'
 
 /** Records that more than one place refers to, by the name that they get in the document. */
-const records: Readonly<Record<string, TSchema>> = {
+const records: Readonly<Record<string, Schema>> = {
   Application: application,
   Token: token,
   CreatedToken: createdToken,

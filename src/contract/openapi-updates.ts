@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Schema } from './schema.js'
 import { Type } from './schema.js'
 import { chatTypes, message } from './chats.js'
 import { oneOf } from './fields.js'
@@ -11,7 +11,7 @@ const date = Type.Integer({ description: 'Unix seconds' })
 const standing = oneOf(['left', 'member', 'kicked'])
 
 /** The schema of an update's payload, by type. */
-export const payloadSchemas: Readonly<Record<UpdateType, TSchema>> = {
+export const payloadSchemas: Readonly<Record<UpdateType, Schema>> = {
   message,
   my_chat_member: Type.Object({ chat, from, date, old_status: standing, new_status: standing }),
   friend_request: Type.Object({ id: Type.String(), from, date }),

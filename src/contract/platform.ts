@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static } from 'typebox'
+import type { Static } from './schema.js'
 import { application } from './apps.js'
 import { bot } from './bots.js'
 import { chat, chatTypes, message, transcriptMessage } from './chats.js'

@@ -1,32 +1,55 @@
-import type * as TypeBox from 'typebox'
+declare const value: unique symbol
 
-type Builders = Pick<
-  typeof TypeBox,
-  'Array' | 'Boolean' | 'Integer' | 'Literal' | 'Number' | 'Object' | 'Optional' | 'String' | 'Union' | 'Unsafe'
+/** A JSON Schema; `T` is the type of the values that it allows. */
+export interface Schema<T = unknown> {
+  /** For the compiler only: it is never set. */
+  readonly [value]?: T
+}
+
+export interface ObjectSchema<P extends Properties = Properties> extends Schema<ValueOf<P>> {
+  readonly type: 'object'
+  readonly properties: P
+  readonly required?: string[]
+}
+
+/** A member that may be left out. */
+export interface OptionalSchema<T = unknown> extends Schema<T> {
+  readonly [optional]: true
+}
+
+export type Properties = Readonly<Record<string, Schema>>
+
+/** The type of the values that a schema allows. */
+export type Static<S extends Schema> = S extends Schema<infer T> ? T : never
+
+type OptionalNames<P extends Properties> = { [K in keyof P]: P[K] extends OptionalSchema ? K : never }[keyof P]
+type Simplify<T> = { [K in keyof T]: T[K] }
+type ValueOf<P extends Properties> = Simplify<
+  { [K in Exclude<keyof P, OptionalNames<P>>]: Static<P[K]> } & { [K in OptionalNames<P>]?: Static<P[K]> }
 >
 
-const optionals = new WeakSet<object>()
+type Keywords = Readonly<Record<string, unknown>>
 
-/**
- * The TypeBox builders that the contract uses, with the same types and JSON Schema. TypeBox's own builders load its type
- * engine, 50 KB that every command would load.
- */
+/** A key that JSON leaves out. */
+const optional = Symbol('optional')
+
+const build = (type: string, keywords?: Keywords): Schema<never> => ({ type, ...keywords }) as Schema<never>
+
+/** Builders of JSON Schemas: data, so that a command line loads no engine for them. */
 export const Type = {
-  Array: (items: object, options?: object) => ({ type: 'array', items, ...options }),
-  Boolean: (options?: object) => ({ type: 'boolean', ...options }),
-  Integer: (options?: object) => ({ type: 'integer', ...options }),
-  Literal: (value: unknown, options?: object) => ({ type: typeof value, const: value, ...options }),
-  Number: (options?: object) => ({ type: 'number', ...options }),
-  Object: (properties: Readonly<Record<string, object>>, options?: object) => {
-    const required = Object.keys(properties).filter((name) => !optionals.has(properties[name] as object))
-    return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...options }
+  Array: <S extends Schema>(items: S, keywords?: Keywords): Schema<Static<S>[]> =>
+    build('array', { items, ...keywords }),
+  Boolean: (keywords?: Keywords): Schema<boolean> => build('boolean', keywords),
+  Integer: (keywords?: Keywords): Schema<number> => build('integer', keywords),
+  Literal: <const V extends string>(value: V): Schema<V> => build('string', { const: value }),
+  Number: (keywords?: Keywords): Schema<number> => build('number', keywords),
+  Object: <P extends Properties>(properties: P, keywords?: Keywords): ObjectSchema<P> => {
+    const required = Object.keys(properties).filter((name) => !(optional in (properties[name] as Schema)))
+    return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...keywords }
   },
-  Optional: (schema: object) => {
-    const optional = { ...schema }
-    optionals.add(optional)
-    return optional
-  },
-  String: (options?: object) => ({ type: 'string', ...options }),
-  Union: (anyOf: readonly object[], options?: object) => ({ anyOf, ...options }),
-  Unsafe: (schema: object) => ({ ...schema }),
-} as unknown as Builders
+  Optional: <S extends Schema>(schema: S): S & OptionalSchema => ({ ...schema, [optional]: true }),
+  String: (keywords?: Keywords): Schema<string> => build('string', keywords),
+  Union: <S extends readonly Schema[]>(anyOf: S): Schema<Static<S[number]>> => ({ anyOf }) as Schema<never>,
+  /** A schema of other keywords, and the type that they mean. */
+  Unsafe: <T>(schema: object): Schema<T> => schema as Schema<T>,
+}

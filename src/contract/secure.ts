@@ -45,17 +45,17 @@ export const session: OpenEndpoint = {
   path: '/api/v1/secure/session',
   media: 'application/json',
   limit: 'secure_session',
-  body: {
-    ...input({
+  body: input(
+    {
       clientPublicKey: Type.Optional(publicKey),
       publicKey: Type.Optional(alias),
       kid: Type.Optional(Type.String()),
       v: Type.Optional(Type.Integer()),
       suite: Type.Optional(oneOf([SUITE])),
-    }),
+    },
     // Exactly one of the two names is allowed.
-    oneOf: [{ required: ['clientPublicKey'] }, { required: ['publicKey'] }],
-  },
+    { oneOf: [{ required: ['clientPublicKey'] }, { required: ['publicKey'] }] },
+  ),
   status: 200,
   output: Type.Object({
     sid: Type.String(),

@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static } from 'typebox'
+import type { Static } from './schema.js'
 import { endpoint, scopes } from './endpoint.js'
 import { input, instant, namedOnce, nullable, oneOf, page, pageQuery, text } from './fields.js'
 

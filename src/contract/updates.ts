@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static } from 'typebox'
+import type { Static } from './schema.js'
 import { oneOf } from './fields.js'
 
 /** What a bot can be told (decisions.md 8, types): the first five by default, the others when it names them. */

@@ -1,5 +1,5 @@
 import { Type } from './schema.js'
-import type { Static } from 'typebox'
+import type { Static } from './schema.js'
 import { endpoint } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
 import { allowedUpdates, updateTypes } from './updates.js'

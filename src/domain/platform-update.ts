@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Schema } from '../contract/schema.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { machineId, text } from '../contract/fields.js'
 import type { platformUpdateTypes } from '../contract/platform.js'
@@ -17,7 +17,7 @@ interface MemberRule {
 }
 
 /** As the contract has it for the members of a body. */
-function textRule(schema: TSchema): MemberRule {
+function textRule(schema: Schema): MemberRule {
   const { pattern, maxLength = Number.POSITIVE_INFINITY, 'x-expected': expected } = schema as unknown as TextSchema
   const form = new RegExp(pattern, 'u')
   return {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TObject } from 'typebox'
+import type { ObjectSchema } from '../contract/schema.js'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
@@ -136,7 +136,7 @@ function limited(retryAfterSeconds: number): Refusal<'RATE_LIMITED'> {
 }
 
 /** Query values are text: whole numbers, true and false are read where the contract wants them, nothing else is. */
-function readQuery(query: Record<string, unknown>, schema: TObject): Record<string, unknown> {
+function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
   const members = membersOf(schema)
   const read = Object.entries(query).map(([name, value]) => {
     const { type } = (members[name] ?? {}) as { type?: string }

@@ -1,4 +1,4 @@
-import type { TObject } from 'typebox'
+import type { ObjectSchema } from '../contract/schema.js'
 import type { Endpoint } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 
@@ -11,7 +11,7 @@ export interface Form {
 }
 
 /** Loads the libraries that schemas are compiled with: with the first call, not with the server, since they take 30 ms. */
-export async function loadForm(endpoint: Endpoint, query: TObject): Promise<Form> {
+export async function loadForm(endpoint: Endpoint, query: ObjectSchema): Promise<Form> {
   const [{ lazyValidator }, { successSerializer }] = await Promise.all([
     import('./validation.js'),
     import('./serialize.js'),

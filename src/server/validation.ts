@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Schema } from '../contract/schema.js'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../contract/endpoint.js'
@@ -9,7 +9,7 @@ import { ISSUES_MAX, escapePointer, unknownMember } from './unknown-member.js'
 Settings.Set({ maxErrors: 200 })
 
 /** Validates against a schema that is compiled when it is first needed: most runs use few of them. */
-export function lazyValidator(schema: TSchema): (value: unknown) => ValidationIssue[] | null {
+export function lazyValidator(schema: Schema): (value: unknown) => ValidationIssue[] | null {
   let validator: Validator | undefined
   return (value) => {
     validator ??= Compile(schema)
@@ -25,7 +25,7 @@ interface SchemaError {
   message: string
 }
 
-function issuesOf(schema: TSchema, errors: SchemaError[]): ValidationIssue[] {
+function issuesOf(schema: Schema, errors: SchemaError[]): ValidationIssue[] {
   const issues: ValidationIssue[] = []
   for (const error of withoutOtherAlternatives(errors)) {
     const place = resolve(schema, error.schemaPath)
@@ -43,7 +43,7 @@ function issuesOf(schema: TSchema, errors: SchemaError[]): ValidationIssue[] {
         // Where members are a map, its values have errors of their own.
         if (place.additionalProperties !== false) break
         for (const name of error.params.additionalProperties as string[]) {
-          issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as TSchema))))
+          issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as Schema))))
         }
         break
       case 'boolean':
@@ -95,7 +95,7 @@ function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {
   ]
 }
 
-function resolve(schema: TSchema, schemaPath: string): Record<string, unknown> {
+function resolve(schema: Schema, schemaPath: string): Record<string, unknown> {
   let place: unknown = schema
   for (const part of schemaPath.split('/').slice(1)) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')

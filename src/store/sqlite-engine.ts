@@ -3,23 +3,20 @@ import process from 'node:process'
 import type { Row, Value } from './operation.js'
 import { StoreUnusable } from './store.js'
 
-/** Takes its values in the order of its `?`: the form that both libraries take fastest. */
-export interface SqliteStatement {
-  get(...values: readonly Value[]): unknown
-  all(...values: readonly Value[]): unknown[]
-  run(...values: readonly Value[]): { changes: number | bigint }
-  /** better-sqlite3: rows as arrays. */
-  raw?(on: true): unknown
-  /** node:sqlite, from 22.16 on: rows as arrays. */
-  setReturnArrays?(on: true): void
-  columns?(): { name: string }[]
-}
-
-/** What node:sqlite and better-sqlite3 have in common. */
+/** What the store uses of node:sqlite, whose API @photostructure/sqlite has too. */
 export interface SqliteDatabase {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
   close(): void
+}
+
+export interface SqliteStatement {
+  get(...values: readonly Value[]): unknown
+  all(...values: readonly Value[]): unknown[]
+  run(...values: readonly Value[]): { changes: number | bigint }
+  /** Missing before Node 22.16. */
+  setReturnArrays?(on: true): void
+  columns(): { name: string }[]
 }
 
 /** SQLite's primary result codes that the store tells apart. */
@@ -37,59 +34,44 @@ const PROBLEMS: Record<number, SqliteProblem> = {
   25: 'statement',
   26: 'not_a_database',
 }
-const NAMED_PROBLEMS: Record<string, SqliteProblem> = {
-  SQLITE_ERROR: 'statement',
-  SQLITE_TOOBIG: 'statement',
-  SQLITE_MISMATCH: 'statement',
-  SQLITE_RANGE: 'statement',
-  SQLITE_BUSY: 'busy',
-  SQLITE_IOERR: 'io',
-  SQLITE_CORRUPT: 'damaged',
-  SQLITE_FULL: 'full',
-  SQLITE_CONSTRAINT: 'constraint',
-  SQLITE_NOTADB: 'not_a_database',
-}
-
 /** True for what one operation did wrong; anything else is the state of the database. */
 export function isOfOperation(problem: SqliteProblem | null): boolean {
   return problem === null || problem === 'constraint' || problem === 'statement'
 }
 
-/** node:sqlite carries a number (its low byte is the primary code), better-sqlite3 a name. Null: not SQLite's. */
+/** The low byte of the extended result code is the primary one. Null: not an error of SQLite. */
 export function sqliteProblemOf(error: unknown): SqliteProblem | null {
-  if (!(error instanceof Error)) return null
-  const { errcode, code } = error as { errcode?: unknown; code?: unknown }
-  if (typeof errcode === 'number') return PROBLEMS[errcode & 0xff] ?? 'other'
-  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return null
-  return NAMED_PROBLEMS[code.split('_', 2).join('_')] ?? 'other'
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : null
+  return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
 }
 
-type OpenDatabase = (path: string) => SqliteDatabase
+interface SqliteLibrary {
+  readonly DatabaseSync: new (path: string) => SqliteDatabase
+}
 
-/** Node 22.13 and later have SQLite built in; Node 20 uses the optional dependency better-sqlite3. */
-function findEngine(): OpenDatabase {
-  const builtin = builtinSqlite()
-  if (builtin !== undefined) return (path) => new builtin.DatabaseSync(path)
+/** Node 22.13 and later have SQLite built in; Node 20 uses the optional dependency. */
+function loadSqlite(): SqliteLibrary {
+  const builtIn = builtInSqlite()
+  if (builtIn !== undefined) return builtIn
   try {
-    const BetterSqlite = createRequire(import.meta.url)('better-sqlite3') as new (path: string) => SqliteDatabase
-    return (path) => new BetterSqlite(path)
+    return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteLibrary
   } catch (cause) {
     throw new StoreUnusable(
       'SQLITE_MISSING',
-      `The server needs SQLite, and this Node ${process.versions.node} has none: its optional dependency better-sqlite3 is not installed or was built for another Node. Use Node 22.13 or later, or run npm rebuild better-sqlite3.`,
+      `The server needs SQLite. Node ${process.versions.node} has none, and @photostructure/sqlite is not installed or has no binary for ${process.platform}-${process.arch}. Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.`,
       { cause },
     )
   }
 }
 
 /** Loads node:sqlite without its ExperimentalWarning (printed by Node 22); any other warning passes. */
-function builtinSqlite(): { DatabaseSync: new (path: string) => SqliteDatabase } | undefined {
+function builtInSqlite(): SqliteLibrary | undefined {
   const emitWarning = process.emitWarning
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
     if (!/SQLite/.test(String(warning))) emitWarning.call(process, warning, ...rest)
   }) as typeof process.emitWarning
   try {
-    return process.getBuiltinModule?.('node:sqlite') as ReturnType<typeof builtinSqlite>
+    return process.getBuiltinModule?.('node:sqlite') as SqliteLibrary | undefined
   } finally {
     process.emitWarning = emitWarning
   }
@@ -97,7 +79,21 @@ function builtinSqlite(): { DatabaseSync: new (path: string) => SqliteDatabase }
 
 /** @throws StoreUnusable when this Node has no SQLite */
 export function openDatabase(path: string): SqliteDatabase {
-  return findEngine()(path)
+  return new (loadSqlite().DatabaseSync)(path)
+}
+
+/**
+ * Closes the database and releases its lock first, unless it is in WAL mode: @photostructure/sqlite 1.2.1 keeps a closed
+ * connection until its statements are garbage-collected.
+ */
+export function closeDatabase(db: SqliteDatabase): void {
+  try {
+    db.exec('pragma locking_mode = normal; select count(*) from sqlite_master')
+  } catch {
+    // A file that cannot be read: the lock ends with the process.
+  } finally {
+    db.close()
+  }
 }
 
 /** A statement of an operation, made ready: its parameters by `$` number, its rows as objects. */
@@ -108,8 +104,8 @@ export interface PreparedStatement {
 }
 
 /**
- * Prepares SQL with `$1` parameters. Both libraries bind names and build row objects at about twice the cost of
- * positions and arrays, so names end here: `$1` becomes `?`, and rows are read as arrays where the library can.
+ * Prepares SQL with `$1` parameters. SQLite binds names and builds row objects at about twice the cost of positions
+ * and arrays, so names end here: `$1` becomes `?`, and rows are read as arrays where the library can.
  */
 export function prepareStatement(db: SqliteDatabase, sql: string): PreparedStatement {
   const order: number[] = []
@@ -144,12 +140,9 @@ function rowReader(names: readonly string[] | null): (found: unknown) => Row {
   return new Function('values', `return { ${members.join(', ')} }`) as (found: unknown) => Row
 }
 
-/** The names of a statement whose rows come as arrays from now on; null where they stay objects. */
+/** The column names of a statement whose rows are arrays from now on; null where rows stay objects. */
 function columnsOf(statement: SqliteStatement): string[] | null {
-  if (statement.columns === undefined) return null
-  if (statement.setReturnArrays !== undefined) statement.setReturnArrays(true)
-  // better-sqlite3 knows by itself which statements answer rows, and refuses this for the others.
-  else if (statement.raw !== undefined && (statement as { reader?: boolean }).reader) statement.raw(true)
-  else return null
+  if (statement.setReturnArrays === undefined) return null
+  statement.setReturnArrays(true)
   return statement.columns().map(({ name }) => name)
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { migrations } from './migrations/sqlite/index.js'
-import { type SqliteDatabase, openDatabase, sqliteProblemOf } from './sqlite-engine.js'
+import { type SqliteDatabase, closeDatabase, openDatabase, sqliteProblemOf } from './sqlite-engine.js'
 import { isJournalDamaged } from './sqlite-journal.js'
 import { compareSum, dropSum, sumPathOf, writeSum } from './sqlite-sum.js'
 import { StoreUnusable } from './store.js'
@@ -58,23 +58,26 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
     if (migrates) migrate(db, path)
     return db
   } catch (error) {
-    db.close()
+    closeDatabase(db)
     throw explain(error, path)
   }
 }
 
-/** With nothing left in its journal, and a sum of it beside it. Nothing may be uncommitted. */
+/**
+ * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released, with a sum
+ * beside it. Nothing may be uncommitted.
+ */
 export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   let afterwards = () => {}
   try {
     if (path !== ':memory:') {
-      db.exec('pragma wal_checkpoint(truncate)')
+      db.exec('pragma journal_mode = delete')
       afterwards = writeSum(path)
     }
   } catch {
     // A full disk: the journal stays, whole, and the next start takes it over.
   } finally {
-    db.close()
+    closeDatabase(db)
     afterwards()
   }
 }
@@ -87,7 +90,7 @@ export function removeSqliteFile(db: SqliteDatabase, path: string): void {
   } catch {
     // The disk fails, or the system cannot remove open files: the empty database stays, and the next import accepts it.
   } finally {
-    db.close()
+    closeDatabase(db)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Notice, Op, Statement } from './operation.js'
 import {
   type PreparedStatement,
   type SqliteDatabase,
+  closeDatabase,
   isOfOperation,
   prepareStatement,
   sqliteProblemOf,
@@ -230,7 +231,7 @@ export function openSqliteStore(path: string): Store {
       closed = true
       while (reads.length + writes.length > 0) drain()
       if (broken === null) closeSqliteFile(db, path)
-      else db.close()
+      else closeDatabase(db)
     },
   }
 }

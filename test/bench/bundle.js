@@ -24,7 +24,7 @@ export async function bundle(name) {
     platform: 'node',
     format: 'esm',
     target: 'node20.19',
-    external: ['better-sqlite3'],
+    external: ['@photostructure/sqlite'],
     // fastify and pino are CommonJS inside and call require.
     banner: { js: `import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);` },
     logLevel: 'error',

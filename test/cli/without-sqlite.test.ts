@@ -12,7 +12,7 @@ const hidden = `
   const Module = require('node:module')
   const load = Module._load
   Module._load = function (id, ...rest) {
-    if (id === 'better-sqlite3') throw Object.assign(new Error('not found'), { code: 'MODULE_NOT_FOUND' })
+    if (id === '@photostructure/sqlite') throw Object.assign(new Error('not found'), { code: 'MODULE_NOT_FOUND' })
     return load.call(this, id, ...rest)
   }
 `
@@ -32,7 +32,7 @@ test.each(['server start --memory --port 0', 'quickstart'])(
     expect([exit, stdout]).toEqual([1, ''])
     expect(JSON.parse(stderr).error).toMatchObject({
       code: 'SQLITE_MISSING',
-      message: expect.stringMatching(/Use Node 22\.13 or later, or run npm rebuild better-sqlite3/),
+      message: expect.stringMatching(/Use Node 22\.13 or later, or reinstall voucherctl without --omit=optional/),
     })
   },
   30_000,

@@ -322,14 +322,14 @@ export const defects = [
     file: 'src/store/sqlite.ts',
     from: "db.exec('rollback; begin immediate')",
     to: '',
-    tests: ['test/store/store.test.ts', 'test/store/sqlite-broken.test.ts'],
+    tests: ['test/store/store.test.ts', 'test/store/sqlite-broken.isolated.test.ts'],
   },
   {
     name: 'the store goes on writing after a failed fsync',
     file: 'src/store/sqlite.ts',
     from: "if (problem === 'io' || problem === 'damaged') broken = cause as Error",
     to: 'void problem',
-    tests: ['test/store/sqlite-broken.test.ts'],
+    tests: ['test/store/sqlite-broken.isolated.test.ts'],
   },
   {
     name: 'a wrong check symbol passes',

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plants the defects of defects.js one at a time into a copy of the project and runs the tests that should notice.
-//   node test/faults/plant.js [--only N[,N…]] [--list]
-// Exit code 1 when one survives, or when the tests fail without it.
+//   node test/faults/plant.js [--only N[,N…]] [--quick] [--list]
+// With --quick it runs only what npm test runs. Exit code 1 when one survives, or when the tests fail without it.
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', 'vitest.config.ts']
 const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, list: { type: 'boolean' } } })
+/** Projects of vitest.config.ts by engine: those of npm test, and all. */
+const QUICK = { sqlite: ['quick', 'isolated'], postgres: ['postgres'] }
+const ALL = { sqlite: [...QUICK.sqlite, 'slow'], postgres: [...QUICK.postgres, 'postgres-rest', 'postgres-slow'] }
+
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, quick: { type: 'boolean' }, list: { type: 'boolean' } },
+})
 const only = values.only?.split(',').map(Number)
 const wanted = defects
   .map((defect, index) => ({ ...defect, number: index + 1 }))
@@ -23,9 +29,10 @@ const wanted = defects
 
 /** Runs tests in the copy: names of those that failed, and how many passed. */
 async function runTests(copy, { tests, match, project = 'sqlite' }) {
+  const projects = (values.quick ? QUICK : ALL)[project].flatMap((it) => ['--project', it])
   const report = join(copy, 'report.json')
   rmSync(report, { force: true })
-  const args = ['run', '--project', project, '--bail', '1', '--reporter', 'json', '--outputFile', report]
+  const args = ['run', ...projects, '--passWithNoTests', '--bail', '1', '--reporter', 'json', '--outputFile', report]
   const filter = match === undefined ? [] : ['-t', match]
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const child = spawn(process.execPath, [vitest, ...args, ...filter, ...tests], { cwd: copy, stdio: 'ignore' })

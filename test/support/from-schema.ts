@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { TSchema } from 'typebox'
+import type { Schema as AnySchema } from '../../src/contract/schema.js'
 
 /** What the contract's schemas use of JSON Schema. */
 interface Schema {
@@ -41,7 +41,7 @@ function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrar
 }
 
 /** Values that a schema allows, its edges among them. */
-export function allowedBy(schema: TSchema | Schema): fc.Arbitrary<unknown> {
+export function allowedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   const it = schema as Schema
   if (it.anyOf !== undefined) return fc.oneof(...it.anyOf.map(allowedBy))
   if ('const' in it) return fc.constant(it.const)
@@ -87,7 +87,7 @@ function objectOf(it: Schema): fc.Arbitrary<unknown> {
 }
 
 /** Values that a member's schema refuses, each by another rule. */
-export function refusedBy(schema: TSchema | Schema): fc.Arbitrary<unknown> {
+export function refusedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   const it = schema as Schema
   const types = it.anyOf?.map(({ type }) => type) ?? [it.type].flat()
   const other = [

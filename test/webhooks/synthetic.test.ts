@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
-import * as Type from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { message } from '../../src/contract/chats.js'
+import { type ObjectSchema, Type } from '../../src/contract/schema.js'
 import type { UpdateType } from '../../src/contract/updates.js'
 import { updateTypes } from '../../src/contract/updates.js'
 import { redemption, voucher } from '../../src/contract/vouchers.js'
@@ -16,7 +16,7 @@ const chat = Type.Object({ id: Type.String(), type: Type.String() })
 const date = Type.Integer()
 
 /** The records of the contract, and what decisions.md 8 says of those that no endpoint answers. */
-const contracts: Record<UpdateType, Type.TObject> = {
+const contracts: Record<UpdateType, ObjectSchema> = {
   message,
   my_chat_member: Type.Object({ chat, from: user, date, old_status: Type.String(), new_status: Type.String() }),
   friend_request: Type.Object({ id: Type.String(), from: user, date }),

@@ -21,16 +21,16 @@ export function checkNode(version: string): Check {
     : ok('node', `Node ${version}`)
 }
 
-/** What the SQLite of this machine calls itself. @throws where there is none */
+/** Name and version of the SQLite on this machine. @throws when there is none */
 export function loadSqlite(): string {
   if (isBuiltin('node:sqlite')) return `SQLite ${process.versions.sqlite ?? ''} of Node`.replace('  ', ' ')
-  const Database = createRequire(import.meta.url)('better-sqlite3') as new (
-    path: string,
-  ) => { prepare(sql: string): { get(): { version: string } }; close(): void }
-  const db = new Database(':memory:')
+  const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite') as {
+    DatabaseSync: new (path: string) => { prepare(sql: string): { get(): { version: string } }; close(): void }
+  }
+  const db = new DatabaseSync(':memory:')
   const { version } = db.prepare('select sqlite_version() as version').get()
   db.close()
-  return `SQLite ${version} of better-sqlite3`
+  return `SQLite ${version} of @photostructure/sqlite`
 }
 
 /** Only the bundled server needs it. */
@@ -41,7 +41,7 @@ export function checkSqlite(load: () => string): Check {
     return warn(
       'sqlite',
       `There is no SQLite (${codeOf(error)}): server start and quickstart cannot run, everything else can.`,
-      'Use Node 22.13 or later, or run npm rebuild better-sqlite3.',
+      'Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.',
     )
   }
 }

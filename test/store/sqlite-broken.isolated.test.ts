@@ -4,12 +4,17 @@ import type { SqliteDatabase } from '../../src/store/sqlite-engine.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import { StoreUnavailable } from '../../src/store/store.js'
 
+/** Extended result codes of SQLite. */
+const BUSY = 5
+const FULL = 13
+const IOERR_FSYNC = 1034
+
 /** What the next commit meets, as SQLite reports it. */
-let commitFails: string | null = null
+let commitFails: number | null = null
 let commits = 0
 let rollbacks = 0
-let checkpoints = 0
-let checkpointFails = false
+let journalRemovals = 0
+let journalRemovalFails = false
 
 /** The real database, but for a commit that the disk refuses. */
 vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
@@ -20,9 +25,9 @@ vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
       close: () => db.close(),
       exec(sql) {
         if (sql.startsWith('rollback') && !sql.includes('op')) rollbacks += 1
-        if (!sql.includes('checkpoint')) return db.exec(sql)
-        checkpoints += 1
-        if (checkpointFails) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+        if (!sql.includes('journal_mode')) return db.exec(sql)
+        journalRemovals += 1
+        if (journalRemovalFails) throw Object.assign(new Error('database or disk is full'), { errcode: FULL })
       },
       prepare(sql) {
         const statement = db.prepare(sql)
@@ -32,7 +37,7 @@ vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
             if (name !== 'run') return Reflect.get(target, name)
             return () => {
               commits += 1
-              if (commitFails !== null) throw Object.assign(new Error('disk I/O error'), { code: commitFails })
+              if (commitFails !== null) throw Object.assign(new Error('disk I/O error'), { errcode: commitFails })
               return target.run()
             }
           },
@@ -51,14 +56,14 @@ const notes = () => all('select key_id from credential_keys')
 
 beforeEach(() => {
   commitFails = null
-  checkpointFails = false
-  commits = rollbacks = checkpoints = 0
+  journalRemovalFails = false
+  commits = rollbacks = journalRemovals = 0
 })
 
 it('after a failed fsync nothing is written any more: what the disk holds is unknown', async () => {
   const store = openSqliteStore('/nowhere.db')
   await store.write(note('a'))
-  commitFails = 'SQLITE_IOERR_FSYNC'
+  commitFails = IOERR_FSYNC
   await expect(store.write(note('b'))).rejects.toBeInstanceOf(StoreUnavailable)
   expect(rollbacks).toBe(1)
 
@@ -68,25 +73,25 @@ it('after a failed fsync nothing is written any more: what the disk holds is unk
   expect(commits).toBe(commitsBefore)
   expect(await store.read(notes)).toEqual([{ key_id: 'a' }])
   await store.close()
-  expect(checkpoints).toBe(0)
+  expect(journalRemovals).toBe(0)
 })
 
 it('a commit that finds the disk full or the file busy can be repeated', async () => {
   const store = openSqliteStore('/nowhere.db')
-  for (const code of ['SQLITE_FULL', 'SQLITE_BUSY']) {
+  for (const code of [FULL, BUSY]) {
     commitFails = code
-    await expect(store.write(note(code))).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store.write(note(String(code)))).rejects.toBeInstanceOf(StoreUnavailable)
     commitFails = null
-    await store.write(note(code))
+    await store.write(note(String(code)))
   }
-  expect(await store.read(notes)).toEqual([{ key_id: 'SQLITE_BUSY' }, { key_id: 'SQLITE_FULL' }])
+  expect(await store.read(notes)).toEqual([{ key_id: '13' }, { key_id: '5' }])
   await store.close()
-  expect(checkpoints).toBe(1)
+  expect(journalRemovals).toBe(1)
 })
 
 it('a failed commit answers everyone who shared it, and nobody else', async () => {
   const store = openSqliteStore('/nowhere.db')
-  commitFails = 'SQLITE_FULL'
+  commitFails = FULL
   const failed = await Promise.allSettled([store.write(note('a')), store.write(note('b'))])
   commitFails = null
   expect(failed.map((it) => it.status)).toEqual(['rejected', 'rejected'])
@@ -95,10 +100,10 @@ it('a failed commit answers everyone who shared it, and nobody else', async () =
   await store.close()
 })
 
-it('a disk too full for the checkpoint at the end is no failure: the journal stays', async () => {
+it('close() succeeds on a disk too full for the last checkpoint, and the journal stays', async () => {
   const store = openSqliteStore('/nowhere.db')
   await store.write(note('a'))
-  checkpointFails = true
+  journalRemovalFails = true
   await store.close()
-  expect(checkpoints).toBe(1)
+  expect(journalRemovals).toBe(1)
 })

@@ -11,7 +11,7 @@ vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
       const db = module.openSqliteFile(path)
       const prepare = db.prepare.bind(db)
       const refuse = () => {
-        throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+        throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
       }
       return Object.assign(db, {
         prepare: (sql: string) => (sql === 'commit' ? new Proxy(prepare(sql), { get: () => refuse }) : prepare(sql)),
