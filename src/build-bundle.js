@@ -32,7 +32,8 @@ export async function bundle(outdir) {
       // A group includes the static imports of its module; the higher priority gets what both import.
       codeSplitting: {
         groups: [
-          { name: 'start', test: (id) => id === START, priority: 2 },
+          { name: 'start', test: (id) => id === START, priority: 3 },
+          { name: 'contract', test: /[\\/]src[\\/]contract[\\/]/, minShareCount: 4, priority: 2 },
           { name: 'run', test: (id) => id === RUN, priority: 1 },
         ],
       },

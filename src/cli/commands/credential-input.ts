@@ -4,9 +4,7 @@ import type { Credential } from '../../contract/vouchers.js'
 import type { Context } from '../context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
-import { readTextFile } from '../files.js'
 import { text } from '../flags.js'
-import { required } from '../missing.js'
 import { remember } from '../scrub.js'
 
 export const credentialFlags = {
@@ -44,6 +42,7 @@ function formsOf(code: string): string[] {
 }
 
 async function askCode(context: Context): Promise<{ ok: true; text: string } | Failure> {
+  const { required } = await import('../missing.js')
   const asked = await context.ask(
     () => required(['--code or --qr-token']),
     (questions) => questions.text('Redeem code'),
@@ -55,6 +54,7 @@ async function askCode(context: Context): Promise<{ ok: true; text: string } | F
 async function read({ host, globals }: Context, flag: string, value: string) {
   if (value !== '-') return { ok: true, text: value } as const
   if (globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
+  const { readTextFile } = await import('../files.js')
   const content = await readTextFile(host, '-')
   if (!content.ok) return content
   const line = content.text.trim()
