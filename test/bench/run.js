@@ -9,6 +9,7 @@ import { measureBulk } from './bulk.js'
 import { cache, root } from './bundle.js'
 import { measureDeliveries } from './deliveries.js'
 import { measureDispatch } from './dispatch.js'
+import { measureInstall } from './install.js'
 import { measureListener } from './listener.js'
 import { measurePartitions } from './partitions.js'
 import { measurePostgres } from './postgres.js'
@@ -91,6 +92,7 @@ if (flags.only?.split(',').includes('partitions')) {
   rows.push(...(await measurePartitions({ rounds: Number(flags.rounds), count: flags.quick ? 1_000 : 5_000, say })))
 }
 if (wanted('P13')) rows.push(...(await measureSize()))
+if (wanted('P13b')) rows.push(...measureInstall({ say }))
 if (wanted('P14')) {
   rows.push(...(await measureListener({ rounds: Number(flags.rounds), count: flags.quick ? 3_000 : 20_000, say })))
 }

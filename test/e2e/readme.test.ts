@@ -21,14 +21,14 @@ beforeAll(() => {
   mkdirSync(bin)
   for (const [name, line] of [
     ['node', `exec '${node}' "$@"`],
-    ['npx', `shift; exec '${node}' '${join(folder, 'node_modules', 'voucherctl', 'bin', 'voucherctl.js')}' "$@"`],
+    ['voucherctl', `exec '${node}' '${join(folder, 'node_modules', 'voucherctl', 'bin', 'voucherctl.js')}' "$@"`],
   ] as const) {
     writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
   }
   env = { HOME: home, PATH: `${bin}:${process.env.PATH ?? ''}` }
 })
 afterAll(async () => {
-  await bash('npx voucherctl server stop || true')
+  await bash('voucherctl server stop || true')
   rmSync(home, { recursive: true, force: true })
 })
 
@@ -51,7 +51,7 @@ const bash = (script: string) =>
 
 test('the walk from a server of your own to a reversed redemption works as it is written', async () => {
   const start = 'server start --detach'
-  const walk = blocks('sh').filter((block) => !block.includes('npm ci') && !block.includes('--memory'))
+  const walk = blocks('sh').filter((block) => !block.includes('npm ') && !block.includes('--memory'))
   expect(walk.join('')).toContain(start)
   const [port, appPort] = [await freePort(), await freePort()]
   const script = walk
@@ -74,8 +74,8 @@ test('the walk from a server of your own to a reversed redemption works as it is
 test('the programs run as they are written', async () => {
   const programs = blocks('js')
   expect(programs).toHaveLength(3)
-  await bash('npx voucherctl server start --detach --port 0')
-  const baseUrl = JSON.parse((await bash('npx voucherctl server status --json')).stdout).base_url as string
+  await bash('voucherctl server start --detach --port 0')
+  const baseUrl = JSON.parse((await bash('voucherctl server status --json')).stdout).base_url as string
   const config = JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
   const [profile] = Object.values(config.profiles) as [{ credentials: { token: { value: string } } }]
   const outputs = []

@@ -1,0 +1,85 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { buildPackage, cache, root } from './bundle.js'
+import { rowOf } from './row.js'
+
+const MAJORS = [20, 22, 24]
+const MILLISECONDS_MAX = 10_000
+
+/** P13b: `npm install --global` of the packed package on each Node, native part included, and a server start after it. */
+export function measureInstall({ say }) {
+  buildPackage()
+  const folder = mkdtempSync(join(tmpdir(), 'voucherctl-install-'))
+  try {
+    const tarball = pack(root, folder)
+    const empty = join(folder, 'empty')
+    mkdirSync(empty)
+    writeFileSync(join(empty, 'package.json'), '{ "name": "empty", "version": "1.0.0" }')
+    const emptyTarball = pack(empty, folder)
+    return MAJORS.flatMap((major) => {
+      const node = nodeOf(major)
+      const npmCache = join(folder, `cache-${major}`)
+      return ['the registry', 'a warm cache'].map((from) => {
+        say(`P13b: Node ${major} from ${from}`)
+        const reference = install(node, emptyTarball, join(folder, 'prefix'), npmCache)
+        const { milliseconds, packages, bytes } = install(node, tarball, join(folder, 'prefix'), npmCache)
+        const size = `${(bytes / 1e6).toFixed(1)} MB, ${packages} packages`
+        const beside = `an empty package ${reference.milliseconds.toFixed(0)} ms`
+        return rowOf({
+          id: 'P13b',
+          what: `install on Node ${major} from ${from}: ${size}; ${beside}`,
+          value: milliseconds,
+          reference: MILLISECONDS_MAX,
+          against: 'budget',
+          target: 1,
+          unit: 'ms',
+          runs: 1,
+        })
+      })
+    })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** @returns path of the tarball */
+function pack(folder, destination) {
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', destination]
+  const [{ filename }] = JSON.parse(execFileSync('npm', args, { cwd: folder, encoding: 'utf8' }))
+  return join(destination, filename)
+}
+
+/** @returns the folder of a Node's programs: this one, or one from npm's own package */
+function nodeOf(major) {
+  if (process.versions.node.startsWith(`${major}.`)) return join(process.execPath, '..')
+  const prefix = join(cache, `node${major}`)
+  const bin = join(prefix, 'node_modules', 'node', 'bin')
+  if (!existsSync(bin)) execFileSync('npm', ['install', '--no-save', '--prefix', prefix, `node@${major}`])
+  return bin
+}
+
+function install(node, tarball, prefix, npmCache) {
+  rmSync(prefix, { recursive: true, force: true })
+  const env = { ...process.env, PATH: `${node}:${join(prefix, 'bin')}:${process.env.PATH}`, HOME: prefix }
+  const run = (command, ...args) => {
+    const { status, stderr } = spawnSync(command, args, { env, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`)
+  }
+  const startedAt = performance.now()
+  run('npm', 'install', '--global', '--prefix', prefix, '--cache', npmCache, '--no-audit', tarball)
+  const milliseconds = performance.now() - startedAt
+  if (existsSync(join(prefix, 'bin', 'voucherctl'))) {
+    run('voucherctl', 'server', 'start', '--detach', '--port', '0')
+    run('voucherctl', 'server', 'stop')
+  }
+  const files = readdirSync(join(prefix, 'lib'), { recursive: true, withFileTypes: true }).filter((it) => it.isFile())
+  const paths = files.map((it) => join(it.parentPath, it.name))
+  return {
+    milliseconds,
+    bytes: paths.reduce((sum, path) => sum + statSync(path).size, 0),
+    packages: paths.filter((path) => /node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path)).length,
+  }
+}
