@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import type { Given } from '../support/cli.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../support/cli.js'
@@ -159,13 +159,9 @@ test('a table of more than 1,000 rows keeps the column widths of the first 1,000
 
 test('what waits on the disk is read by nobody else and does not stay', async () => {
   const [folder, home] = [temporaryDir(), temporaryDir()]
-  const before = process.env.TMPDIR
-  process.env.TMPDIR = folder
-  try {
-    const whole = JSON.parse((await list('--json --timeout 1h', 12_000, 0, { home })).stdout)
-    expect([whole.items.length, whole.items[11_999].id]).toEqual([12_000, 'tpl_11999'])
-    expect(readdirSync(folder)).toEqual([])
-  } finally {
-    process.env.TMPDIR = before
-  }
+  vi.stubEnv('TMPDIR', folder)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const whole = JSON.parse((await list('--json --timeout 1h', 12_000, 0, { home })).stdout)
+  expect([whole.items.length, whole.items[11_999].id]).toEqual([12_000, 'tpl_11999'])
+  expect(readdirSync(folder)).toEqual([])
 }, 30_000)
