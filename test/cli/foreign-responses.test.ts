@@ -1,14 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
-import { built } from '../support/built-cli.js'
+import { describe, expect, test } from 'vitest'
 import { Bulk, idsOf, issuer } from '../support/bulk.js'
-import { redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { issuedVoucher, redemption, template, token } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 interface Page {
   readonly status: number
@@ -54,7 +51,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
 }
 
 const run = (args: readonly string[], baseUrl: string, home = temporaryDir()) =>
-  built.run([...args, '--retries', '0', '--base-url', baseUrl], home, secrets)
+  cli([...args, '--retries', '0', '--base-url', baseUrl], { home, env: secrets })
 
 test.each(Object.entries(pages))(
   'every command exits 9 for %s, which is not a response of a voucher service',
@@ -133,8 +130,7 @@ describe('a success that does not fit the call is exit 9 and names the member', 
 })
 
 describe('issue-many', () => {
-  const start = (bulk: Bulk, baseUrl: string, ...more: string[]) =>
-    built.run(bulk.args(baseUrl, '--json', ...more), bulk.dir, secrets)
+  const start = (bulk: Bulk, baseUrl: string, ...more: string[]) => bulk.run(baseUrl, ['--json', ...more])
 
   test.each(Object.entries(pages).filter(([, { status }]) => status !== 429))(
     'issue-many exits 9 and keeps no file when every row gets %s',
