@@ -7,7 +7,7 @@ import { inFolder, liveServer } from '../support/server.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-const CALLS = 100
+const CALLS = 40
 
 /** How often each call of the protocol was made. */
 function counted(transport: Transport) {
@@ -37,7 +37,7 @@ async function callAll(client: Client, credential: ReturnType<typeof codeOf>) {
   expect(results.filter((it) => !it.ok)).toEqual([])
 }
 
-test('100 parallel calls share the first negotiation, and the one at the renewal instant, to the millisecond', async () => {
+test('40 parallel calls share the first negotiation, and the one at the renewal instant, to the millisecond', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
@@ -56,7 +56,7 @@ test('100 parallel calls share the first negotiation, and the one at the renewal
   await server.close()
 })
 
-test('the renewal instant passes while 100 calls are made: one negotiation, and nothing is sent twice', async () => {
+test('the renewal instant passes while 40 calls are made: one negotiation, and nothing is sent twice', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
@@ -78,7 +78,7 @@ test('the renewal instant passes while 100 calls are made: one negotiation, and 
   await server.close()
 })
 
-test('the server restarts in the middle of 100 parallel calls: one negotiation, at most one resend a call', async () => {
+test('the server restarts in the middle of 40 parallel calls: one negotiation, at most one resend a call', async () => {
   const before = testApp()
   const tenant = await newTenant(before)
   const credential = codeOf(await tenant.issue())

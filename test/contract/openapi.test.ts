@@ -1,9 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { execaNode } from 'execa'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { failuresOf } from '../../src/contract/endpoint.js'
 import { failures } from '../../src/contract/errors.js'
 import { contract, endpoints } from '../../src/contract/index.js'
@@ -173,59 +168,5 @@ describe('webhooks', () => {
       'X-Platform-Timestamp, a dot',
     ])
       expect(signature?.description).toContain(words)
-  })
-})
-
-describe('redocly, with recommended-strict', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'voucherctl-openapi-'))
-  afterAll(() => rmSync(folder, { recursive: true }))
-  const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
-  // JSON is YAML, and this is the one name that it accepts.
-  writeFileSync(join(folder, 'redocly.yaml'), JSON.stringify({ extends: ['recommended-strict'] }))
-
-  const broken: Readonly<Record<string, (document: Document) => void>> = {
-    'path-parameters-defined': (it) => {
-      const path = it.paths['/api/v1/open-platform/applications/{appId}']?.get
-      if (path) path.parameters = []
-    },
-    'operation-operationId-unique': (it) => {
-      const path = it.paths['/api/v1/open-platform/vouchers/verify']?.post
-      if (path) path.operationId = 'vouchers.redeem'
-    },
-    'no-invalid-media-type-examples': (it) => {
-      const media = it.paths['/api/v1/open-platform/vouchers/verify']?.post?.requestBody?.content['application/json']
-      if (media) media.example = { credential: { type: 'barcode', value: '1' } }
-    },
-    'security-defined': (it) => {
-      const path = it.paths['/api/v1/open-platform/vouchers/verify']?.post
-      if (path) path.security = [{ cookie: [] }]
-    },
-  }
-
-  async function rulesBroken(name: string, content: unknown): Promise<string[]> {
-    writeFileSync(join(folder, name), JSON.stringify(content))
-    const { stdout, stderr } = await execaNode({
-      cwd: folder,
-      env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-      reject: false,
-    })(redocly, ['lint', name, '--config', join(folder, 'redocly.yaml'), '--format=json'])
-    const { problems } = JSON.parse(stdout || expect.unreachable(stderr)) as { problems: { ruleId: string }[] }
-    return problems.map(({ ruleId }) => ruleId)
-  }
-
-  test('redocly finds no fault in the OpenAPI document', { timeout: 60_000 }, async () => {
-    expect(await rulesBroken('served.json', document)).toEqual([])
-  })
-
-  test('redocly finds each planted fault of a document', { timeout: 60_000 }, async () => {
-    const copy = read()
-    const verify = '/api/v1/open-platform/vouchers/verify'
-    const redeem = '/api/v1/open-platform/vouchers/redeem'
-    const app = '/api/v1/open-platform/applications/{appId}'
-    const paths = Object.fromEntries([verify, redeem, app].map((path) => [path, copy.paths[path] ?? {}]))
-    const few = { ...copy, paths }
-    for (const damage of Object.values(broken)) damage(few)
-    const found = await rulesBroken('broken.json', few)
-    expect(Object.keys(broken).filter((rule) => !found.includes(rule))).toEqual([])
   })
 })

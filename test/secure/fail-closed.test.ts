@@ -224,7 +224,7 @@ describe('in required mode', () => {
         }
         expectNothingInPlainText(server)
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 })

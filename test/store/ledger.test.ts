@@ -256,7 +256,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
           expect(await again()).toEqual({ ok: true, replayed: true, status, data })
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   }, 20_000)
 
@@ -309,7 +309,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
           expect(living.map((it) => it.id)).toEqual(row.state === 'redeemed' ? [row.redemption_id] : [])
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   }, 20_000)
 })

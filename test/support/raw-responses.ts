@@ -35,7 +35,10 @@ export const invalidResponses: Readonly<Record<string, RawResponse>> = {
   'endless headers': flood('HTTP/1.1 200 OK\r\n', 'A: b\r\n'),
   'endless trailers': flood(head('200', 'Transfer-Encoding: chunked\r\n\r\n0\r\n'), 'A: b\r\n'),
   'an endless body': flood(head('200', '\r\n'), 'hello'),
-  'an endless chunked body': flood(head('200', 'Transfer-Encoding: chunked\r\n\r\n'), '5\r\nhello\r\n'),
+  'an endless chunked body': flood(
+    head('200', 'Transfer-Encoding: chunked\r\n\r\n'),
+    `400\r\n${'x'.repeat(0x400)}\r\n`,
+  ),
   'a body that is cut off': (socket) => void socket.end(head('200', 'Content-Length: 9\r\n\r\nhalf')),
   'chunks that are cut off': (socket) => void socket.end(head('200', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhe')),
   'a head that is cut off': (socket) => void socket.end('HTTP/1.1 200 OK\r\nX: '),

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Forwarder } from '../../src/webhooks/forwarding.js'
 import type { NewResponse } from '../../src/webhooks/inbox-writer.js'
 import { post } from '../../src/webhooks/post.js'
+import { anyCharacter } from '../support/any-character.js'
 import type { RawResponse } from '../support/raw-responses.js'
 import { invalidResponses, rawApp, unendingResponses, validResponses } from '../support/raw-responses.js'
 import { deliver, listening } from '../support/webhook-listener.js'
@@ -73,7 +74,7 @@ describe('the listener', () => {
     const status = fc.oneof(fc.integer({ min: 0, max: 1_200 }), fc.constantFrom(0, 99, 100, 101, 199, 204, 304, 600))
     const header = fc.oneof(
       fc.constantFrom('Connection: Upgrade\r\nUpgrade: x', 'Content-Length: 2', 'Transfer-Encoding: chunked'),
-      fc.tuple(fc.string({ maxLength: 5 }), fc.string({ unit: 'binary', maxLength: 8 })).map((it) => it.join(':')),
+      fc.tuple(fc.string({ maxLength: 5 }), fc.string({ unit: anyCharacter, maxLength: 8 })).map((it) => it.join(':')),
     )
     const response = fc.record({
       version: fc.constantFrom('1.1', '1.1', '1.0', '2.0', '0.9'),
@@ -92,7 +93,7 @@ describe('the listener', () => {
         const { status: received } = await deliver(url, ++id)
         if (received !== 502 && received !== 504) expect(received).toBe(Number(status))
       }),
-      { seed: 1, numRuns: 100 },
+      { seed: 1, numRuns: 50 },
     )
     await close()
   })

@@ -2,7 +2,6 @@ import {
   appendFileSync,
   copyFileSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -20,6 +19,7 @@ import { clearBefore, clearInbox } from '../../src/webhooks/inbox-clearing.js'
 import type { NewResponse } from '../../src/webhooks/inbox-writer.js'
 import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
 import { Inbox } from '../../src/webhooks/inbox.js'
+import { anyCharacter } from '../support/any-character.js'
 import { temporaryDir } from '../support/cli.js'
 
 const delivery = (id: number, more: Partial<RecordedDelivery> = {}): RecordedDelivery => ({
@@ -71,7 +71,7 @@ test('an inbox line decodes to the delivery that was encoded, whatever its bytes
     fc.property(
       fc.uint8Array({ maxLength: 5_000 }),
       fc.array(fc.string({ unit: fc.integer({ min: 1, max: 255 }).map((it) => String.fromCharCode(it)) })),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       (bytes, headers, url) => {
         const value = delivery(1, { body: Buffer.from(bytes), headers, url })
         const line = encodeLine({ kind: 'delivery', id: '1-1', value })
@@ -121,8 +121,10 @@ test('any flipped bit of an inbox file damages one line, which is reported and k
   const ownerOf = (line: number) => (line === 0 ? undefined : `1-${Math.ceil(line / 2)}`)
   for (let at = 0; at < good.length; at++) {
     const line = starts.findLastIndex((start) => start <= at)
+    // Lines are decoded alone in the test above, so a part of the bytes inside a line suffices.
+    if (good[at] !== 10 && at % 8 !== line % 8) continue
     // Flip every bit of a line end, and one bit of each other byte.
-    for (const bit of good[at] === 10 ? [0, 1, 2, 3, 4, 5, 6, 7] : [at % 8]) {
+    for (const bit of good[at] === 10 ? [0, 1, 2, 3, 4, 5, 6, 7] : [(at >> 3) % 8]) {
       const bad = Buffer.from(good)
       bad[at] = (bad[at] as number) ^ (1 << bit)
       writeFileSync(path, bad)
@@ -173,17 +175,16 @@ test('an inbox file cut at any byte shows all complete lines and reports no dama
     ends.push(statSync(fileIn(whole)).size)
   }
   await writer.close()
-  for (let size = 0; size < (ends[2] as number); size++) {
-    const dir = join(whole, String(size % 50))
-    rmSync(dir, { recursive: true, force: true })
-    mkdirSync(dir)
-    copyFileSync(fileIn(whole), fileIn(dir))
-    truncateSync(fileIn(dir), size)
+  const path = fileIn(whole)
+  for (let size = (ends[2] as number) - 1; size >= 0; size--) {
+    truncateSync(path, size)
     // A line that lacks only its line end is complete.
     const before = ends.filter((end) => end - 1 <= size).length
-    const inbox = Inbox.open(dir)
+    const inbox = Inbox.open(whole)
     expect([inbox.count, inbox.damage]).toEqual([before, []])
-    if (size % 17 !== 0) continue
+    if (size % 67 !== 0) continue
+    const dir = temporaryDir()
+    copyFileSync(path, fileIn(dir))
     await recorded(dir, [delivery(9)])
     expect(statSync(fileIn(dir)).size).toBe(size)
     expect(ids(Inbox.open(dir)).slice(before)).toEqual(['2-1'])

@@ -263,7 +263,7 @@ test('body and headers pass byte for byte, but for those of the connection', asy
         expect(seen?.body.equals(body)).toBe(true)
       },
     ),
-    { seed: 1, numRuns: 150 },
+    { seed: 1, numRuns: 60 },
   )
 })
 

@@ -1,0 +1,65 @@
+import { expect } from 'vitest'
+import * as secure from '../../src/secure/index.js'
+import { isPublicKey } from '../../src/secure/public-key.js'
+import { type WycheproofCase, loadWycheproof } from './wycheproof-file.js'
+
+export interface EcdhCase extends WycheproofCase {
+  readonly point: Uint8Array
+  readonly privateKey: Uint8Array
+  readonly shared: string
+  /** Only JSON Web Keys name a curve. */
+  readonly curve: string | undefined
+}
+
+const hex = (text: string) => Buffer.from(text, 'hex')
+const base64url = (text: string) => Buffer.from(text, 'base64url')
+const asHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+/** Scalars of the files have leading zeros or lack them. */
+const scalar = (text: string) => hex(text.padStart(64, '0').slice(-64))
+
+type Point = WycheproofCase & { public: string; private: string; shared: string }
+type Jwk = WycheproofCase & { public: { crv: string; x: string; y: string }; private: { d: string }; shared: string }
+
+export const pointFile = loadWycheproof<Point>('ecdh_secp256r1_ecpoint')
+export const jwkFile = loadWycheproof<Jwk>('ecdh_secp256r1_webcrypto')
+
+export const pointCases: readonly EcdhCase[] = pointFile.testGroups
+  .flatMap(({ tests }) => tests)
+  .map((it) => ({ ...it, point: hex(it.public), privateKey: scalar(it.private), curve: undefined }))
+
+export const jwkCases: readonly EcdhCase[] = jwkFile.testGroups
+  .flatMap(({ tests }) => tests)
+  .map(({ public: { crv, x, y }, private: { d }, ...it }) => ({
+    ...it,
+    point: Buffer.concat([Uint8Array.of(4), base64url(x), base64url(y)]),
+    privateKey: scalar(asHex(base64url(d))),
+    curve: crv,
+  }))
+
+/** The suite takes no JSON Web Keys: a point of P-256 that only its `crv` calls one of another curve is a point to it. */
+export const skippedJwkIds: readonly number[] = [347]
+
+/** What both halves make of a public and a private key: the secret, or the refusal of the public key. */
+function agree({ point, privateKey }: EcdhCase): { client: string; server: string } | 'refused' {
+  const decoded = secure.decodePublicKey(secure.encodeBase64url(point))
+  expect(isPublicKey(point)).toBe(decoded !== undefined)
+  if (decoded === undefined) return 'refused'
+  const client = asHex(secure.agreeAsClient(privateKey, decoded))
+  return { client, server: asHex(secure.loadServerKey(privateKey).agree(decoded)) }
+}
+
+/** The cases in which a half does not have the expected secret, or an invalid key is not refused. */
+export function wrongCases(cases: readonly EcdhCase[]): string[] {
+  const wrong = cases.filter((it) => {
+    const agreed = agree(it)
+    if (it.result !== 'valid') return agreed !== 'refused'
+    return agreed === 'refused' || agreed.client !== it.shared || agreed.server !== it.shared
+  })
+  return wrong.map(({ tcId, comment }) => `${tcId} ${comment}`)
+}
+
+/** Every invalid case, and the first valid one of each comment. */
+export function oneOfEachKind(cases: readonly EcdhCase[]): EcdhCase[] {
+  const first = new Map(cases.toReversed().map((it) => [it.comment, it]))
+  return cases.filter((it) => it.result !== 'valid' || first.get(it.comment) === it)
+}
