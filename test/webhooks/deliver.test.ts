@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { selfSigned } from '../support/self-signed.js'
 import { closedPort } from '../support/listen.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
@@ -216,14 +216,14 @@ describe('TLS', () => {
 
   it('a self-signed one is refused, whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
     const { send, url } = await tlsReceiver(selfSigned)
-    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
-    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
-    try {
-      expect(await send(url)).toMatchObject({ error: { code: 'certificate_self_signed' }, statusCode: null })
-    } finally {
-      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
-      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
-    }
+    // Node warns of the setting.
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      warning.mockRestore()
+    })
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    expect(await send(url)).toMatchObject({ error: { code: 'certificate_self_signed' }, statusCode: null })
   })
 
   it.each([
