@@ -55,7 +55,6 @@ export function nullable<S extends Schema>(schema: S) {
   })
 }
 
-/** JSON Schema as it is: Type.Record alone would bring 40 KB of TypeBox's engine into every command's start. */
 export const metadataInput = Type.Unsafe<Record<string, string>>({
   type: 'object',
   propertyNames: text(1, 40),
