@@ -1,17 +1,11 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Random } from '../faults/random.js'
 import { built } from '../support/built-cli.js'
 import { activeTemplate, IssueManyRun, issuedCount } from '../support/issue-many.js'
 import { liveServer, temporaryFolder } from '../support/server.js'
-import { buildServerChild, startServerChild } from '../support/server-child.js'
+import { startServerChild } from '../support/server-child.js'
 import { newTenant } from '../support/server-tenant.js'
-
-let removeServer: () => void
-beforeAll(async () => {
-  removeServer = await buildServerChild()
-}, 60_000)
-afterAll(() => removeServer())
 
 const patient = { timeout: 60_000, interval: 1 }
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type TestDatabase, takeDatabase } from '../support/postgres-database.js'
 import { temporaryFolder } from '../support/server.js'
-import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
+import { type ServerChild, startServerChild } from '../support/server-child.js'
 import { newChat, say } from '../support/server-chats.js'
 import { type Answer, callerOf } from '../support/server-client.js'
 import { newReceiver, until } from '../support/server-deliveries.js'
@@ -12,7 +12,6 @@ import { wireSession } from '../support/secure-wire.js'
 import { type Place, Tenant, codeOf, newTenant } from '../support/server-tenant.js'
 
 /** Two server processes on one PostgreSQL, with the keys of one folder. */
-let removeBundle: () => void
 let folder: string
 let database: TestDatabase
 let first: ServerChild
@@ -21,7 +20,6 @@ let second: ServerChild
 const start = async () => startServerChild(folder, 'silent', true, 0, await database.url)
 
 beforeAll(async () => {
-  removeBundle = await buildServerChild()
   folder = temporaryFolder()
   database = takeDatabase()
   first = await start()
@@ -30,7 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([first.kill(), second.kill()])
   database.release()
-  removeBundle()
   rmSync(folder, { recursive: true, force: true })
 })
 

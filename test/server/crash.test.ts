@@ -2,88 +2,20 @@ import { readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { openDatabase } from '../../src/store/sqlite-engine.js'
 import { temporaryFolder } from '../support/server.js'
-import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
-import type { Answer } from '../support/server-client.js'
-import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+import { startServerChild } from '../support/server-child.js'
+import { codeOf, newTenant } from '../support/server-tenant.js'
+import { crashRounds } from './crash-rounds.js'
 
-let removeBundle: () => void
 let folder: string
-beforeAll(async () => {
-  removeBundle = await buildServerChild()
+beforeAll(() => {
   folder = temporaryFolder()
-}, 30_000)
-afterAll(() => {
-  removeBundle()
-  rmSync(folder, { recursive: true, force: true })
 })
-
-const at = (server: ServerChild, { accountId, jwt, appId, token, tokenId }: Tenant) =>
-  new Tenant(server, accountId, jwt, appId, token, tokenId)
-
-/** Every when a kill comes: after how many answers of the round. */
-const KILLED_AFTER = [1, 2, 3, 7, 20, 45, 90, 150]
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('kill -9 right after an answer', () => {
   it('nothing that was answered is lost or doubled, and a retry after the restart answers the same', async () => {
-    let server = await startServerChild(join(folder, 'data'))
-    const first = await newTenant(server)
-    const { id: templateId } = await first.template({ issue_limit: 1_000_000 })
-    const redemptions = new Map<string, string>()
-
-    for (const [round, killedAfter] of KILLED_AFTER.entries()) {
-      const tenant = at(server, first)
-      const answered = new Map<string, Answer>()
-      const calls = new Map<string, () => Promise<Answer>>()
-      let killing: Promise<void> | undefined
-      const settle = async (key: string, call: (to: Tenant) => Promise<Answer>): Promise<Answer> => {
-        calls.set(key, () => call(at(server, first)))
-        const answer = await call(tenant)
-        answered.set(key, answer)
-        if (answered.size === killedAfter) killing = server.kill()
-        return answer
-      }
-      const clerk = async (name: string) => {
-        for (let n = 0; killing === undefined; n++) {
-          const [issueKey, redeemKey] = [`i-${round}-${name}-${n}`, `r-${round}-${name}-${n}`]
-          const input = { template_id: templateId, external_issue_id: issueKey, recipient_user_id: 'u' }
-          const issued = await settle(issueKey, (to) => to.runtime(contract.vouchers.issue, input, { key: issueKey }))
-          const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
-          await settle(redeemKey, (to) => to.runtime(contract.vouchers.redeem, { credential }, { key: redeemKey }))
-        }
-      }
-      // A clerk whose call is cut off stops there; that is the point.
-      await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(clerk))
-      await killing
-      expect(answered.size).toBeGreaterThanOrEqual(killedAfter)
-
-      server = await startServerChild(join(folder, 'data'))
-      for (const [key, call] of calls) {
-        const again = await call()
-        const before = answered.get(key)
-        expect([key, again.envelope.success]).toEqual([key, true])
-        if (before === undefined) continue
-        expect([key, again.status, again.sameness]).toEqual([key, before.status, before.sameness])
-        expect(again.headers['idempotent-replayed']).toBe('true')
-      }
-      for (const [key, call] of calls) {
-        if (!key.startsWith('r')) continue
-        const { id, voucherId } = ((await call()) as Answer<{ id: string; voucherId: string }>).data
-        expect(redemptions.has(voucherId)).toBe(false)
-        redemptions.set(voucherId, id)
-      }
-    }
-
-    const [template] = (await at(server, first).runtime(contract.templates.list, {})).data.items
-    await server.kill()
-    const db = openDatabase(join(folder, 'data', 'voucherctl.db'))
-    const number = (sql: string) => Object.values(db.prepare(sql).get() as object)[0] as number
-    expect(db.prepare('pragma integrity_check').get()).toEqual({ integrity_check: 'ok' })
-    expect(number('select count(*) from vouchers')).toBe(template?.issuedCount)
-    expect(number('select count(*) from redemptions where reversed_at is null')).toBe(redemptions.size)
-    expect(number("select count(*) from vouchers where state = 'redeemed'")).toBe(redemptions.size)
-    db.close()
+    await crashRounds(join(folder, 'data'), [3, 60])
   }, 60_000)
 
   it('a second process in the same folder is refused while the first lives, and welcome when it is dead', async () => {

@@ -231,13 +231,11 @@ describe('closing', () => {
       const inFlight = tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
       await RawConnection.to(server.port).then((it) => it.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').answer())
 
-      const started = performance.now()
       const closing = server.running.close()
       await idle.end()
       expect((await inFlight).status).toBe(200)
       expect((await following.text()).length).toBeGreaterThan(0)
       await closing
-      expect(performance.now() - started).toBeLessThan(10_000)
       await expect(RawConnection.to(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
       expect(
         readdirSync(dataDir)

@@ -108,9 +108,7 @@ describe('closing the server', () => {
   it('answers held calls with nothing, at once', async () => {
     const held = hold()
     await polls.waits(1)
-    const began = performance.now()
     await Promise.all([server.app.close(), held])
-    expect(performance.now() - began).toBeLessThan(3_000)
     expect([(await held).status, (await held).data]).toEqual([200, { items: [] }])
   })
 
@@ -121,9 +119,7 @@ describe('closing the server', () => {
     // It ends when the newer one has been taken in: that one is held now.
     const newer = there.call(contract.bots.updates, { timeout: 50 })
     expect(await Promise.race([older, newer]).then((it) => it.code)).toBe('POLL_TERMINATED')
-    const began = performance.now()
     await live.running.close()
-    expect(performance.now() - began).toBeLessThan(3_000)
     const codes = (await Promise.all([older, newer])).map((it) => it.code)
     expect(codes.sort()).toEqual(['POLL_TERMINATED', null])
     await live.close()

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { KeysUnusable } from '../../src/server/folder.js'
 import { SecureKeys, secureKeyFile } from '../../src/server/secure-keys.js'
@@ -8,7 +8,7 @@ import { securely } from '../support/secure-send.js'
 import { wireSession } from '../support/secure-wire.js'
 import { inFolder, liveServer } from '../support/server.js'
 import { START_MS, keyFileInMemory, seededRandom, testApp, testDeps } from '../support/server-app.js'
-import { buildServerChild, startServerChild } from '../support/server-child.js'
+import { startServerChild } from '../support/server-child.js'
 import { callerOf } from '../support/server-client.js'
 import { newTenant } from '../support/server-tenant.js'
 
@@ -229,12 +229,6 @@ describe('a started server', () => {
       expect(statSync(path).mode & 0o777).toBe(0o600)
       await live.close()
     }))
-
-  let cleanUp: () => void
-  beforeAll(async () => {
-    cleanUp = await buildServerChild()
-  })
-  afterAll(() => cleanUp())
 
   it(
     'that is killed after a rotation starts with what was answered',

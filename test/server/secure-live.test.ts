@@ -1,12 +1,12 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { paths } from '../../src/secure/index.js'
 import { securely } from '../support/secure-send.js'
 import { wireSession } from '../support/secure-wire.js'
 import { inFolder, liveServer } from '../support/server.js'
-import { buildServerChild, startServerChild } from '../support/server-child.js'
+import { startServerChild } from '../support/server-child.js'
 import { callerOf } from '../support/server-client.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
@@ -39,12 +39,6 @@ describe('the options of a server', () => {
 })
 
 describe('a process', () => {
-  let cleanUp: () => void
-  beforeAll(async () => {
-    cleanUp = await buildServerChild()
-  })
-  afterAll(() => cleanUp())
-
   it(
     'answers a poll inside when it is told to end, and ends in good time',
     () =>

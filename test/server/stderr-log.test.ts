@@ -1,24 +1,20 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { inFolder } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
-import { buildServerChild, startServerChild } from '../support/server-child.js'
-
-let forget: () => void
-beforeAll(async () => {
-  forget = await buildServerChild()
-})
-afterAll(() => forget())
+import { startServerChild } from '../support/server-child.js'
 
 const PER_WRITE = 200
-/** About 250 bytes of log each: several times what the log keeps for a reader. */
-const REQUESTS = 20_000
+/** About 250 bytes of log each: more than twice what the log keeps for a reader (1 MiB). */
+const REQUESTS = 10_000
 
 async function fill(port: number): Promise<void> {
   const connection = await RawConnection.to(port)
   const requests = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(PER_WRITE)
   for (let sent = 0; sent < REQUESTS; sent += PER_WRITE) {
     connection.write(requests)
-    for (let answered = 0; answered < PER_WRITE; answered++) expect((await connection.answer()).status).toBe(404)
+    const statuses = new Set<number>()
+    for (let answered = 0; answered < PER_WRITE; answered++) statuses.add((await connection.answer()).status)
+    expect([...statuses]).toEqual([404])
   }
   connection.destroy()
 }
@@ -30,9 +26,7 @@ it(
       const child = await startServerChild(dataDir, 'info', false)
       await fill(child.port)
       expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
-      const started = performance.now()
       expect(await child.stop(10_000)).toBe(0)
-      expect(performance.now() - started).toBeLessThan(10_000)
     }),
   60_000,
 )

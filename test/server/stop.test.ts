@@ -1,17 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { inFolder, liveServer } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
 import { Tenant, newTenant } from '../support/server-tenant.js'
-import { type ServerChild, buildServerChild, startServerChild } from '../support/server-child.js'
-
-let forget: () => void
-beforeAll(async () => {
-  forget = await buildServerChild()
-})
-afterAll(() => forget())
+import { type ServerChild, startServerChild } from '../support/server-child.js'
 
 const REQUEST = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'
 const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/i
@@ -83,10 +77,8 @@ describe('SIGTERM', () => {
         const child: ServerChild = await startServerChild(dataDir)
         const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
         await idle[0]?.write(REQUEST).answer()
-        const started = performance.now()
-        expect(await child.stop(10_000)).toBe(0)
-        // 0.25 s on a machine that does nothing else.
-        expect(performance.now() - started).toBeLessThan(3_000)
+        // Before it closes connections that are still open, after 9 s.
+        expect(await child.stop(8_000)).toBe(0)
         for (const connection of idle) await connection.end()
       }),
     30_000,

@@ -2,24 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { Readable } from 'node:stream'
-import { ChildBundle } from './child-bundle.js'
+import { fileURLToPath } from 'node:url'
 import { type Send, sendTo } from './server-client.js'
 
-const ENTRY = `
-import { startServer } from './src/server/listen.js'
-const [dataDir, logLevel, loopbackPort, databaseUrl] = process.argv.slice(2)
-const webhookLoopbackPorts = loopbackPort === '0' ? [] : [Number(loopbackPort)]
-const where = databaseUrl === undefined ? { testClock: true } : { databaseUrl }
-const options = { port: 0, dataDir, logLevel, rateLimits: 'off', webhookLoopbackPorts, ...where }
-const server = await startServer(options)
-process.once('SIGTERM', () => server.close())
-process.stdout.write(JSON.stringify(server) + '\\n')
-`
-
-const bundle = new ChildBundle('server', ENTRY)
-
-/** Builds what the children run, once; answers how to remove it. */
-export const buildServerChild = (): Promise<() => void> => bundle.build()
+const program = fileURLToPath(new URL('server-program.cjs', import.meta.url))
 
 export interface ServerChild {
   readonly send: Send
@@ -36,7 +22,7 @@ export interface ServerChild {
 }
 
 /**
- * The server as a process of its own, ready to answer. Told not to, nobody reads its stderr.
+ * The built server as a separate process, ready to respond. Told not to, nobody reads its stderr.
  * @param loopbackPort of a receiver on this machine that webhooks may name
  * @param databaseUrl of PostgreSQL; the folder holds keys alone then
  */
@@ -48,13 +34,8 @@ export async function startServerChild(
   databaseUrl?: string,
 ): Promise<ServerChild> {
   const database = databaseUrl === undefined ? [] : [databaseUrl]
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [bundle.path, dataDir, logLevel, String(loopbackPort), ...database],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const args = [program, dataDir, logLevel, String(loopbackPort), ...database]
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   const ready = new Promise<{ baseUrl: string; operatorKeyFile: string }>((resolve, reject) => {

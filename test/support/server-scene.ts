@@ -167,8 +167,9 @@ export class Scene {
     return this.twin({ limits: createLimits({ [name]: { calls, seconds: 60 } }) })
   }
 
+  /** Closes the servers of `twin`; the scene can go on. */
   async close(): Promise<void> {
-    for (const close of this.#closing) await close()
+    for (const close of this.#closing.splice(0)) await close()
   }
 
   /** What the call sends unless told: the sample, prepared once. */

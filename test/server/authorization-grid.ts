@@ -1,0 +1,340 @@
+import { SignJWT } from 'jose'
+import { expect } from 'vitest'
+import { type Endpoint, botScopes, scopes } from '../../src/contract/endpoint.js'
+import { type FailureCode, failures } from '../../src/contract/errors.js'
+import { contract } from '../../src/contract/index.js'
+import { type IdPrefix, newId } from '../../src/domain/ids.js'
+import { makeToken } from '../../src/domain/tokens.js'
+import { TestClock } from '../../src/server/clock.js'
+import { onPostgres } from '../support/engine-name.js'
+import { type WireSession, wireSession } from '../support/secure-wire.js'
+import {
+  DAY_MS,
+  START_MS,
+  type TestApp,
+  accountKey,
+  operatorKey,
+  seededRandom,
+  testApp,
+} from '../support/server-app.js'
+import { newChat } from '../support/server-chats.js'
+import { type Answer, type WireRequest, callerOf, freshKey, wireOf } from '../support/server-client.js'
+import { samples, unknownCredential } from '../support/server-scene.js'
+import { type Tenant, newTenant } from '../support/server-tenant.js'
+import { type Held, type Row, type Transport, expectedCode, rows, withoutHead } from './authorization-table.js'
+
+/** Every route x every kind and state of credential x own, foreign and absent objects, plain and encrypted. */
+
+let server: TestApp
+/** The same server a day before, and with encryption required. */
+let yesterday: TestApp
+let strict: TestApp
+let session: WireSession
+
+export async function openGrid(): Promise<TestApp> {
+  server = testApp()
+  const { store } = server.deps
+  const own = (seed: string, clock: TestClock) => {
+    const random = seededRandom(seed)
+    // Two servers on one store must not draw the same ids.
+    return { store, clock, random, newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random) }
+  }
+  yesterday = testApp(own('yesterday', new TestClock({ now: () => START_MS - DAY_MS })))
+  strict = testApp({ ...own('strict', server.clock), secure: { ...server.deps.secure, required: true } })
+  session = await wireSession(server.send)
+  return server
+}
+
+export async function closeGrid(): Promise<void> {
+  shared.clear()
+  await strict.close()
+  await yesterday.close()
+  await server.close()
+}
+
+/** One kind and state of credential, and how to come by it. */
+interface Entry {
+  readonly held: Held
+  make(tenant: Tenant): Promise<Made>
+}
+interface Made {
+  /** Null sends none. */
+  readonly authorization: string | null
+  readonly botId?: string
+}
+
+const fixed = (held: Held, authorization: string | null): Entry => ({ held, make: async () => ({ authorization }) })
+
+const tokenOf = (state: Omit<Held, 'kind'> = {}): Entry => ({
+  held: { kind: 'token', ...state },
+  make: async (tenant) => {
+    const { token } = await tenant.newToken((state.scopes ?? scopes) as typeof scopes)
+    return { authorization: `Bearer ${token}` }
+  },
+})
+
+const botOf = (state: Omit<Held, 'kind'> = {}): Entry => ({
+  held: { kind: 'bot', ...state },
+  make: async (tenant) => {
+    const granted = (state.scopes ?? botScopes) as typeof botScopes
+    const { id, token } = await (state.unlinked ? tenant.bot(granted) : tenant.linkedBot(granted))
+    return { authorization: `Bearer ${token}`, botId: id }
+  },
+})
+
+const accountOf = (fault: NonNullable<Held['fault']>, claims: Record<string, unknown>, key = accountKey): Entry => ({
+  held: { kind: 'jwt', fault },
+  make: async ({ accountId }) => {
+    const all = { sub: accountId, aud: 'voucher-console', exp: START_MS / 1000 + 60, ...claims }
+    const jwt = await new SignJWT(all).setProtectedHeader({ alg: 'HS256' }).sign(key)
+    return { authorization: `Bearer ${jwt}` }
+  },
+})
+
+const unknown = (kind: 'token' | 'bot' | 'operator', prefix: 'sop_' | 'sbot_' | 'opk_'): Entry =>
+  fixed({ kind, fault: 'unknown' }, `Bearer ${makeToken(prefix, seededRandom(prefix))}`)
+
+const applicationStates = ['disabled', 'suspended', 'featureless', 'encrypted only', 'other origin'] as const
+const malformed = ['', 'Bearer', 'Basic dXNlcjpwYXNz', 'Bearer a b', 'Bearer x', 'Bearer ..', 'Bearer sop-x']
+
+export const entries: Readonly<Record<string, Entry>> = {
+  none: fixed({ kind: null, fault: 'missing' }, null),
+  ...named(malformed, (it) => [`malformed: ${it}`, fixed({ kind: null, fault: 'malformed' }, it)]),
+
+  token: tokenOf(),
+  'token, unknown': unknown('token', 'sop_'),
+  'token, a slip in its checksum': {
+    held: { kind: 'token', fault: 'unknown' },
+    make: async ({ token }) => ({
+      authorization: `Bearer ${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`,
+    }),
+  },
+  'token, revoked': {
+    held: { kind: 'token', fault: 'revoked' },
+    make: async (tenant) => {
+      const { id, token } = await tenant.newToken()
+      await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: id })
+      return { authorization: `Bearer ${token}` }
+    },
+  },
+  'token, expired at this instant': {
+    held: { kind: 'token', fault: 'expired' },
+    make: async ({ appId, jwt }) => {
+      const input = { appId, name: 'short', scopes: [...scopes], expires_in_days: 1 }
+      const { token } = (await callerOf(yesterday.send, jwt)(contract.tokens.create, input)).data
+      return { authorization: `Bearer ${token}` }
+    },
+  },
+  ...named(scopes, (it) => [`token, ${it} alone`, tokenOf({ scopes: [it] })]),
+  ...named(scopes, (it) => [`token, all but ${it}`, tokenOf({ scopes: scopes.filter((other) => other !== it) })]),
+  ...named(applicationStates, (it) => [`token, application ${it}`, tokenOf({ application: it })]),
+
+  bot: botOf(),
+  'bot, unknown': unknown('bot', 'sbot_'),
+  'bot, its token replaced': {
+    held: { kind: 'bot', fault: 'revoked' },
+    make: async (tenant) => {
+      const { id, token } = await tenant.linkedBot()
+      await tenant.console(contract.bots.regenerateToken, { botId: id })
+      return { authorization: `Bearer ${token}`, botId: id }
+    },
+  },
+  'bot, disabled': botOf({ botDisabled: true }),
+  'bot, without an application': botOf({ unlinked: true }),
+  ...named(botScopes, (it) => [`bot, ${it} alone`, botOf({ scopes: [it] })]),
+  ...named(botScopes, (it) => [`bot, all but ${it}`, botOf({ scopes: botScopes.filter((other) => other !== it) })]),
+  ...named(applicationStates, (it) => [`bot, application ${it}`, botOf({ application: it })]),
+
+  account: { held: { kind: 'jwt' }, make: async ({ jwt }) => ({ authorization: `Bearer ${jwt}` }) },
+  'account, expired': accountOf('expired', { exp: START_MS / 1000 }),
+  'account, another audience': accountOf('unknown', { aud: 'voucher-shop' }),
+  'account, without an end': accountOf('unknown', { exp: undefined }),
+  'account, another key': accountOf('unknown', {}, new Uint8Array(32)),
+
+  operator: fixed({ kind: 'operator' }, `Bearer ${operatorKey}`),
+  'operator, unknown': unknown('operator', 'opk_'),
+}
+
+function named<T extends string>(values: readonly T[], entry: (value: T) => [string, Entry]): Record<string, Entry> {
+  return Object.fromEntries(values.map(entry))
+}
+
+/** Brings application and bot into the state of a credential: last, for little works afterwards. */
+async function spoil(tenant: Tenant, { botDisabled, application }: Held, { botId = '' }: Made): Promise<void> {
+  const { appId } = tenant
+  if (botDisabled) await tenant.operator(contract.platform.disableBot, { botId })
+  const done = {
+    disabled: () => tenant.console(contract.apps.update, { appId, status: 'disabled' }),
+    suspended: () => tenant.operator(contract.platform.suspendApp, { appId }),
+    featureless: () => tenant.operator(contract.platform.setAppFeatures, { appId, features: [] }),
+    'encrypted only': () => tenant.console(contract.apps.update, { appId, secure_transport: 'required' }),
+    'other origin': () => tenant.console(contract.apps.update, { appId, allowed_origins: ['https://shop.example'] }),
+  }
+  if (application !== undefined) expect((await done[application]()).status).toBe(200)
+}
+
+const isSpoiled = ({ botDisabled, application }: Held) => botDisabled === true || application !== undefined
+
+/** One of each, for the routes that tell it from its form alone. */
+const shared = new Map<string, Promise<Made>>()
+export function sharedOf(name: string, { held, make }: Entry): Promise<Made> {
+  const known = shared.get(name)
+  if (known !== undefined) return known
+  const making = (async () => {
+    const tenant = await newTenant(server)
+    const made = await make(tenant)
+    await spoil(tenant, held, made)
+    return made
+  })()
+  shared.set(name, making)
+  return making
+}
+
+type Input = Readonly<Record<string, unknown>>
+
+async function inputOf({ id }: Endpoint, tenant: Tenant, botId?: string): Promise<Input> {
+  const input = await (samples[id] as NonNullable<(typeof samples)[string]>)(tenant, server.deps.store)
+  // Own is a chat of the bot that calls.
+  if (!('chat_id' in input) || botId === undefined) return input
+  return { ...input, chat_id: (await newChat(tenant, { id: botId })).id }
+}
+
+const absentOf = (member: string): unknown =>
+  member === 'credential' ? unknownCredential() : `${member}_01ARZ3NDEKTSV4RRFFQ69G5FAV`
+
+async function send(transport: Transport, request: WireRequest): Promise<Answer> {
+  if (transport !== 'dispatch') return (transport === 'plain' ? server : strict).send(request)
+  const [path, query] = request.path.split('?', 2) as [string, string?]
+  return session.call({
+    method: request.method,
+    path,
+    ...(query === undefined ? {} : { query: Object.fromEntries(new URLSearchParams(query)) }),
+    headers: request.headers ?? {},
+    ...(request.body === undefined ? {} : { body: JSON.parse(String(request.body)) as unknown }),
+  })
+}
+
+export const takesHead = (route: string) => route.startsWith('GET ') && !withoutHead.includes(route)
+
+/** On PostgreSQL, where each call is several round trips, one for each way in which the rows of a caller decide. */
+const ofRows = [
+  'none',
+  'token',
+  'token, revoked',
+  'token, expired at this instant',
+  'token, application suspended',
+  'bot',
+  'bot, its token replaced',
+  'bot, disabled',
+  'bot, without an application',
+  'account',
+  'operator',
+]
+
+/** One for each way in which a call is refused before the route asks for more than the kind of its credential. */
+const ofForm = [
+  ...ofRows,
+  ...Object.keys(entries).filter((name) => /^malformed|, unknown$|^account, expired$/.test(name)),
+]
+
+/**
+ * How much of the grid a file tries: `quick` takes every credential of the kind that the route takes, and of the other
+ * kinds those of `ofForm`, with objects of others in plain text alone; `rest` takes every credential of the other kinds.
+ */
+export type Extent = 'quick' | 'rest'
+
+function isTried(name: string, { held }: Entry, row: Row, extent: Extent): boolean {
+  if (onPostgres) return ofRows.includes(name)
+  const isTaken = held.kind === row.caller
+  return extent === 'rest' ? !isTaken : isTaken || ofForm.includes(name)
+}
+
+const transports: readonly Transport[] = onPostgres
+  ? ['plain']
+  : ['plain', 'dispatch', 'plain, server wants encryption']
+
+const codeOf = (answer: Answer): string | null => (answer.status < 300 ? null : answer.code)
+
+/** What a caller can tell two answers apart by. */
+function seen({ status, headers: { date: _date, 'x-request-id': _id, ...headers }, sameness }: Answer): string {
+  return JSON.stringify([status, headers, sameness])
+}
+
+/** One route with one credential: every object, over every transport. Answers what is not as the table says. */
+async function tryAll(
+  endpoint: Endpoint,
+  row: Row,
+  [name, entry]: [string, Entry],
+  others: Others,
+  extent: Extent,
+): Promise<unknown[]> {
+  const { held } = entry
+  const isTaken = held.kind === row.caller
+  const tenant = isTaken ? await newTenant(server) : others.tenant
+  const made = isTaken ? await entry.make(tenant) : await sharedOf(name, entry)
+  const own = isTaken ? await inputOf(endpoint, tenant, made.botId) : others.own
+  if (isTaken) await spoil(tenant, held, made)
+
+  const wrong: unknown[] = []
+  const call = async (transport: Transport, input: Input, object: string, missing: string | null) => {
+    const wire = wireOf(endpoint, input)
+    const headers = {
+      ...(made.authorization === null ? {} : { authorization: made.authorization }),
+      ...(endpoint.idempotent ? { 'idempotency-key': freshKey() } : {}),
+      ...wire.headers,
+    }
+    const answer = await send(transport, { ...wire, headers })
+    const expected = expectedCode(row, held, transport, missing)
+    const statuses = expected === null ? [200, 201] : [failures[expected as FailureCode].status]
+    if (codeOf(answer) !== expected || !statuses.includes(answer.status)) {
+      wrong.push({ name, transport, object, expected, got: [answer.status, codeOf(answer)] })
+    }
+    if (transport === 'dispatch' || !takesHead(row.route)) return seen(answer)
+    const head = await send(transport, { ...wire, method: 'HEAD', headers })
+    if (head.status !== answer.status || head.text !== '') {
+      wrong.push({ name, transport, object, expected: `HEAD ${answer.status}`, got: [head.status, head.text] })
+    }
+    return seen(answer) + seen(head)
+  }
+  for (const transport of transports) {
+    const alike: Record<string, string> = {}
+    const objects = isTaken || extent === 'rest' || transport === 'plain' ? Object.entries(row.objects) : []
+    for (const [member, missing] of objects) {
+      alike[`absent ${member}`] = await call(transport, { ...own, [member]: absentOf(member) }, 'absent', missing)
+      if (row.caller === 'operator') continue
+      const foreign = others.foreign[member]
+      alike[`foreign ${member}`] = await call(transport, { ...own, [member]: foreign }, 'foreign', missing)
+      if (alike[`foreign ${member}`] !== alike[`absent ${member}`]) wrong.push({ name, transport, member, alike })
+    }
+    const refusal = expectedCode(row, held, transport, null)
+    // Each success needs a sample of its own; a spoiled tenant can make none, and has one transport at most.
+    const again = refusal === null && !isSpoiled(held) && transport !== 'plain'
+    const answer = await call(transport, again ? await inputOf(endpoint, tenant, made.botId) : own, 'own', null)
+    if (refusal === null) continue
+    if (Object.values(alike).some((it) => it !== answer)) wrong.push({ name, transport, refusal, answer, alike })
+  }
+  return wrong
+}
+
+/** Made once for a route: a tenant that calls with what is not taken, and objects of somebody else. */
+interface Others {
+  readonly tenant: Tenant
+  readonly own: Input
+  readonly foreign: Input
+}
+
+/** One route with the credentials of an extent. Returns what is not as the table says. */
+export async function tryRoute(endpoint: Endpoint, extent: Extent): Promise<unknown[]> {
+  const row = rows[endpoint.id]
+  if (row === undefined) throw new Error(`${endpoint.id} has no row in authorization-table.ts`)
+  const tenant = await newTenant(server)
+  const own = await inputOf(endpoint, tenant)
+  const others = { tenant, own, foreign: await inputOf(endpoint, await newTenant(server)) }
+  const wrong: unknown[] = []
+  for (const [name, entry] of Object.entries(entries)) {
+    if (!isTried(name, entry, row, extent)) continue
+    wrong.push(...(await tryAll(endpoint, row, [name, entry], others, extent)))
+  }
+  await tenant.operator(contract.platform.clearFaults, {})
+  return wrong
+}

@@ -1,0 +1,10 @@
+// The program of server-child.ts: the built server, which prints where it is and ends with SIGTERM.
+const { startServer } = require('../../dist/server/listen.cjs')
+
+const [dataDir, logLevel, loopbackPort, databaseUrl] = process.argv.slice(2)
+const webhookLoopbackPorts = loopbackPort === '0' ? [] : [Number(loopbackPort)]
+const where = databaseUrl === undefined ? { testClock: true } : { databaseUrl }
+startServer({ port: 0, dataDir, logLevel, rateLimits: 'off', webhookLoopbackPorts, ...where }).then((server) => {
+  process.once('SIGTERM', () => server.close())
+  process.stdout.write(`${JSON.stringify(server)}\n`)
+})
