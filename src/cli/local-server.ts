@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isAlive } from '../webhooks/process-alive.js'
 import type { Profile } from './config.js'
 import { parseObject } from './config.js'
 import type { Host } from './host.js'
@@ -53,16 +54,6 @@ export function isSameProcess({ pid, process_start }: LocalServer): boolean | un
 export function readOperatorKey(server: Pick<LocalServer, 'operator_key_file'>): string | undefined {
   if (server.operator_key_file === null) return undefined
   return readText(server.operator_key_file)?.trim()
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // It runs, as another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }
 
 function readText(path: string): string | undefined {

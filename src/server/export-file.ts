@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
+import { isAlive } from '../webhooks/process-alive.js'
 
 class FileUnwritable extends Error {
   override readonly name = 'FileUnwritable'
@@ -65,18 +66,7 @@ async function removeAbandonedDrafts(path: string): Promise<void> {
   const names = await readdir(dirname(path)).catch(() => [])
   for (const name of names) {
     const pid = name.startsWith(beginning) ? /^(\d+)-[0-9a-f]{8}$/.exec(name.slice(beginning.length))?.[1] : undefined
-    if (pid !== undefined && !isRunning(Number(pid)))
-      await rm(join(dirname(path), name), { force: true }).catch(() => {})
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: the process runs as another user.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dirname(path), name), { force: true }).catch(() => {})
   }
 }
 

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROGRAM, VERSION, encodeLine, isOwnHead, summaryOf } from './inbox-lines.js'
+import { isAlive } from './process-alive.js'
 import { readAt } from './summed-lines.js'
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
@@ -65,7 +66,7 @@ export function announceWriter(dir: string): Writer {
   const name = `${process.pid}-${startOf(process.pid)}-${randomBytes(4).toString('hex')}`
   const path = join(dir, `${name}.writer`)
   closeSync(openSync(path, 'wx', 0o600))
-  for (const other of writerFiles(dir)) if (!isAlive(other)) rmSync(join(dir, other.file), { force: true })
+  for (const other of writerFiles(dir)) if (!isWriting(other)) rmSync(join(dir, other.file), { force: true })
   return { name, release: () => rmSync(path, { force: true }) }
 }
 
@@ -84,18 +85,10 @@ const writerFiles = (dir: string): WriterFile[] =>
 
 /** Names of the processes that are writing to the folder. */
 export const writersIn = (dir: string): { readonly name: string; readonly pid: number }[] =>
-  writerFiles(dir).filter(isAlive)
+  writerFiles(dir).filter(isWriting)
 
 /** True if the process of the marker runs. The start time tells it from a later process with the same PID. */
-function isAlive({ pid, start }: WriterFile): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    // EPERM: the process runs as another user.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false
-  }
-  return startOf(pid) === start
-}
+const isWriting = ({ pid, start }: WriterFile): boolean => isAlive(pid) && startOf(pid) === start
 
 /** Clock ticks from boot to the start of a process; 0 if the system does not report it. */
 function startOf(pid: number): string {

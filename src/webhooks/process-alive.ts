@@ -1,0 +1,12 @@
+import process from 'node:process'
+
+/** True if a process with this PID runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // EPERM: the process runs as another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
