@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, SocketAddress, isIP, isIPv4 } from 'node:net'
+import { type BlockList, SocketAddress, isIP, isIPv4 } from 'node:net'
+import { rangesOf } from '../webhooks/guard.js'
 import type { Outer } from './inner-exchange.js'
 
 /** Determines which client a request came from. */
@@ -19,7 +20,7 @@ export interface ClientRequest {
 }
 
 /** Private networks, where the operator's own proxy may run. */
-const privateNetworks = blockListOf([
+const privateNetworks = rangesOf([
   '127.0.0.0/8',
   '10.0.0.0/8',
   '172.16.0.0/12',
@@ -30,7 +31,7 @@ const privateNetworks = blockListOf([
   'fc00::/7',
   'fe80::/10',
 ])
-const loopback = blockListOf(['127.0.0.0/8', '::1'])
+const loopback = rangesOf(['127.0.0.0/8', '::1'])
 
 /**
  * Finds the client of a request. A proxy appends the address of its peer to X-Forwarded-For, so the list is read from
@@ -42,11 +43,11 @@ export function createClientAddresses(
   trusted: readonly string[] = [],
   onUntrustedProxy: (peer: string) => void = () => {},
 ): ClientAddresses {
-  const proxies = blockListOf(trusted)
+  const proxies = rangesOf(trusted)
   let reports = true
 
-  const clientOf = ({ raw, inner }: ClientRequest): string => {
-    const { headers, socket } = inner === null ? raw : inner.outer.request
+  const clientOf = (request: ClientRequest): string => {
+    const { headers, socket } = outermost(request)
     let address = normalized(socket.remoteAddress ?? '') ?? ''
     const hops = forwardedFor(headers)
     while (hops.length > 0 && isIn(proxies, address)) {
@@ -61,8 +62,8 @@ export function createClientAddresses(
   return {
     limitSubject: (request) => limitSubjectOf(clientOf(request)),
 
-    isLoopback: ({ raw, inner }) => {
-      const { headers, socket } = inner === null ? raw : inner.outer.request
+    isLoopback: (request) => {
+      const { headers, socket } = outermost(request)
       return headers['x-forwarded-for'] === undefined && isIn(loopback, normalized(socket.remoteAddress ?? '') ?? '')
     },
 
@@ -75,6 +76,9 @@ export function createClientAddresses(
     },
   }
 }
+
+/** The request that came over the connection: the envelope of a decrypted one. */
+const outermost = ({ raw, inner }: ClientRequest) => (inner === null ? raw : inner.outer.request)
 
 /** The entries of all X-Forwarded-For headers, which Node joins with commas. */
 function forwardedFor(headers: IncomingMessage['headers']): string[] {
@@ -112,15 +116,4 @@ function limitSubjectOf(address: string): string {
 function isIn(list: BlockList, address: string): boolean {
   const family = isIP(address)
   return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6')
-}
-
-function blockListOf(entries: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const entry of entries) {
-    const [address = '', bits] = entry.split('/')
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
 }

@@ -250,7 +250,8 @@ function isLocalName(host: string): boolean {
   return !host.includes('.') || /\.(localhost|local|internal)$/.test(host)
 }
 
-function rangesOf(entries: readonly string[]): BlockList {
+/** The addresses and CIDRs as a list to check addresses against. */
+export function rangesOf(entries: readonly string[]): BlockList {
   const ranges = new BlockList()
   for (const entry of entries) {
     const [address = '', prefix] = entry.split('/')
