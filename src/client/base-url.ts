@@ -1,3 +1,5 @@
+import { isLoopbackHost } from '../contract/loopback.js'
+
 /** Where a server is: the base URL taken apart. */
 export interface BaseUrl {
   /** `https://vouchers.example:8443` */
@@ -33,9 +35,7 @@ export function parseBaseUrl(text: string): BaseUrl {
 }
 
 /** True for this machine. */
-export function isLoopback({ hostname }: Pick<BaseUrl, 'hostname'>): boolean {
-  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
-}
+export const isLoopback = ({ hostname }: Pick<BaseUrl, 'hostname'>): boolean => isLoopbackHost(hostname)
 
 /** True where nobody between client and server reads or changes anything: verified TLS, or this machine. */
 export function isTrustedChannel(baseUrl: string): boolean {

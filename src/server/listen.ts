@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import pino from 'pino'
+import { isLoopbackHost } from '../contract/loopback.js'
 import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
@@ -68,7 +69,7 @@ const EXPIRY_INTERVAL_MS = 60_000
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
   // Whoever reaches this server could otherwise make it call services of its own machine.
-  if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopback(host)) {
+  if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopbackHost(host)) {
     throw new RangeError('webhookLoopbackPorts needs a host that is loopback')
   }
   const dataDir = options.memory ? makeTemporaryDir() : resolve(options.dataDir ?? defaultDataDir())
@@ -110,7 +111,7 @@ async function assemble(options: ServerOptions, host: string, dataDir: string, s
   )
   await requireKeysOfFleet(store, keys.credentials, clock.now())
 
-  const operatorKeyFile = (options.operator ?? isLoopback(host)) ? join(dataDir, 'operator.key') : null
+  const operatorKeyFile = (options.operator ?? isLoopbackHost(host)) ? join(dataDir, 'operator.key') : null
   const target = options.logTo ?? new StderrLog()
   const log = pino({ level: options.logLevel ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, target)
   const logsRequests = log.isLevelEnabled('info')
@@ -309,10 +310,6 @@ function* requireCurrentEverywhere(current: string): Op<void> {
   throw new KeysUnusable(
     `Credential key ${current} is current in the key file, but other running servers of this database do not have it and would find none of its vouchers (PostgreSQL sessions: ${without.map(named).join(', ')}). Make the previous key current again, add ${current} to the key file of every server and restart them all; only then make it current.`,
   )
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 /** Random bytes from the system, fetched in blocks: one call for several hundred ids. */

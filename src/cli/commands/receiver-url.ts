@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Read } from '../flags.js'
 import { one } from '../flags.js'
 
@@ -16,6 +16,5 @@ export const receiverUrl = (summary: string) => one('URL', summary, readReceiver
 
 /** True for a host that names this machine: localhost, 127.0.0.0/8 and ::1. */
 export function isLoopback({ hostname }: URL): boolean {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  return isLoopbackHost(hostname.replace(/^\[(.*)\]$/, '$1'))
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isLoopbackHost } from '../../contract/loopback.js'
 import type { RateLimit, RateLimitName, ServerOptions } from '../../server/options.js'
 import { codeOf } from '../config.js'
 import type { Context } from '../context.js'
@@ -167,8 +168,7 @@ const start = leaf({
       return usage('--no-secure and --require-secure exclude each other.')
     if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
     if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined) {
-      const { isLoopback } = await import('../../server/listen.js')
-      if (!isLoopback(flags.host)) return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
+      if (!isLoopbackHost(flags.host)) return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
     }
     const inMemory = { ok: true as const, dir: defaultDataDir(context.host) }
     const place = flags.memory ? inMemory : serverFolder(context, flags.data, true)
