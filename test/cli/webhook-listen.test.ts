@@ -462,6 +462,17 @@ test('replay --last and --since take verified ones, --id any; --to sends elsewhe
   expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
 })
 
+test('replay warns of a delivery that was refused as stale, however recently it arrived', async () => {
+  const { home, app } = await recorded()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const common = { at: 0, method: 'POST', url: '/', headers: [], update_id: null, type: null, body: Buffer.from('{}') }
+  const stale = await writer.recordDelivery({ ...common, verdict: 'refused', reason: 'stale' })
+  await writer.close()
+  const warning = expect.stringContaining('warning: some timestamps are older than 5 minutes')
+  expect(await replay(home, `--id ${stale} --to ${app.url}`)).toMatchObject({ exit: 0, stderr: warning })
+  expect(await replay(home, `--id 1-3 --to ${app.url}`)).toMatchObject({ exit: 0, stderr: '' })
+})
+
 test('replay --failed leaves out what no application ever got, and says so; without any other it is exit 3', async () => {
   const { home, app } = await recorded()
   const { url, stop } = await start('--respond 500', { home })

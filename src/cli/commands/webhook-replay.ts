@@ -214,4 +214,6 @@ function exitOf(statuses: readonly (number | null)[]): number {
   return statuses.some((it) => it === null || it < 200 || it > 299) ? 8 : 0
 }
 
-const isStale = ({ at }: Listed, now: number) => Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
+/** True if the timestamp is too old: it was on arrival, or it has become so since. */
+const isStale = ({ at, reason }: Listed, now: number) =>
+  reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
