@@ -87,7 +87,12 @@ export function* turn(it: Turn): Op<TurnResult> {
   for (const ended of it.ended) yield* settle(ended)
   for (const { attempt } of it.ended) look(attempt.botId)
   const begun: Attempt[] = []
-  yield* regain(it.unconfirmed ?? [], it.trueNow, begun)
+  const held = new Map(it.held)
+  const begin = (attempt: Attempt) => {
+    begun.push(attempt)
+    held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
+  }
+  yield* regain(it.unconfirmed ?? [], it.trueNow, begin)
   let moreLost = false
   if (it.lostBefore !== null) {
     const lost = yield* loseLeases(it.lostBefore, it.now)
@@ -97,12 +102,6 @@ export function* turn(it: Turn): Op<TurnResult> {
   }
   for (const botId of yield* flip('<=', it.now)) look(botId)
 
-  const held = new Map(it.held)
-  const begin = (attempt: Attempt) => {
-    begun.push(attempt)
-    held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
-  }
-  for (const { accountId } of begun) held.set(accountId, (held.get(accountId) ?? 0) + 1)
   const shareOf = (accountId: string) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
   const waiting = new Map<string, string | null>()
   const unfinished: string[] = []
@@ -132,8 +131,11 @@ export function* botsWithWork(): Op<string[]> {
   return bots.map((it) => it.bot_id as string)
 }
 
+/** Counts an attempt among those that have begun. */
+type Begin = (attempt: Attempt) => void
+
 /** Continues claims that were committed after all, under a new lease; the others left no trace. */
-function* regain(unconfirmed: readonly Attempt[], trueNow: number, begun: Attempt[]): Op<void> {
+function* regain(unconfirmed: readonly Attempt[], trueNow: number, begin: Begin): Op<void> {
   const leaseUntil = trueNow + LEASE_MS
   for (const attempt of unconfirmed) {
     const held = yield* run(
@@ -141,7 +143,7 @@ function* regain(unconfirmed: readonly Attempt[], trueNow: number, begun: Attemp
        where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
       [attempt.deliveryId, attempt.leaseUntil, attempt.startedAt, leaseUntil],
     )
-    if (held > 0) begun.push({ ...attempt, leaseUntil, claimed: { ...attempt.claimed, lease_until: leaseUntil } })
+    if (held > 0) begin({ ...attempt, leaseUntil, claimed: { ...attempt.claimed, lease_until: leaseUntil } })
   }
 }
 
@@ -297,7 +299,7 @@ function* claim(
   botId: string,
   { now, trueNow }: Turn,
   shareOf: (accountId: string) => number,
-  begin: (attempt: Attempt) => void,
+  begin: Begin,
 ): Op<null | 'expired' | { readonly waiting: string }> {
   const webhook = yield* one<CalledWebhook>(
     "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
