@@ -310,7 +310,7 @@ const healthPaths: JsonObject = {
       responses: {
         '200': {
           description: 'Text format, for the local machine or with the bearer token of the operator',
-          content: { 'text/plain': { schema: text, example: '# TYPE voucherctl_requests_total counter\n' } },
+          content: { 'text/plain': { schema: text, example: '# TYPE voucherctl_http_requests_total counter\n' } },
         },
         ...failureResponses(['ROUTE_NOT_FOUND']),
         ...methodNotAllowed,
