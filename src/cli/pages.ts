@@ -53,8 +53,8 @@ export async function printPages(
 
 /** jq has 256 MiB of memory: enough for a list of 20 MB, too little for 60 MB of small records. */
 const JQ_DOCUMENT_MAX = 64 * 1024 * 1024
-/** The document may take this fraction (1/4) of the heap: V8 aborts the process when the heap is full. */
-const PART_OF_HEAP = 4
+/** Fraction of the heap that the document may take: V8 aborts the process when the heap is full. */
+const HEAP_FRACTION_MAX = 1 / 4
 
 interface Writer {
   /** @returns the failure if the list cannot be shown */
@@ -104,7 +104,7 @@ const filteredLines = (output: Output): Writer => ({
  */
 function filteredDocument(output: Output): Writer {
   const pieces: Uint8Array[] = [Buffer.from('{"items":[')]
-  const bytesMax = Math.min(JQ_DOCUMENT_MAX, getHeapStatistics().heap_size_limit / PART_OF_HEAP)
+  const bytesMax = Math.min(JQ_DOCUMENT_MAX, getHeapStatistics().heap_size_limit * HEAP_FRACTION_MAX)
   let bytes = 0
   return {
     async add({ items }) {
