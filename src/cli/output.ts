@@ -133,15 +133,16 @@ export class Output {
   warn(text: string): void {
     if (this.#warnings.has(text)) return
     this.#warnings.add(text)
-    if (!this.#isJson) this.#tell(`warning: ${plain(text)}\n`)
+    if (!this.isJson) this.#tell(`warning: ${plain(text)}\n`)
   }
 
   /** Once the command has succeeded. */
   flushWarnings(): void {
-    if (this.#isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
+    if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
   }
 
-  get #isJson(): boolean {
+  /** True if stderr must hold only the error object of a failure. */
+  get isJson(): boolean {
     return this.options.format === 'json' || this.options.format === 'jsonl'
   }
 
@@ -151,7 +152,7 @@ export class Output {
   }
 
   async fail(failure: Failure): Promise<void> {
-    if (this.#isJson) this.#tell(toJson(failure))
+    if (this.isJson) this.#tell(toJson(failure))
     else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
   }
 

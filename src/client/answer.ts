@@ -1,5 +1,5 @@
 import { failures, isFailureCode } from '../contract/errors.js'
-import { parseJson } from '../secure/json.js'
+import { type Members, asMembers, parseJson } from '../secure/json.js'
 import type { CallFailure, CallSuccess } from './call.js'
 import type { TransportResponse } from './transport.js'
 
@@ -7,9 +7,11 @@ import type { TransportResponse } from './transport.js'
 export type AnsweredFailure = Pick<CallFailure, 'ok' | 'code' | 'message' | 'retryable' | 'details' | 'requestId'>
 
 type Headers = Readonly<Record<string, string>>
-type Members = Readonly<Record<string, unknown>>
 
 const EXCERPT_LENGTH = 200
+
+/** Begins the message of a failure with a response that no voucher service sends. */
+export const NOT_A_RESPONSE = 'Not a response of a voucher service'
 
 /** Conditions under which a response counts as the success of a call. */
 export interface Expected {
@@ -62,7 +64,7 @@ export function readFailure(response: TransportResponse, expected: Expected = {}
   const members = asMembers(json)
   const requestId = requestIdOf(members, headers)
   if (members?.success !== false) {
-    const message = `Not a response of a voucher service (status ${status}): ${describe(response, json, expected)}`
+    const message = `${NOT_A_RESPONSE} (status ${status}): ${describe(response, json, expected)}`
     const retryable = isRetryableStatus(status)
     return { ok: false, code: 'INVALID_RESPONSE', message, retryable, details: {}, requestId }
   }
@@ -94,10 +96,6 @@ export const ANSWER_DEPTH_MAX = 500
 
 /** Undefined if the body is not JSON, for example empty. */
 const parse = (body: string): unknown => parseJson(body, ANSWER_DEPTH_MAX)
-
-function asMembers(value: unknown): Members | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
-}
 
 function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined

@@ -1,8 +1,7 @@
 import type { Endpoint, Evidence } from '../contract/endpoint.js'
 import { evidenceOf } from '../contract/endpoint.js'
 import { credentialTypes } from '../contract/vouchers.js'
-
-type Members = Readonly<Record<string, unknown>>
+import { type Members, asMembers } from '../secure/json.js'
 
 /** Describes the first required member that `data` lacks or that does not match; undefined if `data` is a success. */
 export function findMismatch(
@@ -10,7 +9,7 @@ export function findMismatch(
   input: Members,
   data: unknown,
 ): string | undefined {
-  const members = typeof data === 'object' && data !== null ? (data as Members) : {}
+  const members = asMembers(data) ?? {}
   for (const [name, evidence] of Object.entries(evidenceOf(endpoint))) {
     const value = Object.hasOwn(members, name) ? members[name] : undefined
     if (value === undefined) return `data.${name} is missing`

@@ -83,8 +83,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
 
 /** Skipped with JSON, because stderr must hold only the error object then. */
 function sayPause({ output }: Context, ms: number): void {
-  const { format } = output.options
-  if (format === 'json' || format === 'jsonl') return
+  if (output.isJson) return
   output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
 }
 

@@ -19,10 +19,9 @@ export function showProgress(
   pace: Pick<Pace, 'pauseMs'>,
 ): () => void {
   const { stderr, env } = host
-  const { format } = output.options
   const isTerminal = stderr.isTTY === true
   // The error object of a script stands alone on stderr.
-  if (globals.quiet || (!isTerminal && (format === 'json' || format === 'jsonl'))) return () => {}
+  if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const rate = rateOf()
   const show = () => {

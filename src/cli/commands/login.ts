@@ -17,6 +17,7 @@ import { originOf, projectNotAllowed } from '../project-permission.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../secrets.js'
 import { confirmReplacing, storeCredential } from '../store-credential.js'
 import { identify } from '../server-identity.js'
+import { isGivenForCall } from '../sourced.js'
 import { notRunning } from './not-running.js'
 import { probe } from './probe.js'
 import { dataOption } from './server-folder.js'
@@ -113,7 +114,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
   if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
   const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
   const { value: baseUrl, source } = settings.baseUrl
-  if (baseUrl === undefined || !/^(flag|environment|project file) /.test(source)) {
+  if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
     const server = findLocalServer(dir)
     const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
     return isOurs ? { ok: true, server, dir } : notRunning(dir, dataOption(host, dir))

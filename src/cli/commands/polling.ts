@@ -1,3 +1,4 @@
+import { NOT_A_RESPONSE } from '../../client/answer.js'
 import * as contract from '../../contract/bots.js'
 import type { Update, UpdateType } from '../../contract/updates.js'
 import type { Hold, Polled } from '../../webhooks/poll-on.js'
@@ -50,9 +51,8 @@ export const pollOnce = (
 /** Polls that go on. After one that failed the next goes to the local server that is there by then. */
 export function polls(context: Context, secondsOf: (hold: Hold) => number, asked: Asked = {}) {
   const { host, settings, output } = context
-  const { format } = output.options
   // The error object of a script stands alone on stderr.
-  const isScript = (format === 'json' || format === 'jsonl') && host.stderr.isTTY !== true
+  const isScript = output.isJson && host.stderr.isTTY !== true
   let by = context
   let failed = false
   return {
@@ -102,8 +102,6 @@ export function polledOf(answered: Answered, from: number | undefined): Polled<F
     'None of these updates was handled or confirmed. Check the base URL (`voucherctl profile show --explain`).'
   return { ok: false, isAway: false, failure: fail('INVALID_RESPONSE', `${NOT_A_RESPONSE}: ${mistake}.`, hint) }
 }
-
-const NOT_A_RESPONSE = 'Not a response of a voucher service'
 
 /** Describes the first update whose id cannot be confirmed after the ids before it. */
 function mistakeOf(updates: readonly (Update | null)[], from: number | undefined): string | undefined {

@@ -13,6 +13,7 @@ import { plainLine } from '../plain.js'
 import { projectNotAllowed } from '../project-permission.js'
 import type { Scenario } from '../scenario/document.js'
 import type { ScenarioReport, StepReport } from '../scenario/run.js'
+import { isGivenForCall } from '../sourced.js'
 
 const PARALLEL_MAX = 64
 
@@ -78,8 +79,7 @@ const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `
 /** A stored profile alone names no server: a scenario must not meet one by accident. */
 const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
 
-const isNamed = ({ settings: { baseUrl, profileName } }: Context) =>
-  [baseUrl.source, profileName.source].some((it) => /^(flag|environment) /.test(it))
+const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
 
 type Read = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
 

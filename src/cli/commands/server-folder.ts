@@ -9,6 +9,7 @@ import { dataDirOf, defaultDataDir } from '../local-server.js'
 import { profileNotFound } from '../profile-not-found.js'
 import type { Settings } from '../settings.js'
 import { shellWord } from '../shell.js'
+import { isGivenForCall } from '../sourced.js'
 
 export const dataFlag = {
   data: text('DIR', 'Data folder, default that of the profile, else $XDG_DATA_HOME/voucherctl'),
@@ -37,7 +38,7 @@ export function serverFolder(
 
 /** The base URL of a profile that a flag or the environment names, if its server is on another machine. */
 export function remoteOf({ profile, profileName }: Settings): string | undefined {
-  if (profile.data_dir !== undefined || !/^(flag|environment) /.test(profileName.source)) return undefined
+  if (profile.data_dir !== undefined || !isGivenForCall(profileName)) return undefined
   const { base_url: baseUrl } = profile
   return baseUrl === undefined || !URL.canParse(baseUrl) || isLoopback(parseBaseUrl(baseUrl)) ? undefined : baseUrl
 }
