@@ -11,8 +11,9 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const src = (path) => join(root, 'src', path)
 const require = createRequire(import.meta.url)
 
-/** Entry points of the two files that every command loads: one file each, because each file takes time to load. */
+/** Entry points of the files that most commands load: one file each, because each file takes time to load. */
 const START = src('cli/main.ts')
+const CONTRACT = src('contract/vouchers.ts')
 const RUN = src('cli/execute.ts')
 const NO_MODULE = '\0no-module'
 
@@ -33,7 +34,7 @@ export async function bundle(outdir) {
       codeSplitting: {
         groups: [
           { name: 'start', test: (id) => id === START, priority: 3 },
-          { name: 'contract', test: /[\\/]src[\\/]contract[\\/]/, minShareCount: 4, priority: 2 },
+          { name: 'contract', test: (id) => id === CONTRACT, priority: 2 },
           { name: 'run', test: (id) => id === RUN, priority: 1 },
         ],
       },
