@@ -15,7 +15,7 @@ const withoutStore = [
 const byEngine = [
   'test/postgres/**/*.test.ts',
   'test/store/**/*.test.ts',
-  'test/server/{backlog,delivery-*,idempotency,linearizable,model,polling,races}.test.ts',
+  'test/server/{backlog,delivery-leases,delivery-order,delivery-unconfirmed,idempotency,linearizable,model,polling,races}.test.ts',
 ]
 
 const onBothEngines = ['test/store/**/*.test.ts', 'test/server/**/*.test.ts']

@@ -1,34 +1,13 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { cli, temporaryDir } from '../support/cli.js'
-import { takeDatabase } from '../support/postgres-database.js'
+import { emptyDatabase, takeDatabase } from '../support/postgres-database.js'
+import { query } from '../support/postgres-query.js'
 
 /** What the commands say of a real database: the flags themselves are in test/cli/database-url.test.ts. */
 
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
-
-async function query<T>(url: string, sql: string): Promise<T[]> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows as T[]
-  } finally {
-    await client.end()
-  }
-}
-
-let made = 0
-async function emptyDatabase(): Promise<string> {
-  const server = inject('postgresUrl')
-  const name = `command_${process.pid}_${++made}`
-  await query(server, `create database ${name}`)
-  onTestFinished(async () => {
-    await query(server, `drop database ${name} with (force)`)
-  })
-  return server.replace(/\/postgres$/, `/${name}`)
-}
 
 const at = (url: string) => ({ env: { VOUCHERCTL_DATABASE_URL: url } })
 const tablesOf = (url: string) =>

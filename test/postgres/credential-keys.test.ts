@@ -4,20 +4,11 @@ import { Client } from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { cli, temporaryDir } from '../support/cli.js'
 import { takeDatabase } from '../support/postgres-database.js'
+import { query } from '../support/postgres-query.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { until } from '../support/server-deliveries.js'
 
 /** How a further credential key comes to servers that share a PostgreSQL. */
-
-async function query<T>(url: string, sql: string): Promise<T[]> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows as T[]
-  } finally {
-    await client.end()
-  }
-}
 
 /** A database in use with one key, and folders: with that key, with a further one, with that one current. */
 async function fleet() {

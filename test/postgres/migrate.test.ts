@@ -1,40 +1,19 @@
 import { Client } from 'pg'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { migratePostgres } from '../../src/store/postgres-migrate.js'
 import { openPostgresSource } from '../../src/store/move/postgres-session.js'
 import { connectionOf } from '../../src/store/postgres-settings.js'
 import { migrations } from '../../src/store/migrations/postgres/index.js'
 import { migrations as sqliteMigrations } from '../../src/store/migrations/sqlite/index.js'
-
-let made = 0
-
-async function sql(url: string, text: string) {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(text)).rows as Record<string, unknown>[]
-  } finally {
-    await client.end()
-  }
-}
-
-/** A database with nothing in it, of one test. */
-async function emptyDatabase(): Promise<string> {
-  const server = inject('postgresUrl')
-  const name = `migrate_${process.pid}_${++made}`
-  await sql(server, `create database ${name}`)
-  onTestFinished(async () => {
-    await sql(server, `drop database ${name} with (force)`)
-  })
-  return server.replace(/\/postgres$/, `/${name}`)
-}
+import { emptyDatabase } from '../support/postgres-database.js'
+import { query } from '../support/postgres-query.js'
 
 const migrate = async (url: string, dryRun = false) => {
   const { config, name } = await connectionOf({ url, env: {} })
   return migratePostgres(config, name, dryRun)
 }
 const tablesOf = (url: string) =>
-  sql(url, "select tablename from pg_tables where schemaname = 'public' order by tablename")
+  query(url, "select tablename from pg_tables where schemaname = 'public' order by tablename")
 
 describe('migrations', () => {
   it('have the numbers of those of SQLite', () => {
@@ -45,14 +24,14 @@ describe('migrations', () => {
     const url = await emptyDatabase()
     const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url)))
     expect(done.filter((it) => it.steps.length > 0).length).toBe(1)
-    expect(await sql(url, 'select version from voucherctl_schema')).toEqual([{ version: migrations.length }])
+    expect(await query(url, 'select version from voucherctl_schema')).toEqual([{ version: migrations.length }])
   })
 
   it('are printed by a dry run, which changes nothing; as SQL they do the same', async () => {
     const url = await emptyDatabase()
     const { steps } = await migrate(url, true)
     expect(await tablesOf(url)).toEqual([])
-    await sql(url, steps.map((it) => it.sql).join('\n'))
+    await query(url, steps.map((it) => it.sql).join('\n'))
     const tables = await tablesOf(url)
     expect(tables.map((it) => it.tablename)).toContain('vouchers')
     expect((await migrate(url)).steps).toEqual([])
@@ -64,7 +43,7 @@ describe('migrations', () => {
   it('that fail leave nothing', async () => {
     const url = await emptyDatabase()
     // A name that a later migration needs is taken by what is no table.
-    await sql(url, 'create type bots as enum ()')
+    await query(url, 'create type bots as enum ()')
     await expect(migrate(url)).rejects.toMatchObject({ name: 'StoreUnusable' })
     expect(await tablesOf(url)).toEqual([])
   })
@@ -84,7 +63,7 @@ describe('migrations', () => {
     }
     const migrating = migratePostgres(config, name, false, [...migrations, later])
     const waits = "select 1 from pg_locks where relation = 'tokens'::regclass and not granted"
-    while ((await sql(url, waits)).length === 0);
+    while ((await query(url, waits)).length === 0);
     await atWork.query('lock table applications')
     await atWork.query('commit')
     await atWork.end()
@@ -93,14 +72,14 @@ describe('migrations', () => {
 
   it('refuse the database of another program, and that of a newer version, and say what to do', async () => {
     const foreign = await emptyDatabase()
-    await sql(foreign, 'create table invoices (id integer)')
+    await query(foreign, 'create table invoices (id integer)')
     await expect(migrate(foreign)).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringMatching(/another program.*invoices.*search_path/),
     })
     const newer = await emptyDatabase()
     await migrate(newer)
-    await sql(newer, 'update voucherctl_schema set version = 99')
+    await query(newer, 'update voucherctl_schema set version = 99')
     await expect(migrate(newer)).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringMatching(/schema 99, this one knows/),
@@ -110,7 +89,7 @@ describe('migrations', () => {
   it('refuse a database from before the first release, and say what to do', async () => {
     const url = await emptyDatabase()
     await migrate(url)
-    await sql(url, 'alter table vouchers drop column padding')
+    await query(url, 'alter table vouchers drop column padding')
     for (const dryRun of [false, true]) {
       await expect(migrate(url, dryRun)).rejects.toMatchObject({
         code: 'STORE_UNUSABLE',

@@ -1,13 +1,14 @@
 import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
-import { Client } from 'pg'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { exportStore, importStore, startServer } from '../../src/server/listen.js'
 import type { MovePlace } from '../../src/server/move-place.js'
 import { verifyWebhook } from '../../src/webhooks/signature.js'
 import { leaksIn } from '../support/canary.js'
+import { emptyDatabase } from '../support/postgres-database.js'
+import { query } from '../support/postgres-query.js'
 import { temporaryFolder } from '../support/server.js'
 import { newChat, say } from '../support/server-chats.js'
 import { type Send, sendTo } from '../support/server-client.js'
@@ -16,25 +17,13 @@ import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
 
 let folder: string
 const open: (() => Promise<void>)[] = []
-const databases: string[] = []
 beforeEach(() => {
   folder = temporaryFolder()
 })
 afterEach(async () => {
   for (const close of open.splice(0)) await close()
-  for (const name of databases.splice(0)) await sql(`drop database ${name} with (force)`)
   rmSync(folder, { recursive: true, force: true })
 })
-
-async function sql(text: string): Promise<readonly unknown[]> {
-  const client = new Client({ connectionString: inject('postgresUrl') })
-  await client.connect()
-  try {
-    return (await client.query(text)).rows
-  } finally {
-    await client.end()
-  }
-}
 
 type Engine = 'SQLite' | 'PostgreSQL'
 
@@ -43,10 +32,7 @@ async function newPlace(name: string, engine: Engine): Promise<MovePlace> {
   const dataDir = join(folder, name)
   mkdirSync(dataDir)
   if (engine === 'SQLite') return { dataDir }
-  const database = `move_${name}_${process.pid}`
-  await sql(`create database ${database}`)
-  databases.push(database)
-  return { dataDir, databaseUrl: inject('postgresUrl').replace(/\/postgres$/, `/${database}`) }
+  return { dataDir, databaseUrl: await emptyDatabase() }
 }
 
 interface Live {
@@ -193,6 +179,13 @@ describe.each<[Engine, Engine]>([
   }, 60_000)
 })
 
+/** Ends those of the move; waits for one. */
+const endConnections = ({ databaseUrl = '' }: MovePlace): Promise<void> =>
+  until(async () => {
+    const ours = "datname = current_database() and application_name = 'voucherctl'"
+    return (await query(databaseUrl, `select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`)).length > 0
+  })
+
 describe('an import into PostgreSQL', () => {
   it('whose connection breaks off halfway has written nothing, and can come again', async () => {
     const source = await newPlace('source', 'SQLite')
@@ -204,11 +197,7 @@ describe('an import into PostgreSQL', () => {
     const end = text.lastIndexOf('{"end"')
     async function* broken() {
       yield Buffer.from(text.slice(0, end))
-      const ours = `datname = 'move_target_${process.pid}' and application_name = 'voucherctl'`
-      await until(async () => {
-        const found = await sql(`select pg_terminate_backend(pid) as ended from pg_stat_activity where ${ours}`)
-        return found.length > 0
-      })
+      await endConnections(target)
       yield Buffer.from(text.slice(end))
     }
     const options = { name: path, signal }
@@ -225,16 +214,11 @@ describe('an export of PostgreSQL', () => {
   it('whose connection breaks off has failed, and says so', async () => {
     const source = await newPlace('source', 'PostgreSQL')
     await (await start(source, 1)).close()
-    const ours = `datname = 'move_source_${process.pid}' and application_name = 'voucherctl'`
     const writing = exportStore(source, {
       version: '0.0.0',
       signal,
       to: {
-        async write() {
-          await until(
-            async () => (await sql(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`)).length > 0,
-          )
-        },
+        write: () => endConnections(source),
       },
     })
     await expect(writing).rejects.toMatchObject({

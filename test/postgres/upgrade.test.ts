@@ -1,36 +1,15 @@
 import { rmSync } from 'node:fs'
-import { Client } from 'pg'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { migrations } from '../../src/store/migrations/postgres/index.js'
 import { migratePostgres } from '../../src/store/postgres-migrate.js'
 import { connectionOf } from '../../src/store/postgres-settings.js'
+import { emptyDatabase } from '../support/postgres-database.js'
+import { query } from '../support/postgres-query.js'
 import { liveServer, temporaryFolder } from '../support/server.js'
 import type { Answer } from '../support/server-client.js'
 import { until } from '../support/server-deliveries.js'
 import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
-
-let made = 0
-
-/** Of one test, dropped afterwards: its schema is not that of the others. */
-async function emptyDatabase(): Promise<string> {
-  const server = inject('postgresUrl')
-  const name = `upgrade_${process.pid}_${++made}`
-  const sql = async (text: string) => {
-    const client = await connected(server)
-    await client.query(text)
-    await client.end()
-  }
-  await sql(`create database ${name}`)
-  onTestFinished(() => sql(`drop database ${name} with (force)`))
-  return server.replace(/\/postgres$/, `/${name}`)
-}
-
-async function connected(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  return client
-}
 
 async function migrate(url: string, known: typeof migrations) {
   const { config, name } = await connectionOf({ url, env: {} })
@@ -94,10 +73,11 @@ it('a server of the version before serves on while a newer one extends the schem
   await clerks
   expect(failed.map((it) => it.text)).toEqual([])
 
-  const client = await connected(url)
-  const stored = await client.query("select external_issue_id as id from vouchers where state = 'redeemed' order by 1")
-  await client.end()
-  expect(stored.rows.map(({ id: it }: { id: string }) => it)).toEqual([...redeemed].sort())
+  const stored = await query<{ key: string }>(
+    url,
+    "select external_issue_id as key from vouchers where state = 'redeemed' order by 1",
+  )
+  expect(stored.map((it) => it.key)).toEqual([...redeemed].sort())
   // Who was not there before the schema was extended stays out of it.
   await expect(liveServer({ dataDir: server.running.dataDir, databaseUrl: url, testClock: false })).rejects.toThrow(
     /newer voucherctl/,
@@ -116,17 +96,17 @@ it('what servers wrote on the schema before the last migration is served after i
   // The same rows in a database of the version before.
   const before = await emptyDatabase()
   await migrate(before, migrations.slice(0, -1))
-  const [source, target] = [await connected(now), await connected(before)]
-  const tables = await target.query("select tablename as name from pg_tables where schemaname = 'public'")
-  await target.query('set session_replication_role = replica')
-  for (const { name } of tables.rows as { name: string }[]) {
-    if (name === 'voucherctl_schema') continue
-    const { rows } = await source.query(`select * from ${name}`)
-    await target.query(`insert into ${name} select * from json_populate_recordset(null::${name}, $1)`, [
-      JSON.stringify(rows),
-    ])
-  }
-  await Promise.all([source.end(), target.end()])
+  const tables = await query<{ name: string }>(
+    before,
+    "select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'voucherctl_schema'",
+  )
+  const selects = tables.map(({ name }) => `(select json_agg(it) from ${name} it) as ${name}`)
+  const [rows = {}] = await query<Record<string, unknown[] | null>>(now, `select ${selects.join()}`)
+  const inserts = Object.entries(rows).map(
+    ([name, of]) =>
+      `insert into ${name} select * from json_populate_recordset(null::${name}, $json$${JSON.stringify(of ?? [])}$json$)`,
+  )
+  await query(before, `set session_replication_role = replica; ${inserts.join(';')}`)
 
   const second = await serverOn(before, keys)
   const { accountId, jwt, appId, token, tokenId } = tenant

@@ -13,7 +13,7 @@ import { seededRandom } from '../support/server-app.js'
 const NOW = 1_000
 const LATER = 2_000
 
-describe.each(engines)('bots on $name', ({ create }) => {
+describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh
@@ -91,17 +91,18 @@ describe.each(engines)('bots on $name', ({ create }) => {
     expect(await everything()).toEqual(before)
   })
 
-  it('of operations that would show a token in one commit, the first shows it and the others see that', async () => {
+  it('one of several concurrent operations shows the token of a bot, the others see that it was shown', async () => {
     await approved('bot_1')
+    const seeds = ['a', 'b', 'c']
     const answers = await Promise.all(
-      ['a', 'b', 'c'].map((seed) => store.write(() => bots.showToken('acc', 'bot_1', token(seed), NOW))),
+      seeds.map((seed) => store.write(() => bots.showToken('acc', 'bot_1', token(seed), NOW))),
     )
-    const prefix = token('a').slice(0, 8)
-    expect(answers.map((it) => ('ok' in it ? it : [it.one_time_token, it.token_prefix]))).toEqual([
-      [token('a'), prefix],
-      [undefined, prefix],
-      [undefined, prefix],
-    ])
+    const shown = answers.map((it) => ('ok' in it ? it : [it.one_time_token, it.token_prefix]))
+    const first = shown.findIndex((it) => Array.isArray(it) && it[0] !== undefined)
+    if (hasOneWriter) expect(first).toBe(0)
+    const shownToken = token(seeds[first] as string)
+    const prefix = shownToken.slice(0, 8)
+    expect(shown).toEqual(seeds.map((_, index) => [index === first ? shownToken : undefined, prefix]))
     expect((await everything()).bot_tokens).toHaveLength(1)
   })
 

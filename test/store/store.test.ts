@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Op, all, notify, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
-import { beforeEachStore, engines } from '../support/engines.js'
+import { beforeEachStore, closingEngines } from '../support/engines.js'
 
 /** A small table of the schema, used as a notebook. */
 function* note(id: string, text = 'x'): Op<string> {
@@ -12,7 +12,7 @@ function* notes(): Op<string[]> {
   return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
 }
 
-describe.each(engines)('$name', ({ create, hasOneWriter }) => {
+describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh

@@ -4,7 +4,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import type { Store } from '../../src/store/store.js'
 import { onPostgres } from './engine-name.js'
-import { openPostgresSoon, takeDatabase } from './postgres-database.js'
+import { lentPostgresStore, ownPostgresStore } from './postgres-store.js'
 import { temporaryFolder } from './server.js'
 
 /** An empty database of its own. */
@@ -39,31 +39,29 @@ const sqlite: readonly Engine[] = [
   },
 ]
 
-const postgresWith = (partitions: number) => () => {
-  const database = takeDatabase(partitions)
-  return { open: () => openPostgresSoon(database), remove: () => database.release() }
-}
+const postgresWith = (open: () => Store) => () => ({ open, remove: () => {} })
 
-const postgres: Engine = { name: 'PostgreSQL', hasOneWriter: false, create: postgresWith(0) }
+const postgres: Engine = { name: 'PostgreSQL', hasOneWriter: false, create: postgresWith(() => lentPostgresStore()) }
 
 const partitioned: Engine = {
   name: 'PostgreSQL with its runtime tables in 4 partitions',
   hasOneWriter: false,
-  create: postgresWith(4),
+  create: postgresWith(() => lentPostgresStore(4)),
 }
 
 /** The engines that the behaviour of the store is proved on, one suite for all. */
 export const engines: readonly Engine[] = onPostgres ? [postgres] : sqlite
 
+/** The same, whose stores close their connections: for what is proved of opening and closing. */
+export const closingEngines: readonly Engine[] = onPostgres
+  ? [{ ...postgres, create: postgresWith(ownPostgresStore) }]
+  : sqlite
+
 /** What voucher operations are proved on: where the schema may be spread by application, spread as well. */
 export const voucherEngines: readonly Engine[] = onPostgres ? [postgres, partitioned] : sqlite
 
-/** An empty store of the engine of this run, for a server under test; its end is that of its database. */
-export function openTestStore(): Store {
-  if (!onPostgres) return openSqliteStore(':memory:')
-  const database = takeDatabase()
-  return openPostgresSoon(database, () => database.release())
-}
+/** An empty store of the engine of this run, for a server under test. */
+export const openTestStore = (): Store => (onPostgres ? lentPostgresStore() : openSqliteStore(':memory:'))
 
 /** Hands each test of a suite an empty store of its own, and takes it away afterwards. */
 export function beforeEachStore(create: () => Database, use: (store: Store) => void): void {

@@ -5,7 +5,9 @@ import { turn } from '../../src/store/delivery-turn.js'
 import { exportText, filledTables, keyChecksOf } from '../../src/store/move/export.js'
 import { importRows, requireEmpty } from '../../src/store/move/import.js'
 import { readExport } from '../../src/store/move/read.js'
+import { openPostgresSource, openPostgresTarget } from '../../src/store/move/postgres-session.js'
 import type { MoveSource, MoveTarget } from '../../src/store/move/session.js'
+import { openSqliteSource } from '../../src/store/move/sqlite-session.js'
 import { registerKeys } from '../../src/store/keys.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import type { Store } from '../../src/store/store.js'
@@ -23,6 +25,20 @@ export async function exportOf(source: MoveSource): Promise<string> {
   let whole = ''
   for await (const { text } of exportText(source, header, await filledTables(source))) whole += text
   return whole
+}
+
+export const fromPostgres = (url: string) => openPostgresSource({ url, env: {} })
+export const toPostgres = (url: string) => openPostgresTarget({ url, env: {} })
+export const fromSqlite = (path: string) => openSqliteSource(path) as MoveSource
+
+/** An export of a source, which is closed. */
+export async function textOf(source: MoveSource | Promise<MoveSource>): Promise<string> {
+  const opened = await source
+  try {
+    return await exportOf(opened)
+  } finally {
+    await opened.close()
+  }
 }
 
 /** An export as it comes over a socket: cut anywhere. */

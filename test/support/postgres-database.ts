@@ -1,98 +1,70 @@
 import process from 'node:process'
-import { Client } from 'pg'
-import { inject } from 'vitest'
-import type { Shared, Store } from '../../src/store/store.js'
-import type { Op } from '../../src/store/operation.js'
-import { openPostgresStore } from '../../src/store/postgres.js'
-import { StoreUnavailable } from '../../src/store/store.js'
+import { inject, onTestFinished } from 'vitest'
 import { createPartitioned } from './partitioned.js'
+import { query } from './postgres-query.js'
 
 /** Databases that tests of this process use right now. */
 const taken = new Set<string>()
 
+/** What a database has at first: nothing, all tables, or all tables with those of the runtime in so many partitions. */
+type Content = 'nothing' | 'tables' | number
+
 export interface TestDatabase {
-  /** Resolves when the database is there and empty. */
+  /** Resolves when the database is there and has no rows. */
   readonly url: Promise<string>
   release(): void
 }
 
 /**
- * An empty database of the run's server. The workers of a run take turns with a few of them, since making one takes
- * longer than emptying it.
- * @param partitions of the runtime tables; without, the database has no tables before a store makes them
+ * A database of the run's server with all tables and no rows. The workers of a run take turns with a few of them, since
+ * making one takes longer than emptying it.
+ * @param partitions of the runtime tables
  */
-export function takeDatabase(partitions = 0): TestDatabase {
+export const takeDatabase = (partitions = 0): TestDatabase => take(partitions === 0 ? 'tables' : partitions)
+
+/** A database without any table, for the length of a test. */
+export function emptyDatabase(): Promise<string> {
+  const database = take('nothing')
+  onTestFinished(database.release)
+  return database.url
+}
+
+/** The URL of another database of the run's server. */
+export const urlOf = (name: string): string => inject('postgresUrl').replace(/\/postgres$/, `/${name}`)
+
+function take(content: Content): TestDatabase {
   let place = 0
-  const nameOf = () => `test_${process.env.VITEST_POOL_ID}_${place}${partitions === 0 ? '' : `_in_${partitions}`}`
+  const nameOf = () => `test_${process.env.VITEST_POOL_ID}_${content}_${place}`
   while (taken.has(nameOf())) place++
   const name = nameOf()
   taken.add(name)
-  return { url: prepare(name, partitions), release: () => taken.delete(name) }
+  return { url: prepare(name, content), release: () => taken.delete(name) }
 }
 
-async function prepare(name: string, partitions: number): Promise<string> {
-  const server = inject('postgresUrl')
-  const url = server.replace(/\/postgres$/, `/${name}`)
+async function prepare(name: string, content: Content): Promise<string> {
+  const url = urlOf(name)
   try {
-    await empty(url)
+    await query(url, END_OTHERS)
+    await query(url, content === 'nothing' ? DROP_ALL : DELETE_ALL)
   } catch (error) {
     if ((error as { code?: string }).code !== '3D000') throw error
-    await query(server, `create database ${name}`)
-    if (partitions > 0) await createPartitioned(url, partitions)
+    await query(
+      inject('postgresUrl'),
+      `create database ${name} ${content === 'tables' ? `template voucherctl_template` : ''}`,
+    )
+    if (typeof content === 'number') await createPartitioned(url, content)
   }
   return url
 }
 
-/** Rows go, tables stay: the next store finds its schema. */
-async function empty(url: string): Promise<void> {
-  await query(
-    url,
-    `do $$ declare it text; begin
-       set local session_replication_role = replica;
-       for it in select tablename from pg_tables where schemaname = 'public' and tablename <> 'voucherctl_schema'
-       loop execute 'delete from ' || quote_ident(it); end loop;
-     end $$`,
-  )
-}
+/** A test that failed may have left servers at work. */
+const END_OTHERS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`
 
-async function query(url: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: url })
-  try {
-    await client.connect()
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
-}
+const DROP_ALL = 'drop schema public cascade; create schema public'
 
-/** A store on a database of its own that is used before it is open: tests make their servers without waiting. */
-export function openPostgresSoon(database: TestDatabase, then: () => void = () => {}): Store {
-  const opening = database.url.then((url) => openPostgresStore({ url, env: {} }))
-  opening.catch(() => {})
-  let closing: Promise<void> | undefined
-  const refused = () => Promise.reject(new StoreUnavailable('the database is closed'))
-  return {
-    name: 'postgres',
-    write: async <T>(op: () => Op<T>, shared?: Shared) =>
-      closing === undefined ? (await opening).write(op, shared) : refused(),
-    read: async <T>(op: () => Op<T>) => (closing === undefined ? (await opening).read(op) : refused()),
-    listen(listener, missed) {
-      let stop: (() => void) | undefined
-      let stopped = false
-      opening.then(
-        (store) => {
-          if (!stopped) stop = store.listen(listener, missed)
-        },
-        () => {},
-      )
-      return () => {
-        stopped = true
-        stop?.()
-      }
-    },
-    close() {
-      closing ??= opening.then((store) => store.close()).finally(then)
-      return closing
-    },
-  }
-}
+export const DELETE_ALL = `do $$ declare it text; begin
+  set local session_replication_role = replica;
+  for it in select tablename from pg_tables where schemaname = 'public' and tablename <> 'voucherctl_schema'
+  loop execute 'delete from ' || quote_ident(it); end loop;
+end $$`

@@ -1,4 +1,7 @@
 import type { TestProject } from 'vitest/node'
+import { migrations } from '../../src/store/migrations/postgres/index.js'
+import { noteOf } from '../../src/store/postgres-migrate.js'
+import { query } from './postgres-query.js'
 import { startPostgres } from './postgres-server.js'
 
 declare module 'vitest' {
@@ -7,9 +10,12 @@ declare module 'vitest' {
   }
 }
 
-/** One server for the whole run; each test has a database of it for itself. */
+/** One server for the whole run; each test has a database of it for itself, made of a template with all tables. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres()
+  await query(server.url, 'create database voucherctl_template')
+  const tables = [...migrations, noteOf(migrations.length)].map((it) => it.sql).join('\n')
+  await query(server.url.replace(/\/postgres$/, '/voucherctl_template'), `begin; ${tables}; commit`)
   project.provide('postgresUrl', server.url)
   return () => server.remove()
 }

@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, createServer } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import type { InputOf } from '../../src/contract/endpoint.js'
@@ -57,7 +58,8 @@ export async function newReceiver(): Promise<Receiver> {
 
 /** Waits for what happens on sockets and in the store; the test's own time limit is its end. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+  // A pause leaves the processor to what is waited for.
+  while (!(await holds())) await setTimeout(1)
 }
 
 export const SECRET = 'a-secret-that-signs'

@@ -1,0 +1,37 @@
+import { Client } from 'pg'
+import { type Op, one, run } from '../../src/store/operation.js'
+import type { Store } from '../../src/store/store.js'
+
+/** Makes a counter: a row of a small table of the schema. */
+export const counter = (id: string): Op<number> =>
+  run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, 0)', [id, 'x'])
+
+/** Reads a counter under a lock and adds one; returns what it read. */
+export function* count(id: string): Op<number> {
+  const row = yield* one<{ created_at: number }>(
+    'select created_at from credential_keys where key_id = $1',
+    [id],
+    'row',
+  )
+  yield* run('update credential_keys set created_at = $2 where key_id = $1', [id, (row?.created_at ?? 0) + 1])
+  return row?.created_at ?? -1
+}
+
+export const counterValue = async (store: Store, id: string): Promise<number | undefined> => {
+  const read = () => one<{ created_at: number }>('select created_at from credential_keys where key_id = $1', [id])
+  return (await store.read(read))?.created_at
+}
+
+/** Holds a lock that operations wait for, in a transaction of its own. */
+export async function holdLock(url: string, sql: string, use: () => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  await client.query(sql)
+  try {
+    await use()
+  } finally {
+    await client.query('commit')
+    await client.end()
+  }
+}

@@ -1,0 +1,12 @@
+import { Client } from 'pg'
+
+/** Runs SQL on a connection of its own; several statements return the rows of none. */
+export async function query<Row = Record<string, unknown>>(url: string, sql: string): Promise<Row[]> {
+  const client = new Client({ connectionString: url })
+  try {
+    await client.connect()
+    return (await client.query(sql)).rows as Row[]
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,57 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll } from 'vitest'
+import { type TestDatabase, takeDatabase } from './postgres-database.js'
+import type { Answer } from './server-client.js'
+import { type ServerChild, startServerChild } from './server-child.js'
+import { temporaryFolder } from './server.js'
+import { type Place, Tenant } from './server-tenant.js'
+
+/** The tenant at another server of the same database. */
+export const at = (place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant =>
+  new Tenant(place, accountId, jwt, appId, token, tokenId)
+
+/** How many answers had each error code; those of successes have null. */
+export const tally = (answers: readonly Answer[]) => {
+  const counts: Record<string, number> = {}
+  for (const { code } of answers) counts[String(code)] = (counts[String(code)] ?? 0) + 1
+  return counts
+}
+
+export interface ServerPair {
+  first: ServerChild
+  second: ServerChild
+  readonly url: Promise<string>
+  /** Another process on the same database and keys. */
+  start(): Promise<ServerChild>
+  /** Makes calls concurrently, every other one to the second process. */
+  spread<T>(count: number, tenant: Tenant, call: (to: Tenant, index: number) => Promise<T>): Promise<T[]>
+}
+
+/** Two server processes on one PostgreSQL, with the keys of one folder, for all tests of a file. */
+export function serverPair(): ServerPair {
+  let folder: string
+  let database: TestDatabase
+  const pair = {
+    get url() {
+      return database.url
+    },
+    start: async () => startServerChild(folder, 'silent', true, 0, await database.url),
+    spread(count, tenant, call) {
+      const both = [at(pair.first, tenant), at(pair.second, tenant)]
+      return Promise.all(Array.from({ length: count }, (_, index) => call(both[index % 2] as Tenant, index)))
+    },
+  } as ServerPair
+  beforeAll(async () => {
+    folder = temporaryFolder()
+    database = takeDatabase()
+    // The first one makes the keys.
+    pair.first = await pair.start()
+    pair.second = await pair.start()
+  }, 60_000)
+  afterAll(async () => {
+    await Promise.all([pair.first.kill(), pair.second.kill()])
+    database.release()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return pair
+}
