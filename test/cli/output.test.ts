@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { plain } from '../../src/cli/plain.js'
-import { loadPaint } from '../../src/cli/colour.js'
-import { showList, widthOf } from '../../src/cli/show.js'
+import { widthOf } from '../../src/cli/show.js'
 import { InboxWriter } from '../../src/webhooks/inbox-writer.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { app, pageOf, template } from '../support/cli-samples.js'
@@ -174,19 +173,3 @@ test('several pages are named below the table', async () => {
   const data = { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } }
   expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
 })
-
-test('a table of 150,000 rows in one document prints one line per row', async () => {
-  const items = Array.from({ length: 150_000 }, (_, i) => ({
-    id: `dlv_${i}`,
-    name: i < 2_000 ? '咖啡' : 'Kaffee 咖啡',
-    status: 'ok',
-  }))
-  const lines = (await showList({ items }, undefined, await loadPaint(false), 40)).trimEnd().split('\n')
-  expect(lines).toHaveLength(150_001)
-  expect([lines[0], lines[1], lines[1_001], lines.at(-1)]).toEqual([
-    'ID       NAME  STATUS',
-    'dlv_0    咖啡  ok',
-    'dlv_1000  咖啡  ok',
-    'dlv_149999  Kaf…  ok',
-  ])
-}, 60_000)

@@ -6,12 +6,13 @@ import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
 import { built } from '../support/built-cli.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, redemption, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
+import { liveServer } from '../support/server.js'
 
 /** Text of a stream up to the first line feed. */
 async function firstLine(child: ChildProcess): Promise<string> {
@@ -49,19 +50,23 @@ test('--help loads neither the code of calls nor node:child_process', () => {
 test('redeem --reference uses the next word as the reference or exits 2', async () => {
   const { baseUrl, received } = await stub(() => success(redemption))
   const home = temporaryDir()
-  const redeem = (...words: string[]) =>
-    built.run(['vouchers', 'redeem', '--code', redeemCode, ...words, '--base-url', baseUrl], home, secrets)
-  for (const word of ['-h', '--help', '--version', '--json', '--dry-run', '--']) {
+  const words = ['-h', '--help', '--version', '--json', '--dry-run', '--']
+  const redeem = async (...more: string[]) => {
+    const args = ['vouchers', 'redeem', '--code', redeemCode, ...more, '--base-url', baseUrl]
+    // Only the process has the short ways to the help and the version.
+    return more.join().endsWith('--help') || more.join().endsWith('--version')
+      ? await built.run(args, home, secrets)
+      : await cli(args, { home, env: secrets })
+  }
+  for (const word of words) {
     const { exit, stdout, stderr } = await redeem('--reference', word)
     expect([word, exit, stdout]).toEqual([word, 2, ''])
     expect(stderr).toContain("Option '--reference' needs a value.")
     expect((await redeem(`--reference=${word}`)).exit).toBe(0)
   }
   for (const word of ['-', '-5']) expect((await redeem('--reference', word)).exit).toBe(0)
-  expect(received.map(({ body }) => (body as { reference: string }).reference)).toEqual([
-    ...['-h', '--help', '--version', '--json', '--dry-run', '--'],
-    ...['-', '-5'],
-  ])
+  const references = received.map(({ body }) => (body as { reference: string }).reference)
+  expect(references).toEqual([...words, '-', '-5'])
 }, 60_000)
 
 test('server start --json prints one line when it accepts connections, and ends with 143 on SIGTERM', async () => {
@@ -91,9 +96,13 @@ test('a terminal that is closed ends a server and quickstart with 129, and nothi
   expect(await hangUp('quickstart')).toEqual([129, []])
 }, 30_000)
 
+/** For a command of this process that starts the built server in another one. */
+const atHome = (home: string) =>
+  ({ home, now: Date.now(), env: { PATH: process.env.PATH ?? '' }, self: [process.execPath, built.bin] }) as const
+
 test('a server in the background is named by whole paths, and is known by its process without a call', async () => {
   const home = temporaryDir()
-  const run = (...args: string[]) => built.run([...args, '--data', 'here', '--json'], home)
+  const run = (...args: string[]) => cli([...args, '--data', 'here', '--json'], atHome(home))
   const { stdout } = await run('server', 'start', '--detach', '--port', '0')
   const started = JSON.parse(stdout)
   try {
@@ -164,7 +173,7 @@ test('a reader that goes away is no error', async () => {
 test('server start --detach, status, logs, stop: found by its folder from start to end', async () => {
   const home = temporaryDir()
   const run = async (...args: string[]) => {
-    const ran = await built.run([...args, '--json'], home)
+    const ran = await cli([...args, '--json'], atHome(home))
     return {
       ...ran,
       data: ran.stdout === '' ? undefined : JSON.parse(ran.stdout),
@@ -214,7 +223,7 @@ test('server start --detach, status, logs, stop: found by its folder from start 
       error: { code: 'EADDRINUSE' },
     })
 
-    const { stdout } = await built.run(['server', 'logs', '--json'], home)
+    const { stdout } = await cli('server logs --json', atHome(home))
     const entries = stdout
       .trim()
       .split('\n')
@@ -228,7 +237,7 @@ test('server start --detach, status, logs, stop: found by its folder from start 
     })
   }
   expect((await run('server', 'status')).exit).toBe(1)
-  const after = await built.run(['server', 'logs', '--json'], home)
+  const after = await cli('server logs --json', atHome(home))
   expect(
     after.stdout
       .trim()
@@ -238,30 +247,29 @@ test('server start --detach, status, logs, stop: found by its folder from start 
 }, 60_000)
 
 test('the OpenAPI document names what /healthz and /readyz of a server answer', async () => {
-  const home = temporaryDir()
-  const { paths } = JSON.parse((await built.run(['server', 'openapi', '--json'], home)).stdout)
-  const server = built.start(['server', 'start', '--memory', '--port', '0', '--json'], home)
-  const { base_url } = JSON.parse(await firstLine(server))
+  const { paths } = JSON.parse((await cli('server openapi --json')).stdout)
+  const server = await liveServer()
   for (const path of ['/healthz', '/readyz']) {
     const { properties } = paths[path].get.responses['200'].content['application/json'].schema
-    const { data } = (await (await fetch(base_url + path)).json()) as { data: Record<string, unknown> }
+    const { data } = (await (await fetch(server.baseUrl + path)).json()) as { data: Record<string, unknown> }
     expect(properties.data.required.sort()).toEqual(Object.keys(data).sort())
     expect(properties.data.properties.status.const).toBe(data.status)
   }
-  server.kill('SIGTERM')
-  await once(server, 'exit')
+  await server.close()
 }, 30_000)
 
 test('server openapi is an OpenAPI 3.1 document', async () => {
-  const { stdout, exit } = await built.run(['server', 'openapi', '--json'], temporaryDir())
+  const { stdout, exit } = await cli('server openapi --json')
   expect([exit, JSON.parse(stdout).openapi]).toEqual([0, '3.1.0'])
-  expect(JSON.parse((await built.run(['server', 'openapi'], temporaryDir())).stdout)).toEqual(JSON.parse(stdout))
+  expect(JSON.parse((await cli('server openapi')).stdout)).toEqual(JSON.parse(stdout))
 })
 
 test('quickstart tells the whole story as one document, and leaves nothing behind', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
-  const ran = await built.run(['quickstart', '--json'], home, { TMPDIR: temporary })
+  vi.stubEnv('TMPDIR', temporary)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const ran = await cli('quickstart --json', { home })
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
   const { steps } = JSON.parse(ran.stdout)
   const exits = steps.map((it: { exit: number }) => it.exit)
@@ -281,7 +289,7 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
 }, 30_000)
 
 test('quickstart for a person shows each step with its command, and says how to go on', async () => {
-  const { exit, stdout, stderr } = await built.run(['quickstart'], temporaryDir())
+  const { exit, stdout, stderr } = await cli('quickstart')
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(24)
   expect(stdout).toContain('$ voucherctl server start --detach')

@@ -129,40 +129,40 @@ test('without a secret: exit 3, and nothing is polled', async () => {
   expect(ran.stderr).toContain('VOUCHERCTL_WEBHOOK_SECRET')
 })
 
-/** From here on the program itself, a server of its own, and a bot of it. */
-
 test.each(['webhook bridge --forward-to http://127.0.0.1:1/', 'bots updates --follow'])(
-  '%s paces a server that does not hold polls, and exits 9 for an update_id above 2^53',
+  '%s says that a server does not hold polls, and exits 9 for an update_id above 2^53',
   async (command) => {
-    const times: number[] = []
     const ids = [[], [], [9_007_199_254_740_992]]
-    const { baseUrl, received } = await stub((_request, index) => {
-      times.push(performance.now())
-      return items(...(ids[index] as number[]))
-    })
-    const ran = await built.run([...command.split(' '), '--base-url', baseUrl], temporaryDir(), env)
+    const { baseUrl, received } = await stub((_request, index) => items(...(ids[index] as number[])))
+    const ran = await cli(`${command} --base-url ${baseUrl}`, { env })
     expect([ran.exit, ran.stdout, received.length]).toEqual([9, '', 3])
     expect(ran.stderr).toContain('The server does not hold polls: updates may come some seconds late.\n')
     expect(ran.stderr).toContain(
       'error: Not a response of a voucher service: data.items[0].update_id is no whole number',
     )
     expect(received.every(({ body }) => !JSON.stringify(body).includes('offset'))).toBe(true)
-    const [, second = 0, third = 0] = times
-    expect(third - second).toBeGreaterThan(900)
   },
   20_000,
 )
 
+/** A bot of a detached server, and a bridge that is a process. */
 async function botOfAServer() {
   const home = temporaryDir()
+  // The commands around the bridge run in this process; the detached server and the bridge are processes.
+  const local = {
+    home,
+    now: Date.now(),
+    env: { PATH: process.env.PATH ?? '' },
+    self: [process.execPath, built.bin],
+  } as const
   const run = async (...args: string[]) => {
-    const { stdout, stderr, exit } = await built.run([...args, '--json'], home)
+    const { stdout, stderr, exit } = await cli([...args, '--json'], local)
     if (exit !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
     return JSON.parse(stdout)
   }
   const start = (port: string) => run('server', 'start', '--detach', '--port', port, '--auto-approve')
   const { port } = new URL((await start('0')).base_url)
-  onTestFinished(async () => void (await built.run(['server', 'stop'], home)))
+  onTestFinished(async () => void (await cli('server stop', local)))
   await run('login', '--local', '--account', 'acme')
   const { id: bot } = await run('bots', 'apply', '--name', 'Coffee', '--username', 'coffee_bot')
   await run('bots', 'get', bot, '--save')

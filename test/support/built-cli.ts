@@ -9,6 +9,11 @@ export interface Finished {
   readonly stderr: string
 }
 
+/** A write to a command that ended: the test checks its exit code. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error
+}
+
 const shipped = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url))
 
 /** The built bundle, loaded into the test process. */
@@ -28,17 +33,14 @@ export const built = {
       const child = execFile(process.execPath, [built.bin, ...args], options, (_error, stdout, stderr) => {
         resolve({ exit: child.exitCode, signal: child.signalCode, stdout, stderr })
       })
-      child.stdin?.end()
+      child.stdin?.on('error', ignoreClosedPipe).end()
     })
   },
 
   start(args: readonly string[], home: string, env?: Record<string, string>) {
     const options = { cwd: home, env: built.environment(home, env) }
     const child = spawn(process.execPath, [built.bin, ...args], options)
-    // Ignore a failed write to a command that ended early; the test checks its exit code.
-    child.stdin.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
+    child.stdin.on('error', ignoreClosedPipe)
     return child
   },
 } as const

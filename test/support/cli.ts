@@ -24,6 +24,8 @@ export interface Given {
   readonly linesTaken?: number
   /** Called with each text on stderr, as it is written. */
   readonly onStderr?: (text: string) => void
+  /** Called with each text on stdout, as it is written. */
+  readonly onStdout?: (text: string) => void
   /** When the clock starts, in milliseconds; default 0. It moves a millisecond each time that it is read. */
   readonly now?: number
   /** Runs this program instead of the built bundle, for a test that adds a command to the sources. */
@@ -61,6 +63,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
       const shown = typeof text === 'string' ? text : Buffer.from(text).toString('latin1')
       written[name] += shown
       if (name === 'stderr') given.onStderr?.(shown)
+      else given.onStdout?.(shown)
     },
     isTTY: given.terminal ?? false,
     ...(given.columns === undefined ? {} : { columns: given.columns }),

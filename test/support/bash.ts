@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import { built } from './built-cli.js'
+import { secrets, temporaryDir } from './cli.js'
+import { template } from './cli-samples.js'
+import { listen } from './listen.js'
+
+const LIMIT = 100
+
+/** A server with so many templates of 4 KiB, made as they are asked for. */
+export async function manyTemplates(pages: number) {
+  const items = Array.from({ length: LIMIT }, () => ({ ...template, description: 'd'.repeat(4_096) }))
+  const text = JSON.stringify(items)
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked += 1
+    const at = Number(new URL(request.url ?? '', 'http://x').searchParams.get('page'))
+    const pagination = JSON.stringify({ page: at, limit: LIMIT, total: pages * LIMIT, pages })
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(`{"success":true,"data":{"items":${text},"pagination":${pagination}},"requestId":"r"}`)
+  })
+  return { baseUrl: `http://127.0.0.1:${await listen(server)}`, asked: () => asked }
+}
+
+interface Shell {
+  readonly exit: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A line of bash, in which $cli is the command line. */
+export function bash(line: string, env: Record<string, string> = {}): Promise<Shell> {
+  const home = temporaryDir()
+  const options = {
+    cwd: home,
+    env: built.environment(home, { ...secrets, ...env, cli: built.bin, node: process.execPath }),
+  }
+  return new Promise((resolve) => {
+    const script = `cli() { exec "$node" "$cli" "$@"; }; ${line}`
+    const child = execFile('bash', ['-c', script], options, (_error, stdout, stderr) =>
+      resolve({ exit: child.exitCode, stdout, stderr }),
+    )
+    // Left open, as of a job that nobody types for: what waited for it would never end.
+  })
+}

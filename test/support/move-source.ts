@@ -1,0 +1,42 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { run } from '../../src/store/operation.js'
+import { openSqliteStore } from '../../src/store/sqlite.js'
+import { built } from './built-cli.js'
+import { liveServer } from './server.js'
+
+const NAME_LENGTH = 3_500
+
+/** A stopped server's data folder with this many applications of 3.5 KB each, and an export of it. */
+export interface MoveFolders {
+  readonly source: string
+  readonly file: string
+  /** A folder with the keys of the source and nothing else. */
+  newTarget(): string
+}
+
+export async function fillMoveFolders(home: string, rows: number): Promise<MoveFolders> {
+  const source = join(home, 'source')
+  const file = join(home, 'backup.ndjson')
+  await (await liveServer({ dataDir: source })).close()
+  const store = openSqliteStore(join(source, 'voucherctl.db'))
+  await store.write(function* () {
+    const values = `'acme', printf('%0${NAME_LENGTH}d', i), null, 'active', 0, '[]', '[]', 'optional', 1, 2`
+    yield* run(`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${rows})
+      insert into applications select printf('app_%09d', i), ${values} from n`)
+  })
+  await store.close()
+  expect((await built.run(['server', 'export', '--data', source, '--out', file], home)).exit).toBe(0)
+  let targets = 0
+  return {
+    source,
+    file,
+    newTarget() {
+      const dir = join(home, `target-${++targets}`)
+      mkdirSync(dir)
+      copyFileSync(join(source, 'keys.json'), join(dir, 'keys.json'))
+      return dir
+    },
+  }
+}
