@@ -10,6 +10,7 @@ import { run as runSources } from '../../src/cli/run.js'
 import { bundle } from '../support/built-cli.js'
 import { handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
 import { type Given, type StubAnswer, cli, redeemCode, stub, success, temporaryDir } from '../support/cli.js'
+import { matrix } from '../support/cli-matrix.js'
 import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
 import { closedPort } from '../support/listen.js'
 
@@ -131,6 +132,7 @@ function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scen
     const asked = sample === undefined && flag.ask !== undefined && !/recipient|qr-token/.test(name)
     const more = all && /secret|^code$|body|input|^save$|^curl$|^include$|explain|credential/.test(name)
     if (name === 'port') args.push('--port', '0')
+    else if (name === 'log-level') args.push('--log-level', 'silent')
     else if ((asked || more) && !args.includes(`--${name}`)) {
       args.push(`--${name}`, ...(flag.value === undefined ? [] : [valueFor(name, flag, at)]))
     }
@@ -164,34 +166,56 @@ async function look(args: readonly string[], given: Given) {
   return { ran, beside: leaksIn(ran.stderr, planted), printed: leaksIn(ran.stdout, planted) }
 }
 
+interface Situation {
+  readonly name: string
+  readonly formats: readonly string[]
+  readonly url: string
+  readonly answer: typeof answering
+  readonly flags?: readonly string[]
+}
+
+/** A leak of an encoder is one in every command, so that all formats run for the commands that print a secret. */
+function situationsOf(path: string, baseUrl: string, down: string, all: boolean): Situation[] {
+  const response: Situation = {
+    name: 'response',
+    formats: path in prints ? formats : ['table', 'json'],
+    url: baseUrl,
+    answer: () => success(answerTo(path)),
+  }
+  const format = all ? ['json'] : ['table']
+  const dryRun = { ...response, name: 'dry run', formats: format, answer: () => success({}), flags: ['--dry-run'] }
+  // A command that calls no server does the same in the other situations.
+  if (matrix[path]?.local) return [{ ...response, formats: format }, dryRun]
+  return [
+    response,
+    dryRun,
+    { name: 'refusal', formats: format, url: baseUrl, answer: (request) => repeating(400, request) },
+    all
+      ? { name: 'failure', formats: format, url: baseUrl, answer: (request) => repeating(500, request) }
+      : { name: 'no response', formats: format, url: down, answer: () => ({ drop: true }) },
+  ]
+}
+
 async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string[]> {
   const found = new Set<string>()
   const baseUrl = await server()
   const down = `http://127.0.0.1:${await closedPort()}`
-  const situations: [string, readonly string[], string, typeof answering][] = [
-    ['answered', formats, baseUrl, () => success(answerTo(path))],
-    ['refused', ['table', 'json'], baseUrl, (request) => repeating(400, request)],
-    ['broken', ['table', 'json'], baseUrl, (request) => repeating(500, request)],
-    ['no answer', ['table', 'json'], down, () => ({ drop: true })],
-    ['dry run', ['table', 'json'], baseUrl, () => success({})],
-  ]
   for (const all of [false, true]) {
     const at = scene(baseUrl, { stored: all })
     const line = lineOf(path, it, at, all)
     const kept = all && line.includes('--save')
     const allowed = kept ? [] : (prints[path] ?? (printAll.includes(path) ? Object.keys(handedOut) : []))
-    for (const [situation, shapes, url, answer] of situations) {
+    for (const { name: situation, formats, url, answer, flags = [] } of situationsOf(path, baseUrl, down, all)) {
       answering = answer
-      for (const format of shapes) {
+      for (const format of formats) {
         const more = ['--debug', '--retries', '0', '--no-input', '--base-url', url, '-o', format]
-        const stop = situation === 'dry run' ? ['--dry-run'] : []
         // A token file is for one kind of credential; here it is given to all.
-        const file = all && situation === 'refused' ? ['--token-file', at.files.token] : []
+        const file = all && situation === 'refusal' ? ['--token-file', at.files.token] : []
         const given = { home: at.home, run, ...(all ? {} : { env: environment }) }
-        const { beside, printed } = await look([...line, ...more, ...stop, ...file], given)
+        const { beside, printed } = await look([...line, ...more, ...flags, ...file], given)
         const where = `${line.join(' ')} (${situation}, ${format})`
         for (const name of beside) found.add(`${name} on stderr of ${where}`)
-        const mayPrint = situation === 'answered' ? allowed : []
+        const mayPrint = situation === 'response' ? allowed : []
         for (const name of printed.filter((one) => !mayPrint.includes(one))) found.add(`${name} on stdout of ${where}`)
       }
     }

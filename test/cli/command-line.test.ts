@@ -34,11 +34,11 @@ const values = ['-', '-5', '-0.5', '']
 test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))(
   '%s: the word after a flag with a value is never read as another flag',
   async (_name, path, leaf) => {
-    // Global flags are the same for all commands: two of them, in a group and without one, are enough.
+    // Global flags and the reading of words are the same for all commands: two, in a group and without one, are enough.
     const isSample = ['vouchers redeem', 'whoami'].includes(path.join(' '))
     const own = spellings(leaf.flags ?? {})
     for (const { name, written } of isSample ? [...own, ...spellings(globalFlags)] : own) {
-      for (const word of likeFlags) {
+      for (const word of isSample ? likeFlags : likeFlags.slice(0, 1)) {
         const { refusal } = await parse([...path, written, word])
         expect(refusal, `${written} ${word}`).toMatchObject({
           code: 'USAGE',
@@ -46,7 +46,7 @@ test.each(leaves.map(({ path, leaf }) => [path.join(' '), path, leaf] as const))
         })
         expect((await parse([...path, `--${name}=${word}`])).line.given).toEqual(new Map([[name, [word]]]))
       }
-      for (const word of values) {
+      for (const word of isSample ? values : values.slice(0, 1)) {
         const { line, refusal } = await parse([...path, written, word])
         expect([refusal, line.path, line.shows], `${written} ${word}`).toEqual([undefined, path, undefined])
         expect(line.given, `${written} ${word}`).toEqual(new Map([[name, [word]]]))

@@ -80,18 +80,20 @@ const refusals = [
   [418, 'SOMETHING_ELSE', 8],
 ] as const
 
-test.each(calls)(
-  '%s --json: a refusal is the error object on stderr, with the exit code of the table',
-  async (path, { args }) => {
-    for (const [status, code, exit] of refusals) {
-      const { baseUrl } = await stub(() => refusal(status, code))
-      const ran = await cli(`${path} ${args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
-      expect(ran.stdout).toBe('')
-      expect(ran.exit).toBe(exit)
-      expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
-    }
-  },
-)
+async function expectRefusal(path: string, status: number, code: string, exit: number): Promise<void> {
+  const { baseUrl } = await stub(() => refusal(status, code))
+  const ran = await cli(`${path} ${leafCalls[path]?.args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
+  expect([ran.stdout, ran.exit]).toEqual(['', exit])
+  expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
+}
+
+test.each(refusals)('a refusal with %i %s exits with %i, for a read and for a change', async (status, code, exit) => {
+  for (const path of ['templates list', 'vouchers redeem']) await expectRefusal(path, status, code, exit)
+})
+
+test.each(calls)('%s --json: a refusal is the error object on stderr', async (path) => {
+  await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
+})
 
 test.each(calls)('%s --json: no answer is exit 9', async (path, { args }) => {
   const baseUrl = `http://127.0.0.1:${await closedPort()}`

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,10 +45,20 @@ export function temporaryDir(): string {
   return dir
 }
 
+/** Home folders of this test to which no command has written. */
+const emptyHomes: string[] = []
+
+function emptyHome(): string {
+  const home = emptyHomes.pop()
+  if (home !== undefined) return home
+  onTestFinished(() => void emptyHomes.splice(0))
+  return temporaryDir()
+}
+
 /** Runs the built bundle in this process with an injected host. */
 export async function cli(args: string | readonly string[], given: Given = {}): Promise<Ran> {
   const argv = typeof args === 'string' ? args.split(' ').filter((it) => it !== '') : args
-  const home = given.home ?? temporaryDir()
+  const home = given.home ?? emptyHome()
   const written = { stdout: '', stderr: '' }
   const asked: string[] = []
   const answers = [...(given.answers ?? [])]
@@ -96,7 +106,10 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     self: given.self ?? [process.execPath, 'bin/voucherctl.js'],
     questions: async () => questions,
   }
-  return { exit: await (given.run ?? bundle.run)(argv, host), ...written, asked }
+  const exit = await (given.run ?? bundle.run)(argv, host)
+  // Making and removing a folder costs more than many a command.
+  if (given.home === undefined && readdirSync(home).length === 0) emptyHomes.push(home)
+  return { exit, ...written, asked }
 }
 
 export interface Received {
