@@ -45,12 +45,12 @@ const transports = [
   ['pool', pooled],
 ] as const
 
-const clientOf = (proxy: RecordingProxy, create: (baseUrl: string) => Transport, tries = 1) =>
+const clientOf = (proxy: RecordingProxy, create: (baseUrl: string) => Transport) =>
   createClient({
     baseUrl: proxy.baseUrl,
     token: tenant.token,
     transport: create(proxy.baseUrl),
-    retry: { tries, sleep: async () => {} },
+    retry: { tries: 1 },
     secure: { mode: 'required' },
   })
 
@@ -89,7 +89,7 @@ test.each(cases)(
   async (_n, _at, _f, create, fault) => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
-    const client = clientOf(proxy, create, 2)
+    const client = clientOf(proxy, create)
     const timeoutMs = fault.how === 'hang' ? 300 : 5_000
     const failed = await redeem(client, timeoutMs)
     expect(failed).toMatchObject({ ok: false, code: fault.code })
