@@ -8,11 +8,19 @@ import { ISSUES_MAX, escapePointer, unknownMember } from './unknown-member.js'
 /** Its default of 8 would cut off what tells the alternatives of a union apart. */
 Settings.Set({ maxErrors: 200 })
 
+/** Servers of one process share what was compiled. */
+const compiled = new WeakMap<Schema, Validator>()
+
+function compile(schema: Schema): Validator {
+  const validator: Validator = Compile(schema)
+  compiled.set(schema, validator)
+  return validator
+}
+
 /** Validates against a schema that is compiled when it is first needed: most runs use few of them. */
 export function lazyValidator(schema: Schema): (value: unknown) => ValidationIssue[] | null {
-  let validator: Validator | undefined
   return (value) => {
-    validator ??= Compile(schema)
+    const validator = compiled.get(schema) ?? compile(schema)
     return validator.Check(value) ? null : issuesOf(schema, validator.Errors(value) as SchemaError[])
   }
 }

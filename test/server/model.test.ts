@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { onPostgres } from '../support/engine-name.js'
+import { openTestStore } from '../support/engines.js'
 import { testApp } from '../support/server-app.js'
 import { audit } from '../support/voucher-audit.js'
 import { commands, setUp } from '../support/voucher-steps.js'
@@ -14,10 +15,12 @@ const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 it(
   `${runs} sequences of up to ${most} commands: the server answers as the model (seed ${seed})`,
   async () => {
+    const store = openTestStore()
+    onTestFinished(() => store.close())
     let taken = 0
     await fc.assert(
       fc.asyncProperty(commands(most), async (sequence) => {
-        const server = testApp()
+        const server = testApp({ store })
         try {
           const { model, real } = await setUp(server)
           await fc.asyncModelRun(() => ({ model, real }), sequence)

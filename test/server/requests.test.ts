@@ -1,7 +1,9 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Endpoint, membersOf } from '../../src/contract/endpoint.js'
 import { endpoints } from '../../src/contract/index.js'
+import type { Store } from '../../src/store/store.js'
+import { openTestStore } from '../support/engines.js'
 import { allowedBy, refusedBy } from '../support/from-schema.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import type { Answer } from '../support/server-client.js'
@@ -33,9 +35,15 @@ const kept: Readonly<Record<string, readonly string[]>> = {
   'platform.setClock': ['now'],
 }
 
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
+
 let server: TestApp
 beforeEach(() => {
-  server = testApp()
+  server = testApp({ store })
 })
 afterEach(() => server.close())
 

@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../src/secure/index.js'
 import type { ServerSession } from '../../src/secure/server-session.js'
 import { createClientAddresses } from '../../src/server/client-address.js'
 import { createLimits } from '../../src/server/limits.js'
 import { memorySessions } from '../../src/store/sessions.js'
-import { StoreUnavailable } from '../../src/store/store.js'
+import { type Store, StoreUnavailable } from '../../src/store/store.js'
+import { openTestStore } from '../support/engines.js'
 import { securely } from '../support/secure-send.js'
 import { wireSession } from '../support/secure-wire.js'
 import { type TestApp, testApp, testDeps } from '../support/server-app.js'
@@ -15,9 +16,15 @@ import { newTenant, templateBody } from '../support/server-tenant.js'
 
 /** The three endpoints themselves: what they take, in which order they refuse, and how they end. */
 
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
+
 let server: TestApp
 beforeEach(() => {
-  server = testApp()
+  server = testApp({ store })
 })
 afterEach(() => server.close())
 
@@ -285,7 +292,7 @@ describe('a dispatch', () => {
         return sessions.use(sid, rid)
       },
     }
-    server = testApp({ secure: { ...testDeps().secure, sessions: failing } })
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions: failing } })
     const { seal } = await wireSession(server.send)
     const sent = seal(call)
     const away = await server.send(sent)
@@ -331,7 +338,7 @@ describe('sessions', () => {
   it('that were evicted have expired, and their envelopes with them', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })
-    server = testApp({ secure: { ...testDeps().secure, sessions } })
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
     const first = await wireSession(server.send)
     const call = { method: 'GET', path: contract.templates.list.path }
     const used = first.seal(call)
@@ -344,7 +351,7 @@ describe('sessions', () => {
   it('sessions with a successful call outlive any number of sessions without one', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 3, ridsOfSession: 10, rids: 20 })
-    server = testApp({ secure: { ...testDeps().secure, sessions } })
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
     const { token } = await newTenant(server)
     const honest = await wireSession(server.send)
     const call = { method: 'GET', path: contract.templates.list.path }
@@ -378,7 +385,7 @@ describe('sessions', () => {
 describe('switched off', () => {
   beforeEach(async () => {
     await server.close()
-    server = testApp({ secure: { ...testDeps().secure, enabled: false } })
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, enabled: false } })
   })
 
   it('bootstrap says so, the other two refuse before anything else, and calls go in plain text', async () => {

@@ -1,8 +1,10 @@
 import http from 'node:http'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { MEDIA_TYPE } from '../../src/secure/index.js'
 import { createLimits } from '../../src/server/limits.js'
+import type { Store } from '../../src/store/store.js'
+import { openTestStore } from '../support/engines.js'
 import { securely } from '../support/secure-send.js'
 import { type InnerCall, wireSession } from '../support/secure-wire.js'
 import { type TestApp, testApp } from '../support/server-app.js'
@@ -13,6 +15,12 @@ import { type Tenant, codeOf, newTenant, serial } from '../support/server-tenant
 import { WatchedPolls } from '../support/watched-polls.js'
 
 /** Calls inside: what differs from plain ones, and that nothing else does. */
+
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
 
 let polls: WatchedPolls
 let server: TestApp
@@ -25,7 +33,7 @@ afterEach(() => server.close())
 async function restart(overrides: Parameters<typeof testApp>[0] = {}): Promise<void> {
   await server?.close()
   polls = new WatchedPolls()
-  server = testApp({ polls, ...overrides })
+  server = testApp({ store, polls, ...overrides })
   tenant = await newTenant(server)
 }
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { securely } from '../support/secure-send.js'
-import { type TestApp, seededRandom, testApp, testDeps } from '../support/server-app.js'
+import { type TestApp, seededRandom, testApp } from '../support/server-app.js'
 import { RawConnection, portOf, rawAnswer } from '../support/server-raw.js'
 import { Scene } from '../support/server-scene.js'
 import { newTenant } from '../support/server-tenant.js'
@@ -112,7 +112,7 @@ describe('an application that requires encryption', () => {
 describe('over a socket', () => {
   let live: TestApp
   const start = async () => {
-    live = testApp({ secure: { ...testDeps().secure, required: true } })
+    live = testApp({ store: server.deps.store, secure: { ...server.deps.secure, required: true } })
     return portOf(live.app)
   }
   afterEach(() => live.close())

@@ -1,9 +1,11 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { TestClock } from '../../src/server/clock.js'
 import { SecureKeys } from '../../src/server/secure-keys.js'
 import { paths } from '../../src/secure/index.js'
 import * as secure from '../../src/secure/index.js'
 import { memorySessions } from '../../src/store/sessions.js'
+import type { Store } from '../../src/store/store.js'
+import { openTestStore } from '../support/engines.js'
 import {
   type OuterRequest,
   type PositiveCase,
@@ -19,6 +21,12 @@ import type { Answer } from '../support/server-client.js'
 import { portOf, rawAnswer } from '../support/server-raw.js'
 
 /** Every case of the vectors that a server answers, over a socket, against the whole server. */
+
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
 
 let server: TestApp | undefined
 afterEach(() => server?.close())
@@ -37,10 +45,10 @@ async function serverOf(it: PositiveCase, now: () => number, allowedOrigins = ['
   const others = seededRandom('server')
   const random = (size: number) => (drawn[0]?.length === size ? (drawn.shift() as Uint8Array) : others(size))
   const clock = new TestClock({ now })
-  const { secure: settings } = testDeps()
+  const { secure: settings } = testDeps({ store })
   const keys = keysFile(it.serverPrivateKey)
   const own = { ...settings, keys, allowedOrigins, brand: it.session.brand, sessions: memorySessions<never>() }
-  server = testApp({ clock, secure: own, random })
+  server = testApp({ store, clock, secure: own, random })
   return portOf(server.app)
 }
 

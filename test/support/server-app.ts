@@ -72,9 +72,12 @@ export function keyFileInMemory(): SecureKeyFile {
   }
 }
 
+let onSharedStore = 0
+
 export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock: TestClock } {
   const clock = new TestClock({ now: () => START_MS })
-  const random = seededRandom('server')
+  // Two servers on one store must not draw the same ids.
+  const random = seededRandom(overrides.store === undefined ? 'server' : `server ${++onSharedStore}`)
   const store = overrides.store ?? openTestStore()
   const deps = {
     store,
