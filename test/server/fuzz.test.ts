@@ -10,7 +10,7 @@ import { Scene, samples } from '../support/server-scene.js'
 fc.configureGlobal({ seed: 1 })
 
 /** Enough to meet every member of every body with every kind of value, in a few seconds. */
-const RUNS = 40
+const RUNS = 20
 
 let server: TestApp
 beforeAll(() => {

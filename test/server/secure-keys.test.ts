@@ -157,7 +157,7 @@ describe('through the server', () => {
     await server.close()
   })
 
-  it('no caller sees a rotation: 20 clients call on while keys change, in grace and after it', async () => {
+  it('no caller sees a rotation: 5 clients call on while keys change, in grace and after it', async () => {
     const server = testApp()
     const tenant = await newTenant(server)
     let sent = 0
@@ -169,7 +169,7 @@ describe('through the server', () => {
         },
         { now: () => server.clock.now() },
       )
-    const clients = Array.from({ length: 20 }, () => callerOf(session(), tenant.token))
+    const clients = Array.from({ length: 5 }, () => callerOf(session(), tenant.token))
     const kids = new Set<string>()
     let done = 0
     const callOn = async (call: (typeof clients)[0]) => {
@@ -178,7 +178,7 @@ describe('through the server', () => {
         done += 1
       }
     }
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 8; round++) {
       kids.add(server.deps.secure.keys.current.kid)
       const calls = clients.map(callOn)
       await tenant.operator(contract.platform.rotateSecureKeys, {})
@@ -187,8 +187,8 @@ describe('through the server', () => {
       server.clock.advance([0, 119_999, 120_000, 600_000][round % 4] as number)
       await server.deps.secure.keys.forget(server.clock.now())
     }
-    expect([done, kids.size]).toEqual([1_200, 12])
-    expect(sent).toBeGreaterThan(20)
+    expect([done, kids.size]).toEqual([200, 8])
+    expect(sent).toBeGreaterThan(5)
     await server.close()
   }, 60_000)
 

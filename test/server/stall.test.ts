@@ -48,9 +48,8 @@ const body64KiB: Readonly<Record<string, string>> = {
 }
 
 // Measured where it is asked for: a machine with other work makes a duration say nothing.
-test.runIf(process.env.VOUCHERCTL_REQUESTS)(
-  'no body of 64 KiB holds the loop for 100 ms',
-  async () => {
+if (process.env.VOUCHERCTL_REQUESTS !== undefined)
+  test('no body of 64 KiB holds the loop for 100 ms', async () => {
     const server = testApp()
     const slow: unknown[] = []
     for (const endpoint of endpoints.filter((it) => it.body !== undefined)) {
@@ -70,6 +69,4 @@ test.runIf(process.env.VOUCHERCTL_REQUESTS)(
     }
     await server.close()
     expect(slow).toEqual([])
-  },
-  300_000,
-)
+  }, 300_000)
