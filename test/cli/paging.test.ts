@@ -161,7 +161,12 @@ test('what waits on the disk is read by nobody else and does not stay', async ()
   const [folder, home] = [temporaryDir(), temporaryDir()]
   vi.stubEnv('TMPDIR', folder)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const whole = JSON.parse((await list('--json --timeout 1h', 12_000, 0, { home })).stdout)
-  expect([whole.items.length, whole.items[11_999].id]).toEqual([12_000, 'tpl_11999'])
+  // 5 MB: above 4 MiB the command keeps the list in a file.
+  const items = Array.from({ length: LIMIT }, () => ({ ...template, description: 'd'.repeat(4_096) }))
+  const { baseUrl } = await stub(({ path }) =>
+    success({ items, pagination: { page: pageIn(path), limit: LIMIT, total: 1_200, pages: 12 } }),
+  )
+  const ran = await cli(`templates list --all --json --base-url ${baseUrl}`, { home, env: secrets })
+  expect(JSON.parse(ran.stdout).items.length).toBe(1_200)
   expect(readdirSync(folder)).toEqual([])
 }, 30_000)

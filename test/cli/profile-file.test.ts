@@ -23,11 +23,11 @@ const set = (name: string) => ['profiles', 'set', name, '--base-url', `https://$
 test('commands that are killed at any moment leave a whole file with everything that was acknowledged', async () => {
   const home = temporaryDir()
   const acknowledged: string[] = []
-  for (let run = 0; run < 24; run += 1) {
+  for (let run = 0; run < 12; run += 1) {
     const name = `p${run}`
     const child = built.start(set(name), home)
     // From before the first import to after the last write.
-    const timer = setTimeout(() => child.kill('SIGKILL'), 20 + run * 8)
+    const timer = setTimeout(() => child.kill('SIGKILL'), 20 + run * 16)
     const exit = await new Promise((resolve) => child.once('exit', resolve))
     clearTimeout(timer)
     if (exit === 0) acknowledged.push(name)

@@ -76,14 +76,13 @@ test.each(calling)('%s: sends nothing to a server that only the project file nam
   })
 })
 
-test('the built command sends nothing to a server that only the project file names', async () => {
+test('commands and completion send nothing to a server that only the project file names', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   withProject(home, { base_url: foreign(baseUrl) })
   writeFileSync(join(home, 'token'), secrets.VOUCHERCTL_TOKEN, { mode: 0o600 })
   writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\no-1,user-1\n')
   for (const [args, exit] of [
-    ['templates list', 3],
     ['templates list --token-file token', 3],
     ['apps list --dry-run', 3],
     ['platform reviews', 3],
@@ -96,10 +95,12 @@ test('the built command sends nothing to a server that only the project file nam
     ['doctor', 1],
     ['profiles show --explain', 0],
   ] as const) {
-    const ran = await built.run([...args.split(' '), '--json'], home, secrets)
+    const ran = await cli(`${args} --json`, { home, env: secrets })
     expect([args, ran.exit, received]).toEqual([args, exit, []])
     expect(ran.stdout + ran.stderr).toContain('voucherctl project allow')
   }
+  const { exit, stdout } = await built.run(['templates', 'list'], home, secrets)
+  expect([exit, stdout]).toEqual([3, ''])
   expect((await pressTab('templates submit ', home)).stdout).toBe('words\n')
   expect(received).toEqual([])
 })
@@ -108,11 +109,11 @@ test('project allow lets the file name its server until the file changes or proj
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   const path = withProject(home, { base_url: foreign(baseUrl) })
-  const list = async () => (await built.run(['templates', 'list'], home, secrets)).exit
+  const list = async () => (await cli('templates list', { home, env: secrets })).exit
 
-  expect((await built.run(['project', 'allow', '--dry-run'], home)).exit).toBe(0)
+  expect((await cli('project allow --dry-run', { home })).exit).toBe(0)
   expect([await list(), received]).toEqual([3, []])
-  const allowed = JSON.parse((await built.run(['project', 'allow', '--json'], home)).stdout)
+  const allowed = JSON.parse((await cli('project allow --json', { home })).stdout)
   expect(allowed).toMatchObject({ path, allowed: true, reason: 'allowed', content: { base_url: foreign(baseUrl) } })
   expect(JSON.parse(readFileSync(config(home), 'utf8')).projects).toEqual({ [path]: readFileSync(path, 'utf8') })
   expect(await list()).toBe(0)
@@ -126,7 +127,7 @@ test('project allow lets the file name its server until the file changes or proj
   expect(await list()).toBe(3)
   withProject(home, { base_url: foreign(baseUrl) })
   expect(await list()).toBe(0)
-  expect((await built.run(['project', 'deny'], home)).exit).toBe(0)
+  expect((await cli('project deny', { home })).exit).toBe(0)
   expect([await list(), received.length]).toEqual([3, 3])
 })
 

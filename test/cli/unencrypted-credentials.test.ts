@@ -1,9 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { built } from '../support/built-cli.js'
 import { Bulk, idsOf, issuer } from '../support/bulk.js'
-import { secrets, stub, success, temporaryDir } from '../support/cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { newTenant } from '../support/server-tenant.js'
 
@@ -35,7 +34,7 @@ test.each(['templates list', 'templates list --json', 'templates list --quiet'])
   async (line) => {
     const { baseUrl, received } = await pages()
     const url = remote(baseUrl)
-    const { exit, stderr } = await built.run([...line.split(' '), '--base-url', url], temporaryDir(), secrets)
+    const { exit, stderr } = await cli(`${line} --base-url ${url}`, { env: secrets })
     expect([exit, stderr, received.length]).toEqual([0, warningFor(url), 1])
   },
 )
@@ -45,21 +44,21 @@ test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updat
   async (line) => {
     const { baseUrl } = await pages()
     const url = remote(baseUrl)
-    const { exit, stderr } = await built.run([...line.split(' '), '--base-url', url], temporaryDir(), secrets)
+    const { exit, stderr } = await cli(`${line} --base-url ${url}`, { env: secrets })
     expect([exit, stderr]).toEqual([0, warningFor(url)])
   },
 )
 
 test('no command warns of a credential that goes to this machine', async () => {
   const { baseUrl } = await pages()
-  const { exit, stderr } = await built.run(['templates', 'list', '--base-url', baseUrl], temporaryDir(), secrets)
+  const { exit, stderr } = await cli(`templates list --base-url ${baseUrl}`, { env: secrets })
   expect([exit, stderr]).toEqual([0, ''])
 })
 
 test('a failure with --json has the error object alone on stderr, without the warning', async () => {
   const { baseUrl } = await stub(() => ({ status: 500, body: {} }))
   const args = ['templates', 'list', '--json', '--retries', '0', '--base-url', remote(baseUrl)]
-  const { exit, stderr } = await built.run(args, temporaryDir(), secrets)
+  const { exit, stderr } = await cli(args, { env: secrets })
   expect([exit, Object.keys(JSON.parse(stderr))]).toEqual([9, ['error']])
 })
 
@@ -67,7 +66,7 @@ test('issue-many warns once of its token over http, not for each row', async () 
   const bulk = Bulk.of(idsOf(20))
   const { baseUrl } = await issuer()
   const url = remote(baseUrl)
-  const { exit, stderr } = await built.run(bulk.args(url, '--json'), bulk.dir, secrets)
+  const { exit, stderr } = await cli(bulk.args(url, '--json'), { home: bulk.dir, env: secrets })
   expect([exit, stderr]).toEqual([0, warningFor(url)])
 })
 
@@ -81,7 +80,7 @@ test('a production profile sends no token over http to another machine', async (
     ['api', 'GET', '/open-platform/vouchers/templates', '--json'],
     many,
   ]) {
-    const { exit, stdout, stderr } = await built.run(args, home, secrets)
+    const { exit, stdout, stderr } = await cli(args, { home, env: secrets })
     expect([exit, stdout]).toEqual([2, ''])
     expect(JSON.parse(stderr).error).toMatchObject({
       code: 'CREDENTIAL_UNENCRYPTED',
@@ -94,6 +93,10 @@ test('a production profile sends no token over http to another machine', async (
 test('--secure required carries the token inside the encryption, without warning or refusal', async () => {
   const tenant = await newTenant(server)
   const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
-  const { exit, stderr } = await built.run(['templates', 'list', '--json'], home, { VOUCHERCTL_TOKEN: tenant.token })
+  const { exit, stderr } = await cli('templates list --json', {
+    home,
+    now: Date.now(),
+    env: { VOUCHERCTL_TOKEN: tenant.token },
+  })
   expect([exit, stderr]).toEqual([0, ''])
 })
