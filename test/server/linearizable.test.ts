@@ -7,7 +7,7 @@ import { type TestApp, seededRandom, testApp } from '../support/server-app.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
 /** `VOUCHERCTL_HISTORIES` is how many histories are made, `VOUCHERCTL_SEED` repeats them. */
-const histories = Number(process.env.VOUCHERCTL_HISTORIES ?? (onPostgres ? 10 : 60))
+const histories = Number(process.env.VOUCHERCTL_HISTORIES ?? (onPostgres ? 6 : 60))
 const seed = process.env.VOUCHERCTL_SEED ?? '1'
 const CLIENTS = 4
 

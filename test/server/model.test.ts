@@ -8,7 +8,7 @@ import { commands, setUp } from '../support/voucher-steps.js'
 
 /** `VOUCHERCTL_MODEL=5000x50` is the long form; `VOUCHERCTL_SEED` repeats one. */
 /** Each command is several round trips on PostgreSQL. */
-const usual = onPostgres ? 8 : 60
+const usual = onPostgres ? 4 : 60
 const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x').filter(Boolean).map(Number)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 
