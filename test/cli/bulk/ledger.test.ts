@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Appender } from '../../../src/cli/bulk/appender.js'
 import { Ledger } from '../../../src/cli/bulk/ledger.js'
 import { temporaryDir } from '../../support/cli.js'
@@ -12,6 +12,7 @@ async function recorded(refuse?: string) {
   const steps: string[] = []
   const file = async (name: string) => {
     const real = await Appender.create(join(dir, name))
+    onTestFinished(() => real.close())
     const act = async (what: string, does: () => Promise<void>) => {
       steps.push(`${name} ${what}`)
       if (refuse === name) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
