@@ -11,7 +11,7 @@ import { portOf, rawAnswer } from '../support/server-raw.js'
 
 fc.configureGlobal({ seed: 1 })
 
-const RUNS = 100
+const RUNS = 90
 
 let server: TestApp
 let port: number
