@@ -1,9 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BundledFile, bundle } from '../src/build-bundle.js'
-import { filesWithoutServer } from './support/files-without-server.js'
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
 
 interface Locked {
   readonly version?: string
@@ -66,50 +62,4 @@ test('an installation of the package runs no script of its own', () => {
 test('who installs the tool gets few packages with it, each for a reason', () => {
   expect(manifest.dependencies).toBeUndefined()
   expect(Object.keys(optionalDependencies).sort()).toEqual(Object.keys(runtime).sort())
-})
-
-describe('the bundle', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'voucherctl-bundle-'))
-  let programs: Awaited<ReturnType<typeof bundle>> = []
-  beforeAll(async () => {
-    programs = await bundle(folder)
-  }, 60_000)
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-  test('the bundle has each module in only one file of a program', () => {
-    for (const program of programs) {
-      const modules = Object.values(program).flatMap((file) => file.modules)
-      expect(modules.length).toBeGreaterThan(0)
-      expect(modules.filter((path, i) => modules.indexOf(path) !== i)).toEqual([])
-    }
-  })
-
-  test('the scripts of the command line, without the server, are smaller than 1.5 MB', () => {
-    const files = filesWithoutServer(programs.find((it) => 'cli/main.cjs' in it) ?? {})
-    const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
-    expect(bytes).toBeGreaterThan(500_000)
-    expect(bytes).toBeLessThan(1_500_000)
-  })
-
-  test('holds packages whose licences allow it, all of them in the lock file', () => {
-    const inputs = programs.flatMap(Object.values<BundledFile>).flatMap(({ modules }) => modules)
-    const found = inputs.map((path) => /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
-    const bundled = [...new Set(found)].filter((path) => path !== undefined)
-    expect(bundled.length).toBeGreaterThan(10)
-    const free = /^(MIT|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0)$/
-    const licences = bundled.map((path) => [path, packages[path]?.license ?? '?'] as const)
-    expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
-  })
-
-  test('the bundle has the same bytes as the one that the set-up of the tests built in dist/', () => {
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((it) => it.isFile())
-      .map((it) => relative(folder, join(it.parentPath, it.name)))
-    expect(files.length).toBeGreaterThan(5)
-    const dist = new URL('../dist/', import.meta.url)
-    const differing = files.filter(
-      (file) => !readFileSync(join(folder, file)).equals(readFileSync(new URL(file, dist))),
-    )
-    expect(differing).toEqual([])
-  })
 })

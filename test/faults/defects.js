@@ -126,7 +126,7 @@ export const defects = [
     file: 'src/domain/bot-caller.ts',
     from: '  const application = endpoint.linked ? linkedApplication(row) : null\n  const refusal = application === null ? null : refuseForApplication(application, origin)\n  if (refusal !== null) return refusal\n  if (endpoint.scope !== undefined && !row.scopes.includes(`"${endpoint.scope}"`)) {\n    return refuse(\'INSUFFICIENT_SCOPE\', { required_scope: endpoint.scope })\n  }',
     to: '  if (endpoint.scope !== undefined && !row.scopes.includes(`"${endpoint.scope}"`)) {\n    return refuse(\'INSUFFICIENT_SCOPE\', { required_scope: endpoint.scope })\n  }\n  const application = endpoint.linked ? linkedApplication(row) : null\n  const refusal = application === null ? null : refuseForApplication(application, origin)\n  if (refusal !== null) return refusal',
-    tests: ['test/server/order.test.ts'],
+    tests: ['test/server/order.slow.test.ts'],
     match: 'bots.issue',
   },
   {
@@ -486,7 +486,7 @@ export const defects = [
     file: 'src/server/connections.ts',
     from: '    together.begin()\n',
     to: '',
-    tests: ['test/server/stop.test.ts'],
+    tests: ['test/server/stop.slow.test.ts'],
     match: 'middle of a row',
   },
   {

@@ -16,8 +16,11 @@ const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig
 const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 
 /** Projects of vitest.config.ts by engine: those of npm test, and all. */
-const QUICK = { sqlite: ['quick', 'isolated'], postgres: ['postgres'] }
-const ALL = { sqlite: [...QUICK.sqlite, 'slow'], postgres: [...QUICK.postgres, 'postgres-rest', 'postgres-slow'] }
+const QUICK = { sqlite: ['quick'], postgres: ['postgres'] }
+const ALL = {
+  sqlite: [...QUICK.sqlite, 'isolated', 'slow'],
+  postgres: [...QUICK.postgres, 'postgres-rest', 'postgres-slow'],
+}
 
 const { values } = parseArgs({
   options: { only: { type: 'string' }, quick: { type: 'boolean' }, list: { type: 'boolean' } },

@@ -238,20 +238,20 @@ const ofForm = [
 ]
 
 /**
- * How much of the grid a file tries: `quick` takes every credential of the kind that the route takes, and of the other
- * kinds those of `ofForm`, with objects of others in plain text alone; `rest` takes every credential of the other kinds.
+ * How much of the grid a file tries: `quick` sends one credential for each way in which it is refused, in plain text, and
+ * the plainest ones of the kind that the route takes also encrypted; `rest` sends everything else.
  */
 export type Extent = 'quick' | 'rest'
 
-function isTried(name: string, { held }: Entry, row: Row, extent: Extent): boolean {
-  if (onPostgres) return ofRows.includes(name)
-  const isTaken = held.kind === row.caller
-  return extent === 'rest' ? !isTaken : isTaken || ofForm.includes(name)
-}
+const everyTransport: readonly Transport[] = ['plain', 'dispatch', 'plain, server wants encryption']
 
-const transports: readonly Transport[] = onPostgres
-  ? ['plain']
-  : ['plain', 'dispatch', 'plain, server wants encryption']
+/** The transports that an extent tries with a credential. */
+function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): readonly Transport[] {
+  if (onPostgres) return ofRows.includes(name) ? ['plain'] : []
+  const isPlainest = held.kind === row.caller && ['token', 'bot', 'account', 'operator'].includes(name)
+  const quick: readonly Transport[] = isPlainest ? everyTransport : ofForm.includes(name) ? ['plain'] : []
+  return extent === 'quick' ? quick : everyTransport.filter((it) => !quick.includes(it))
+}
 
 const codeOf = (answer: Answer): string | null => (answer.status < 300 ? null : answer.code)
 
@@ -266,7 +266,7 @@ async function tryAll(
   row: Row,
   [name, entry]: [string, Entry],
   others: Others,
-  extent: Extent,
+  transports: readonly Transport[],
 ): Promise<unknown[]> {
   const { held } = entry
   const isTaken = held.kind === row.caller
@@ -298,8 +298,7 @@ async function tryAll(
   }
   for (const transport of transports) {
     const alike: Record<string, string> = {}
-    const objects = isTaken || extent === 'rest' || transport === 'plain' ? Object.entries(row.objects) : []
-    for (const [member, missing] of objects) {
+    for (const [member, missing] of Object.entries(row.objects)) {
       alike[`absent ${member}`] = await call(transport, { ...own, [member]: absentOf(member) }, 'absent', missing)
       if (row.caller === 'operator') continue
       const foreign = others.foreign[member]
@@ -332,8 +331,8 @@ export async function tryRoute(endpoint: Endpoint, extent: Extent): Promise<unkn
   const others = { tenant, own, foreign: await inputOf(endpoint, await newTenant(server)) }
   const wrong: unknown[] = []
   for (const [name, entry] of Object.entries(entries)) {
-    if (!isTried(name, entry, row, extent)) continue
-    wrong.push(...(await tryAll(endpoint, row, [name, entry], others, extent)))
+    const transports = transportsOf(name, entry, row, extent)
+    if (transports.length > 0) wrong.push(...(await tryAll(endpoint, row, [name, entry], others, transports)))
   }
   await tenant.operator(contract.platform.clearFaults, {})
   return wrong

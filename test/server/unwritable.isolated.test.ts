@@ -9,13 +9,15 @@ vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
     ...module,
     openSqliteFile: (path: string) => {
       const db = module.openSqliteFile(path)
-      const prepare = db.prepare.bind(db)
       const refuse = () => {
         throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
       }
-      return Object.assign(db, {
-        prepare: (sql: string) => (sql === 'commit' ? new Proxy(prepare(sql), { get: () => refuse }) : prepare(sql)),
-      })
+      return {
+        exec: (sql: string) => db.exec(sql),
+        close: () => db.close(),
+        prepare: (sql: string) =>
+          sql === 'commit' ? new Proxy(db.prepare(sql), { get: () => refuse }) : db.prepare(sql),
+      }
     },
   }
 })

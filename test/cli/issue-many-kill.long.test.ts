@@ -9,18 +9,18 @@ import { newTenant } from '../support/server-tenant.js'
 
 const patient = { timeout: 60_000, interval: 1 }
 
-test('issues exactly 10,000 vouchers, none twice, when it is killed at random rows and resumed', async () => {
-  const rows = 10_000
+test('issues exactly 5,000 vouchers, none twice, when it is killed at random rows and resumed', async () => {
+  const rows = 5_000
   const server = await startServerChild(temporaryFolder())
   const tenant = await newTenant(server)
   const template = await activeTemplate(tenant, 2 * rows)
   const run = new IssueManyRun(tenant, `http://127.0.0.1:${server.port}`, template, rows)
   const args = [...run.args, '--resume']
   const random = new Random('issue-many')
-  for (let kills = 0; kills < 5; kills += 1) {
+  for (let kills = 0; kills < 3; kills += 1) {
     const child = built.start(args, run.home, run.env)
     const ended = once(child, 'exit')
-    const enough = run.size + 1 + random.below(250_000)
+    const enough = run.size + 1 + random.below(200_000)
     await vi.waitUntil(() => run.size >= enough, patient)
     child.kill('SIGKILL')
     expect((await ended)[1]).toBe('SIGKILL')

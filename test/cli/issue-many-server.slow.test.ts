@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { Random } from '../faults/random.js'
 import { built } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
 import { activeTemplate, IssueManyRun, issuedCount } from '../support/issue-many.js'
@@ -15,31 +14,6 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const patient = { timeout: 10_000, interval: 1 }
-
-test('issues every row once when it is killed at random rows and resumed', async () => {
-  const rows = 600
-  const tenant = await newTenant(server)
-  const run = new IssueManyRun(tenant, server.baseUrl, await activeTemplate(tenant, 2 * rows), rows)
-  const args = [...run.args, '--resume']
-  const random = new Random('issue-many')
-  for (let kills = 0; kills < 2; kills += 1) {
-    const child = built.start(args, run.home, run.env)
-    const ended = once(child, 'exit')
-    const enough = run.size + 1 + random.below(15_000)
-    await vi.waitUntil(() => run.size >= enough, patient)
-    child.kill('SIGKILL')
-    expect((await ended)[1]).toBe('SIGKILL')
-  }
-  const last = await cli(args, run)
-  expect([last.exit, last.stderr]).toEqual([0, ''])
-  const summary = JSON.parse(last.stdout)
-  expect(summary).toMatchObject({ total: rows, failed: 0 })
-  expect(summary.issued + summary.replayed + summary.skipped).toBe(rows)
-  // Without a lost response the test would prove nothing.
-  expect(summary.replayed).toBeGreaterThan(0)
-  expect(await issuedCount(tenant)).toBe(rows)
-  run.expectWhole(rows)
-})
 
 test.each([
   ['SIGINT', 130],

@@ -1,0 +1,184 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
+import { built } from '../support/built-cli.js'
+import { cli, temporaryDir } from '../support/cli.js'
+
+/** Text of a stream up to the first line feed. */
+async function firstLine(child: ChildProcess): Promise<string> {
+  let text = ''
+  for await (const chunk of child.stdout ?? []) {
+    text += String(chunk)
+    if (text.includes('\n')) break
+  }
+  return text.slice(0, text.indexOf('\n'))
+}
+
+test('a terminal that is closed ends a server and quickstart with 129, and nothing of theirs stays', async () => {
+  const home = temporaryDir()
+  const temporary = mkdtempSync(join(home, 'tmp-'))
+  const hangUp = async (...args: string[]) => {
+    const child = built.start(args, home, { TMPDIR: temporary })
+    await firstLine(child)
+    child.kill('SIGHUP')
+    const [exit] = await once(child, 'exit')
+    return [exit, readdirSync(temporary)]
+  }
+  expect(await hangUp('server', 'start', '--memory', '--port', '0', '--json')).toEqual([129, []])
+  expect(await hangUp('quickstart')).toEqual([129, []])
+}, 30_000)
+
+/** For a command of this process that starts the built server in another one. */
+const atHome = (home: string) =>
+  ({ home, now: Date.now(), env: { PATH: process.env.PATH ?? '' }, self: [process.execPath, built.bin] }) as const
+
+test('a server in the background is named by whole paths, and is known by its process without a call', async () => {
+  const home = temporaryDir()
+  const run = (...args: string[]) => cli([...args, '--data', 'here', '--json'], atHome(home))
+  const { stdout } = await run('server', 'start', '--detach', '--port', '0')
+  const started = JSON.parse(stdout)
+  try {
+    expect(stdout.split('\n')).toHaveLength(2)
+    const dir = join(home, 'here')
+    expect(started).toMatchObject({ data_dir: dir, log_file: join(dir, 'server.log') })
+    const server = findLocalServer(dir) ?? expect.unreachable()
+    expect(isSameProcess(server)).toBe(existsSync('/proc/self/stat') ? true : undefined)
+    expect(Object.keys(JSON.parse((await run('server', 'status')).stdout))).toEqual([
+      'running',
+      'ready',
+      'pid',
+      'data_dir',
+      'base_url',
+      'operator_key_file',
+      'store',
+      'started_at',
+    ])
+  } finally {
+    await run('server', 'stop')
+  }
+}, 30_000)
+
+test('server start ends with 130 on SIGINT', async () => {
+  const server = built.start(
+    ['server', 'start', '--memory', '--port', '0', '--json', '--log-level', 'silent'],
+    temporaryDir(),
+  )
+  await firstLine(server)
+  server.kill('SIGINT')
+  expect((await once(server, 'exit'))[0]).toBe(130)
+}, 30_000)
+
+test('server start --detach, status, logs, stop: found by its folder from start to end', async () => {
+  const home = temporaryDir()
+  const run = async (...args: string[]) => {
+    const ran = await cli([...args, '--json'], atHome(home))
+    return {
+      ...ran,
+      data: ran.stdout === '' ? undefined : JSON.parse(ran.stdout),
+      error: ran.stderr === '' ? undefined : JSON.parse(ran.stderr).error,
+    }
+  }
+  expect(await run('server', 'status')).toMatchObject({ exit: 1, data: { running: false } })
+  expect(await run('server', 'stop')).toMatchObject({ exit: 0, data: { stopped: false } })
+  expect(await run('server', 'logs', '--follow')).toMatchObject({
+    exit: 9,
+    error: { code: 'LOCAL_SERVER_NOT_RUNNING' },
+  })
+
+  const started = await run(
+    'server',
+    'start',
+    '--detach',
+    '--port',
+    '0',
+    '--auto-approve',
+    '--rate-limit',
+    'issue=5/60',
+  )
+  expect(started).toMatchObject({
+    exit: 0,
+    stderr: '',
+    data: { store: 'sqlite', log_file: expect.stringContaining('server.log') },
+  })
+  try {
+    expect(statSync(started.data.log_file).mode & 0o777).toBe(0o600)
+    expect(await run('server', 'status')).toMatchObject({
+      exit: 0,
+      data: { running: true, ready: true, pid: started.data.pid },
+    })
+    expect(await run('server', 'start', '--detach')).toMatchObject({ exit: 1, error: { code: 'DATA_FOLDER_IN_USE' } })
+    expect(await run('server', 'start', '--port', '0')).toMatchObject({
+      exit: 1,
+      stdout: '',
+      error: { code: 'DATA_FOLDER_IN_USE' },
+    })
+    const port = new URL(started.data.base_url).port
+    const other = temporaryDir()
+    const inUse = await run('server', 'start', '--port', port, '--data', other)
+    expect(inUse).toMatchObject({ exit: 1, error: { code: 'EADDRINUSE' } })
+    expect(await run('server', 'start', '--detach', '--port', port, '--data', other)).toMatchObject({
+      exit: 1,
+      error: { code: 'EADDRINUSE' },
+    })
+
+    const { stdout } = await cli('server logs --json', atHome(home))
+    const entries = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(entries).toContainEqual(expect.objectContaining({ method: 'GET', status: 200 }))
+  } finally {
+    expect(await run('server', 'stop')).toMatchObject({
+      exit: 0,
+      stderr: '',
+      data: { stopped: true, pid: started.data.pid },
+    })
+  }
+  expect((await run('server', 'status')).exit).toBe(1)
+  const after = await cli('server logs --json', atHome(home))
+  expect(
+    after.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
+}, 60_000)
+
+test('a reader that goes away takes neither the clean-up nor a failure with it', async () => {
+  const home = temporaryDir()
+  const temporary = mkdtempSync(join(home, 'tmp-'))
+  const story = built.start(['quickstart'], home, { TMPDIR: temporary })
+  await firstLine(story)
+  story.stdout?.destroy()
+  expect((await once(story, 'exit'))[0]).toBe(0)
+  expect(readdirSync(temporary)).toEqual([])
+
+  const failing = built.start(['apps', 'get', 'nope'], home)
+  failing.stdout?.destroy()
+  failing.stderr?.destroy()
+  expect((await once(failing, 'exit'))[0]).toBe(3)
+}, 30_000)
+
+test('a call that takes long on a terminal has a spinner', async () => {
+  const load = createRequire(import.meta.url)
+  const { withProgress } = load('../../dist/chunks/progress.cjs')
+  let text = ''
+  const stderr = {
+    write: (it: string) => (text += it),
+    isTTY: true,
+    columns: 80,
+    cursorTo() {},
+    moveCursor() {},
+    clearLine() {},
+    once() {},
+    on() {},
+    off() {},
+    removeListener() {},
+  }
+  const shown = vi.waitUntil(() => text.includes('Working …'))
+  expect(await withProgress({ stderr, env: {} }, false, 'Working …', shown)).toBe(true)
+})
