@@ -8,7 +8,7 @@ const withoutStore = [
   'test/store/{sessions,move/read}.test.ts',
   'test/server/{connections,faults,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}*.test.ts',
   'test/server/secure-{broken-off,fuzz,keys,required,vectors}*.test.ts',
-  'test/server/authorization.slow.test.ts',
+  'test/server/{authorization,order,secure-inner}.slow.test.ts',
 ]
 
 /** Depend on the engine: transactions, locks, leases and the order of rows. */

@@ -402,7 +402,11 @@ function isTried(endpoint: Endpoint, code: FailureCode): boolean {
   return !tried.has(kind) && tried.add(kind).size > 0
 }
 
-describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (id, endpoint) => {
+const cases = endpoints
+  .map((it) => [it.id, it, failuresOf(it).filter((code) => isTried(it, code))] as const)
+  .filter(([, , codes]) => codes.length > 0)
+
+describe.each(cases)('%s', (id, endpoint, codes) => {
   let shared: Promise<Scene> | undefined
   const sceneFor = (code: FailureCode): Promise<Scene> => {
     if (!canShare(endpoint, code)) return Scene.of(server, endpoint)
@@ -410,7 +414,7 @@ describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (id, endpoint) 
     return shared
   }
 
-  it.for(failuresOf(endpoint).filter((code) => isTried(endpoint, code)))('answers %s', async (code) => {
+  it.each(codes)('answers %s', async (code) => {
     const produce = specific[`${id} ${code}`] ?? common[code]
     if (produce === undefined) throw new Error(`no case produces ${code} of ${id}`)
     const scene = await sceneFor(code)
