@@ -239,7 +239,7 @@ const ofForm = [
 
 /**
  * How much of the grid a file tries: `quick` sends one credential for each way in which it is refused, in plain text, and
- * the plainest ones of the kind that the route takes also encrypted; `rest` sends everything else.
+ * the plainest ones of the kind that the route takes also encrypted, as those with another origin; `rest` sends the others.
  */
 export type Extent = 'quick' | 'rest'
 
@@ -248,8 +248,12 @@ const everyTransport: readonly Transport[] = ['plain', 'dispatch', 'plain, serve
 /** The transports that an extent tries with a credential. */
 function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): readonly Transport[] {
   if (onPostgres) return ofRows.includes(name) ? ['plain'] : []
-  const isPlainest = held.kind === row.caller && ['token', 'bot', 'account', 'operator'].includes(name)
-  const quick: readonly Transport[] = isPlainest ? everyTransport : ofForm.includes(name) ? ['plain'] : []
+  const isTaken = held.kind === row.caller
+  const isPlainest = isTaken && ['token', 'bot', 'account', 'operator'].includes(name)
+  const isOfOrigin = isTaken && name.endsWith(', application other origin')
+  const isOfScope = isTaken && [`${row.scope} alone`, `all but ${row.scope}`].some((it) => name.endsWith(`, ${it}`))
+  const plain: readonly Transport[] = isOfScope || ofForm.includes(name) ? ['plain'] : []
+  const quick = isPlainest ? everyTransport : isOfOrigin ? (['dispatch'] as const) : plain
   return extent === 'quick' ? quick : everyTransport.filter((it) => !quick.includes(it))
 }
 
