@@ -3,24 +3,18 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
+import { oncePer } from './once-per.js'
 import { ISSUES_MAX, escapePointer, unknownMember } from './unknown-member.js'
 
 /** Its default of 8 would cut off what tells the alternatives of a union apart. */
 Settings.Set({ maxErrors: 200 })
 
-/** Servers of one process share what was compiled. */
-const compiled = new WeakMap<Schema, Validator>()
-
-function compile(schema: Schema): Validator {
-  const validator: Validator = Compile(schema)
-  compiled.set(schema, validator)
-  return validator
-}
+const validatorOf = oncePer((schema: Schema): Validator => Compile(schema))
 
 /** Validates against a schema that is compiled when it is first needed: most runs use few of them. */
 export function lazyValidator(schema: Schema): (value: unknown) => ValidationIssue[] | null {
   return (value) => {
-    const validator = compiled.get(schema) ?? compile(schema)
+    const validator = validatorOf(schema)
     return validator.Check(value) ? null : issuesOf(schema, validator.Errors(value) as SchemaError[])
   }
 }

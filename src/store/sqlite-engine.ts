@@ -34,6 +34,7 @@ const PROBLEMS: Record<number, SqliteProblem> = {
   25: 'statement',
   26: 'not_a_database',
 }
+
 /** True for what one operation did wrong; anything else is the state of the database. */
 export function isOfOperation(problem: SqliteProblem | null): boolean {
   return problem === null || problem === 'constraint' || problem === 'statement'
