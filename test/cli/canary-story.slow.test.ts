@@ -3,16 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { built, type Finished } from '../support/built-cli.js'
-import { handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
+import { environment, handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
 import { temporaryDir } from '../support/cli.js'
-
-const environment = {
-  VOUCHERCTL_TOKEN: handedIn['token of the environment'],
-  VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
-  VOUCHERCTL_JWT: handedIn['account JWT of the environment'],
-  VOUCHERCTL_OPERATOR_KEY: handedIn['operator key of the environment'],
-  VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
-}
 
 /** Commands against a server of their own in the background; everything that each of them said is kept. */
 class Story {

@@ -8,7 +8,7 @@ import { type Leaf, leaf } from '../../src/cli/leaf.js'
 import { type Entry, page } from '../../src/cli/program.js'
 import { run as runSources } from '../../src/cli/run.js'
 import { bundle } from '../support/built-cli.js'
-import { handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
+import { environment, handedIn, handedOut, leaksBelow, leaksIn } from '../support/canary.js'
 import { type Given, type StubAnswer, cli, redeemCode, stub, success, temporaryDir } from '../support/cli.js'
 import { matrix } from '../support/cli-matrix.js'
 import { issuedVoucher, leafCalls } from '../support/cli-samples.js'
@@ -138,14 +138,6 @@ function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scen
     }
   }
   return args
-}
-
-const environment = {
-  VOUCHERCTL_TOKEN: handedIn['token of the environment'],
-  VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
-  VOUCHERCTL_JWT: handedIn['account JWT of the environment'],
-  VOUCHERCTL_OPERATOR_KEY: handedIn['operator key of the environment'],
-  VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
 }
 
 let answering: (request: Parameters<Parameters<typeof stub>[0]>[0]) => StubAnswer = () => success({})

@@ -1,22 +1,11 @@
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
-import { built } from '../support/built-cli.js'
+import { built, firstLine } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
-
-/** Text of a stream up to the first line feed. */
-async function firstLine(child: ChildProcess): Promise<string> {
-  let text = ''
-  for await (const chunk of child.stdout ?? []) {
-    text += String(chunk)
-    if (text.includes('\n')) break
-  }
-  return text.slice(0, text.indexOf('\n'))
-}
 
 test('a terminal that is closed ends a server and quickstart with 129, and nothing of theirs stays', async () => {
   const home = temporaryDir()

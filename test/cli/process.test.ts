@@ -6,21 +6,11 @@ import { open, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { built } from '../support/built-cli.js'
+import { built, firstLine } from '../support/built-cli.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { pageOf, redemption, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 import { liveServer } from '../support/server.js'
-
-/** Text of a stream up to the first line feed. */
-async function firstLine(child: ChildProcess): Promise<string> {
-  let text = ''
-  for await (const chunk of child.stdout ?? []) {
-    text += String(chunk)
-    if (text.includes('\n')) break
-  }
-  return text.slice(0, text.indexOf('\n'))
-}
 
 test('--version is the version of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

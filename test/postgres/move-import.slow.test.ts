@@ -1,6 +1,5 @@
-import { existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { existsSync } from 'node:fs'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { migrations as postgresMigrations } from '../../src/store/migrations/postgres/index.js'
 import type { Table } from '../../src/store/move/session.js'
 import { openSqliteTarget } from '../../src/store/move/sqlite-session.js'
@@ -12,6 +11,7 @@ import { breachesIn } from '../faults/invariants.js'
 import type { Stored } from '../faults/stored.js'
 import {
   appOn,
+  databaseFiles,
   exportOf,
   fromPostgres,
   fromSqlite,
@@ -24,18 +24,10 @@ import {
 import { createPartitioned, runtimeTables } from '../support/partitioned.js'
 import { emptyDatabase, urlOf } from '../support/postgres-database.js'
 import { query } from '../support/postgres-query.js'
-import { temporaryFolder } from '../support/server.js'
 import { until } from '../support/server-deliveries.js'
 import { newTenant } from '../support/server-tenant.js'
 
-let folder: string
-beforeEach(() => {
-  folder = temporaryFolder()
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-let made = 0
-const filePath = () => join(folder, `${++made}.db`)
+const filePath = databaseFiles()
 
 describe('an export of PostgreSQL', () => {
   it('is one state, whatever servers write meanwhile', async () => {

@@ -1,6 +1,4 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { migrations } from '../../src/store/migrations/sqlite/index.js'
 import { openSqliteTarget } from '../../src/store/move/sqlite-session.js'
 import { moved } from '../../src/store/move/tables.js'
@@ -10,6 +8,7 @@ import { closeSqliteFile, openSqliteFile } from '../../src/store/sqlite-open.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import {
   appOn,
+  databaseFiles,
   fillStore,
   fromPostgres,
   fromSqlite,
@@ -20,16 +19,8 @@ import {
   toPostgres,
 } from '../support/move.js'
 import { emptyDatabase } from '../support/postgres-database.js'
-import { temporaryFolder } from '../support/server.js'
 
-let folder: string
-beforeEach(() => {
-  folder = temporaryFolder()
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-let made = 0
-const filePath = () => join(folder, `${++made}.db`)
+const filePath = databaseFiles()
 
 const tablesIn = (text: string) => [
   ...new Set(rowLinesOf(text).map((it) => (JSON.parse(it) as { table: string }).table)),

@@ -1,12 +1,11 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openSqliteTarget } from '../../src/store/move/sqlite-session.js'
 import { openPostgresStore } from '../../src/store/postgres.js'
 import { openSqliteStore } from '../../src/store/sqlite.js'
 import {
   appOn,
+  databaseFiles,
   fillStore,
   fromPostgres,
   fromSqlite,
@@ -16,17 +15,9 @@ import {
   toPostgres,
 } from '../support/move.js'
 import { emptyDatabase } from '../support/postgres-database.js'
-import { temporaryFolder } from '../support/server.js'
 import { commands, setUp } from '../support/voucher-steps.js'
 
-let folder: string
-beforeEach(() => {
-  folder = temporaryFolder()
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-let made = 0
-const filePath = () => join(folder, `${++made}.db`)
+const filePath = databaseFiles()
 
 describe('a move from one engine to the other and back', () => {
   it('keeps every row of a PostgreSQL store that has met every operation', async () => {

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -44,3 +44,13 @@ export const built = {
     return child
   },
 } as const
+
+/** The standard output of a process up to its first line feed. */
+export async function firstLine(child: ChildProcess): Promise<string> {
+  let text = ''
+  for await (const chunk of child.stdout ?? []) {
+    text += String(chunk)
+    if (text.includes('\n')) break
+  }
+  return text.slice(0, text.indexOf('\n'))
+}

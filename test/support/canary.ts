@@ -25,6 +25,15 @@ export const handedIn = {
   'QR token that is redeemed': 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
 } as const
 
+/** The variables of a command that takes every credential from its environment. */
+export const environment = {
+  VOUCHERCTL_TOKEN: handedIn['token of the environment'],
+  VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
+  VOUCHERCTL_JWT: handedIn['account JWT of the environment'],
+  VOUCHERCTL_OPERATOR_KEY: handedIn['operator key of the environment'],
+  VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
+}
+
 /** What a server hands out once. */
 export const handedOut = {
   'new token': canary('sop_', 'newToken'),

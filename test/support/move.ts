@@ -1,3 +1,6 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { keyChecks } from '../../src/server/key-checks.js'
 import { Polls } from '../../src/server/polls.js'
@@ -11,6 +14,7 @@ import { openSqliteSource } from '../../src/store/move/sqlite-session.js'
 import { registerKeys } from '../../src/store/keys.js'
 import { memorySessions } from '../../src/store/sessions.js'
 import type { Store } from '../../src/store/store.js'
+import { temporaryFolder } from './server.js'
 import { START_MS, type TestApp, testApp, testDeps } from './server-app.js'
 import { Scene, samples } from './server-scene.js'
 import { newChat } from './server-chats.js'
@@ -19,6 +23,17 @@ import { newDelivery } from './server-webhooks.js'
 
 /** What came before the rows of an export, in every test the same. */
 const facts = { version: '0.0.0', exported_at: new Date(START_MS).toISOString(), transport_keys: null }
+
+/** Gives each test a folder; the result makes a path of a new database file in it. */
+export function databaseFiles(): () => string {
+  let folder: string
+  let made = 0
+  beforeEach(() => {
+    folder = temporaryFolder()
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  return () => join(folder, `${++made}.db`)
+}
 
 export async function exportOf(source: MoveSource): Promise<string> {
   const header = { ...facts, schema: await source.schema(), keys: await keyChecksOf(source) }
