@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build } from 'rolldown'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -18,16 +18,11 @@ export async function bundle(name) {
   mkdirSync(cache, { recursive: true })
   const outfile = join(cache, `${name}.mjs`)
   await build({
-    entryPoints: [fileURLToPath(new URL(`${name}.js`, import.meta.url))],
-    outfile,
-    bundle: true,
+    input: fileURLToPath(new URL(`${name}.js`, import.meta.url)),
     platform: 'node',
-    format: 'esm',
-    target: 'node20.19',
     external: ['@photostructure/sqlite'],
-    // fastify and pino are CommonJS inside and call require.
-    banner: { js: `import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);` },
-    logLevel: 'error',
+    transform: { target: 'node20.19' },
+    output: { file: outfile, format: 'esm', codeSplitting: false },
   })
   return outfile
 }

@@ -1,0 +1,18 @@
+import { isAbsolute, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { build } from 'rolldown'
+
+// Below node_modules, where packages are found from.
+const folder = fileURLToPath(new URL('../../node_modules/.cache/programs', import.meta.url))
+
+export async function bundleProgram(input, name) {
+  const file = join(folder, `${name}-${process.pid}.mjs`)
+  await build({
+    input,
+    platform: 'node',
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    output: { file, format: 'esm', codeSplitting: false },
+  })
+  return file
+}
