@@ -3,11 +3,12 @@
 //
 //   --if-changed  builds only when a source is newer than dist/
 //   --bundle      leaves out types and completions: what the tests need, in seconds
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { bundle } from './build-bundle.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -15,6 +16,8 @@ const bundleOnly = process.argv.includes('--bundle')
 // The last file that the build writes.
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
+const run = (args, options) => promisify(execFile)(process.execPath, args, options)
+
 /** Printed by the built command line; a test compares them with the command tree. */
 const completions = {
   bash: 'voucherctl.bash',
@@ -30,32 +33,38 @@ const startedAt = new Date()
 // Overwrite the bundle instead of removing it, because a test run may be using it. Remove the code cache, because V8
 // checks only the length of its source.
 rmSync(bundleOnly ? 'dist/code-cache' : 'dist', { recursive: true, force: true })
-const programs = await bundle('dist')
-writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
-if (bundleOnly) finish()
+await writeBundle()
+if (!bundleOnly) {
+  await Promise.all([writeCodeCache(), ...Object.entries(completions).map(writeCompletion)])
+  writeTypes()
+}
+utimesSync(stamp, startedAt, startedAt)
 
-if (nodeModule.enableCompileCache === undefined) {
+async function writeBundle() {
+  const programs = await bundle('dist')
+  writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
+}
+
+async function writeCodeCache() {
+  if (nodeModule.enableCompileCache !== undefined) return
   const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
   // A run up to a refused connection loads the code that most commands use.
   const verify = ['vouchers', 'verify', '--code', '0000-0000-0000-0000', '--base-url', 'http://127.0.0.1:1']
-  for (const run of [[...verify, '--retries', '0'], ['--help'], ['vouchers', '--help'], ['--server']]) {
-    spawnSync(process.execPath, ['src/build-code-cache.js', ...run], { env, stdio: 'ignore' })
+  for (const args of [[...verify, '--retries', '0'], ['--help'], ['vouchers', '--help'], ['--server']]) {
+    await run(['src/build-code-cache.js', ...args], { env }).catch(() => undefined)
   }
 }
-for (const [shell, file] of Object.entries(completions)) {
-  const script = execFileSync(process.execPath, ['bin/voucherctl.js', 'completion', shell], { encoding: 'utf8' })
-  const path = join('completions', file)
-  // Left alone where it is right, so that a build changes no file of a checkout.
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== script) writeFileSync(path, script)
-}
-const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
-finish()
 
-/** Ends the build. The stamp has the start time, so that a source edited meanwhile is newer. */
-function finish() {
-  utimesSync(stamp, startedAt, startedAt)
-  process.exit()
+async function writeCompletion([shell, file]) {
+  const path = join('completions', file)
+  const { stdout } = await run(['bin/voucherctl.js', 'completion', shell])
+  // Left alone where it is right, so that a build changes no file of a checkout.
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== stdout) writeFileSync(path, stdout)
+}
+
+function writeTypes() {
+  const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 }
 
 /** True when nothing that goes into dist/ is newer than dist/. */
