@@ -8,7 +8,7 @@ const withoutStore = [
   'test/store/{sessions,move/read}.test.ts',
   'test/server/{connections,faults,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}*.test.ts',
   'test/server/secure-{broken-off,fuzz,keys,required,vectors}*.test.ts',
-  'test/server/{authorization,order,secure-inner}.slow.test.ts',
+  'test/server/{order,secure-inner}.slow.test.ts',
 ]
 
 /** Depend on the engine: transactions, locks, leases and the order of rows. */
@@ -71,10 +71,10 @@ export default defineConfig({
       postgres('postgres', byEngine, [slow, long]),
       sqlite('slow', [slow, sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'all' } }),
       sqlite('isolated', [isolated], [], { isolate: true }),
-      postgres('postgres-rest', onBothEngines, [...byEngine, long, 'test/server/authorization.slow.test.ts']),
+      postgres('postgres-rest', onBothEngines, [...byEngine, long]),
       postgres('postgres-slow', ['test/postgres/**/*.slow.test.ts'], []),
       sqlite('long', [long], []),
-      postgres('postgres-long', ['test/postgres/**/*.long.test.ts'], []),
+      postgres('postgres-long', ['test/postgres/**/*.long.test.ts', 'test/server/backlog-crash.long.test.ts'], []),
     ],
   },
 })
