@@ -13,8 +13,7 @@ const withoutStore = [
 
 /** Depend on the engine: transactions, locks, leases and the order of rows. */
 const byEngine = [
-  'test/postgres/**/*.test.ts',
-  'test/store/**/*.test.ts',
+  'test/{postgres,store}/**/!(*.slow).test.ts',
   'test/server/{backlog,delivery-leases,delivery-order,delivery-unconfirmed,idempotency,linearizable,model,polling,races}.test.ts',
 ]
 
@@ -71,8 +70,7 @@ export default defineConfig({
       postgres('postgres', byEngine, [slow, long]),
       sqlite('slow', [slow, sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'all' } }),
       sqlite('isolated', [isolated], [], { isolate: true }),
-      postgres('postgres-rest', onBothEngines, [...byEngine, long]),
-      postgres('postgres-slow', ['test/postgres/**/*.slow.test.ts'], []),
+      postgres('postgres-rest', ['test/postgres/**/*.slow.test.ts', ...onBothEngines], [...byEngine, long]),
       sqlite('long', [long], []),
       postgres('postgres-long', ['test/postgres/**/*.long.test.ts', 'test/server/backlog-crash.long.test.ts'], []),
     ],

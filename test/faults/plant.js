@@ -19,7 +19,7 @@ const parts = ['src', 'test', 'bin', 'completions', 'README.md', ...configs]
 const QUICK = { sqlite: ['quick'], postgres: ['postgres'] }
 const ALL = {
   sqlite: [...QUICK.sqlite, 'isolated', 'slow'],
-  postgres: [...QUICK.postgres, 'postgres-rest', 'postgres-slow'],
+  postgres: [...QUICK.postgres, 'postgres-rest'],
 }
 
 const { values } = parseArgs({
