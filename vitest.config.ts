@@ -1,20 +1,30 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
 /** What a SQLite file is, and what is proved on it alone. */
-const onlySqlite = ['test/store/sqlite-*.test.ts', 'test/server/{crash,delivery-crash,lifecycle}*.test.ts']
+const onlySqlite = [
+  'test/store/sqlite/**/*.test.ts',
+  'test/server/{crash,lifecycle}*.test.ts',
+  'test/server/delivery/crash*.test.ts',
+]
 
 /** Reach no store, or only read a token from it. */
 const withoutStore = [
   'test/store/{sessions,move/read}.test.ts',
-  'test/server/{connections,faults,fuzz,jwks,limits,pipelining,raw,stall,stderr-log,stop}*.test.ts',
-  'test/server/secure-{broken-off,fuzz,keys,required,vectors}*.test.ts',
-  'test/server/{order,secure-inner}.slow.test.ts',
+  'test/server/{faults,jwks,limits,order,stop}*.test.ts',
+  'test/server/http/{connections,fuzz,pipelining,raw,stall}*.test.ts',
+  'test/server/observe/*.test.ts',
+  'test/server/delivery/{bounds,connections,guard*,sender*}.test.ts',
+  'test/server/transport/{broken-off,fuzz,inner,keys,required,vectors}*.test.ts',
 ]
+
+const onPostgres = 'test/store/postgres/**'
 
 /** Depend on the engine: transactions, locks, leases and the order of rows. */
 const byEngine = [
-  'test/{postgres,store}/**/!(*.slow).test.ts',
-  'test/server/{backlog,delivery-leases,delivery-order,delivery-unconfirmed,idempotency,linearizable,model,polling,races}.test.ts',
+  'test/store/**/!(*.slow).test.ts',
+  'test/server/{idempotency,linearizable,model,races}.test.ts',
+  'test/server/bots/polling.test.ts',
+  'test/server/delivery/{backlog,leases,order,unconfirmed}.test.ts',
 ]
 
 const onBothEngines = ['test/store/**/*.test.ts', 'test/server/**/*.test.ts']
@@ -32,7 +42,7 @@ const sqlite = (name: string, include: string[], exclude: string[], more: Projec
   test: {
     name,
     include,
-    exclude: ['test/e2e/**', 'test/postgres/**', ...exclude],
+    exclude: ['test/e2e/**', onPostgres, ...exclude],
     globalSetup: 'test/support/build-setup.ts',
     ...more,
   },
@@ -70,9 +80,13 @@ export default defineConfig({
       postgres('postgres', byEngine, [slow, long]),
       sqlite('slow', [slow, sampled], [], { env: { VOUCHERCTL_TEST_EXTENT: 'all' } }),
       sqlite('isolated', [isolated], [], { isolate: true }),
-      postgres('postgres-rest', ['test/postgres/**/*.slow.test.ts', ...onBothEngines], [...byEngine, long]),
+      postgres('postgres-rest', onBothEngines, [...byEngine, long]),
       sqlite('long', [long], []),
-      postgres('postgres-long', ['test/postgres/**/*.long.test.ts', 'test/server/backlog-crash.long.test.ts'], []),
+      postgres(
+        'postgres-long',
+        [`${onPostgres}/*.long.test.ts`, 'test/server/delivery/backlog-crash.long.test.ts'],
+        [],
+      ),
     ],
   },
 })

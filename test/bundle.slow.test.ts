@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BundledFile, bundle } from '../src/build-bundle.js'
+import { type BundledFile, bundle } from '../src/build/bundle.js'
 import { filesWithoutServer } from './support/files-without-server.js'
 
 const lock = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')

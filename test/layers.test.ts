@@ -11,48 +11,40 @@ interface Import {
   readonly kind: 'static' | 'type' | 'dynamic'
 }
 
-/** What the files of a folder may import from other folders of src/, and from packages where that is limited. */
-const layers: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages?: RegExp }>> = {
-  contract: { folders: [], packages: /^$/ },
-  domain: { folders: ['contract'] },
-  store: { folders: ['domain', 'contract'] },
-  server: { folders: ['store', 'domain', 'contract', 'webhooks', 'secure'] },
-  client: { folders: ['contract', 'secure'] },
-  secure: { folders: [], packages: /^(node:|@noble\/)/ },
-  webhooks: { folders: ['contract'], packages: /^(node:|undici$)/ },
-  cli: { folders: ['client', 'contract', 'webhooks', 'secure'] },
+/** What the files of a room may import from other rooms of src/, and from packages where that is limited. */
+const layers: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages?: RegExp }>> = {
+  contract: { rooms: [], packages: /^$/ },
+  domain: { rooms: ['contract'], packages: /^node:/ },
+  store: { rooms: ['domain', 'contract'], packages: /^(node:|pg$)/ },
+  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'files'] },
+  client: { rooms: ['contract', 'secure'], packages: /^(node:|undici$)/ },
+  secure: { rooms: [], packages: /^(node:|@noble\/)/ },
+  webhook: { rooms: [], packages: /^node:/ },
+  workbench: { rooms: ['contract', 'webhook', 'files'], packages: /^(node:|undici$)/ },
+  files: { rooms: [], packages: /^node:/ },
+  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
 }
 
-/** The commands that run the bundled server load it when they run, so that no other command pays for it. */
-const serverCommands = [
-  'cli/commands/server.ts',
-  'cli/commands/server-migrate.ts',
-  'cli/commands/server-export.ts',
-  'cli/commands/server-import.ts',
-  'cli/commands/quickstart.ts',
-  'cli/scenario/stage.ts',
-]
+/** Commands that run the bundled server load it on demand, so that no other command pays for it. */
+const serverCommands = ['cli/commands/server/', 'cli/commands/quickstart/', 'cli/commands/scenario/']
 
 /** Why an import breaks the layers, or undefined. */
 function breach({ from, to, kind }: Import): string | undefined {
-  const folder = from.split('/', 1)[0] ?? ''
-  const layer = layers[folder]
-  if (layer === undefined) return `${folder}/ has no place among the layers`
-  if (from === 'webhooks/signature.ts' && !/^(node:|@noble\/)/.test(to)) {
-    return 'a verifier that others embed imports only noble and node built-ins'
-  }
-  if (from === 'webhooks/guard.ts' && !to.startsWith('node:')) {
-    return 'what decides where deliveries go is audited in one file'
+  const room = from.split('/', 1)[0] ?? ''
+  const layer = layers[room]
+  if (layer === undefined) return `${room}/ has no place among the layers`
+  if (from === 'server/delivery/guard.ts' && !to.startsWith('node:')) {
+    return 'one file decides where deliveries go, so that it can be audited'
   }
   if (!to.endsWith('.ts')) {
-    return layer.packages === undefined || layer.packages.test(to) ? undefined : `${folder}/ must not know this package`
+    return layer.packages === undefined || layer.packages.test(to) ? undefined : `${room}/ must not import this package`
   }
   const target = to.split('/', 1)[0] ?? ''
-  if (target === folder || layer.folders.includes(target)) return undefined
-  if (target === 'server' && serverCommands.includes(from)) {
+  if (target === room || layer.rooms.includes(target)) return undefined
+  if (target === 'server' && serverCommands.some((it) => from.startsWith(it))) {
     return kind === 'static' ? 'the server is loaded with await import(), when the command runs' : undefined
   }
-  return `${folder}/ may import ${layer.folders.join(', ') || 'nothing else'}, not ${target}/`
+  return `${room}/ may import ${layer.rooms.join(', ') || 'nothing else'}, not ${target}/`
 }
 
 const statement = /(?<![\w.])(import|export)\s+(type\s)?[^'"()]*?from\s*['"]([^'"]+)['"]/g
@@ -84,24 +76,38 @@ const breachesOf = (imports: readonly Import[]) =>
 const src = fileURLToPath(new URL('../src', import.meta.url))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => path.endsWith('.ts') && !path.startsWith('build/'))
 const imports = files.flatMap((path) => importsOf(path, readFileSync(join(src, path), 'utf8')))
+
+test('the layers name rooms and commands that exist, and every room of src/', () => {
+  const rooms = readdirSync(src, { withFileTypes: true })
+    .filter((it) => it.isDirectory())
+    .map(({ name }) => name)
+  expect(rooms.sort()).toEqual(['build', ...Object.keys(layers)].sort())
+  expect(serverCommands.filter((it) => !files.some((path) => path.startsWith(it)))).toEqual([])
+})
 
 test('every import of src/ keeps the layers', () => {
   expect(breachesOf(imports)).toEqual([])
 })
 
 test('the library of webhook receivers reaches no package: it is embedded into the servers of others', () => {
-  const reached = new Set(['webhooks/index.ts'])
+  const reached = new Set(['webhook/index.ts'])
   for (const file of reached) {
     for (const { from, to, kind } of imports) if (from === file && kind !== 'type') reached.add(to)
   }
-  expect([...reached].filter((it) => !it.startsWith('webhooks/'))).toEqual(['node:crypto'])
+  expect([...reached].filter((it) => !it.startsWith('webhook/'))).toEqual(['node:crypto'])
 })
 
 test('a call in plain text loads nothing of the curve: 26 ms that only those pay who encrypt', () => {
-  const entries = ['cli/main.ts', 'cli/execute.ts', 'cli/calling.ts', 'cli/opening.ts', 'cli/commands/vouchers.ts']
-  const reached = new Set([...entries, 'cli/commands/secure.ts', 'client/index.ts'])
+  const entries = [
+    'cli/main.ts',
+    'cli/execute.ts',
+    'cli/command/context.ts',
+    'cli/command/transport.ts',
+    'cli/commands/vouchers/vouchers.ts',
+  ]
+  const reached = new Set([...entries, 'cli/commands/secure/secure.ts', 'client/index.ts'])
   for (const file of reached) {
     for (const { from, to, kind } of imports) if (from === file && kind === 'static') reached.add(to)
   }
@@ -121,18 +127,18 @@ test.each([
   ['contract/apps.ts', "import Fastify from 'fastify'", 'fastify'],
   ['contract/apps.ts', "import { x } from 'node:fs'", 'node:fs'],
   ['domain/voucher.ts', "export { b } from '../store/store.js'", 'store/store.ts'],
-  ['store/sqlite.ts', "const a = await import('../server/app.js')", 'server/app.ts'],
+  ['store/sqlite/store.ts', "const a = await import('../../server/app.js')", 'server/app.ts'],
   ['server/app.ts', "import '../client/index.js'", 'client/index.ts'],
   ['secure/suite.ts', "import { x } from 'undici'", 'undici'],
-  ['webhooks/signature.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
-  ['webhooks/guard.ts', "import { x } from './deliver.js'", 'webhooks/deliver.ts'],
-  ['webhooks/guard.ts', "import { x } from 'undici'", 'undici'],
-  ['webhooks/deliver.ts', "import { x } from 'fastify'", 'fastify'],
-  ['webhooks/deliver.ts', "import { x } from '../server/clock.js'", 'server/clock.ts'],
+  ['webhook/signature.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
+  ['server/delivery/guard.ts', "import { x } from './sender.js'", 'server/delivery/sender.ts'],
+  ['server/delivery/guard.ts', "import { x } from 'undici'", 'undici'],
+  ['workbench/listener.ts', "import { x } from 'fastify'", 'fastify'],
+  ['workbench/listener.ts', "import { x } from '../server/clock.js'", 'server/clock.ts'],
   ['cli/main.ts', "import { x } from '../server/listen.js'", 'server/listen.ts'],
-  ['cli/commands/vouchers.ts', "await import('../../server/listen.js')", 'server/listen.ts'],
-  ['cli/commands/server.ts', "import { x } from '../../server/listen.js'", 'server/listen.ts'],
-  ['cli/commands/server.ts', "await import('../../store/sqlite.js')", 'store/sqlite.ts'],
+  ['cli/commands/vouchers/vouchers.ts', "await import('../../../server/listen.js')", 'server/listen.ts'],
+  ['cli/commands/server/server.ts', "import { x } from '../../../server/listen.js'", 'server/listen.ts'],
+  ['cli/commands/server/server.ts', "await import('../../../store/sqlite/store.js')", 'store/sqlite/store.ts'],
   ['cli/main.ts', "import {\n  a,\n  b,\n} from '../domain/ids.js'", 'domain/ids.ts'],
   ['other/x.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
 ])('%s with %j is refused', (from, source, to) => {
@@ -140,10 +146,10 @@ test.each([
 })
 
 test.each([
-  ['cli/commands/server.ts', "const { startServer } = await import('../../server/listen.js')"],
-  ['cli/commands/quickstart.ts', "import type { RunningServer } from '../../server/options.js'"],
-  ['cli/commands/vouchers.ts', "import * as vouchers from '../../contract/vouchers.js'"],
-  ['server/app.ts', "import { createSender } from '../webhooks/deliver.js'"],
+  ['cli/commands/server/server.ts', "const { startServer } = await import('../../../server/listen.js')"],
+  ['cli/commands/quickstart/quickstart.ts', "import type { RunningServer } from '../../../server/options.js'"],
+  ['cli/commands/vouchers/vouchers.ts', "import * as vouchers from '../../../contract/vouchers.js'"],
+  ['server/app.ts', "import { createSender } from './delivery/sender.js'"],
   ['server/app.ts', "// import { x } from '../client/index.js'\nimport { y } from '../store/store.js'"],
 ])('%s with %j is fine', (from, source) => {
   expect(breachesOf(importsOf(from, source))).toEqual([])

@@ -1,4 +1,4 @@
-import { leavesOf } from './help.js'
+import { leavesOf } from './command/help.js'
 import { page } from './program.js'
 
 /** More would be a list to read, and no suggestion. */

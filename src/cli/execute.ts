@@ -1,18 +1,18 @@
 import type { CommandLine } from './command-line.js'
-import { createContext } from './context.js'
+import { createContext } from './command/context.js'
 import type { Failure } from './failure.js'
 import { exitOf, usage } from './failure.js'
-import { refuseUnknownInContract } from './fields.js'
-import { readFlags } from './flags.js'
-import type { Globals } from './globals.js'
-import type { JqFilter } from './jq.js'
-import type { Leaf, Outcome } from './leaf.js'
-import { askMissing } from './missing.js'
-import { Output } from './output.js'
-import { scrubAll } from './scrub.js'
-import { resolveSettings, tolerateSettings } from './settings.js'
-import { commandOf } from './command-of.js'
-import { untilAborted } from './until-aborted.js'
+import { refuseUnknownInContract } from './output/fields.js'
+import { readFlags } from './flags/flags.js'
+import type { Globals } from './flags/globals.js'
+import type { JqFilter } from './output/jq.js'
+import type { Leaf, Outcome } from './command/leaf.js'
+import { askMissing } from './command/required.js'
+import { Output } from './output/output.js'
+import { scrubAll } from './host/scrub.js'
+import { resolveSettings, tolerateSettings } from './config/settings.js'
+import { commandOf } from './command/command-of.js'
+import { untilAborted } from './host/until-aborted.js'
 
 /** Runs the command of a parsed line and returns its exit code. */
 export async function execute(
@@ -70,7 +70,7 @@ export async function execute(
 async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, results: Output): Promise<number> {
   if (!outcome.ok) {
     if (!('plan' in outcome)) return report(outcome, output)
-    const { showPlan } = await import('./dry-run.js')
+    const { showPlan } = await import('./command/dry-run.js')
     const { host } = output
     const plan = scrubAll(host, outcome.plan) as typeof outcome.plan
     const requests = plan.filter((it) => !('action' in (it as object)))

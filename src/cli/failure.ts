@@ -2,8 +2,8 @@ import type { CallFailure } from '../client/call.js'
 import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
-import { encodeJson } from './encode.js'
-import { plainLine } from './plain.js'
+import { encodeJson } from './output/encode.js'
+import { plainLine } from './output/plain.js'
 
 /** Why a command did not do what it was asked. */
 export interface Failure {

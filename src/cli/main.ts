@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
-import { codeOf } from './config.js'
+import { codeOf } from './config/config.js'
 import { exitOf, fail } from './failure.js'
-import type { Host, Out } from './host.js'
-import { processStdout } from './output.js'
+import type { Host, Out } from './host/host.js'
+import { processStdout } from './output/output.js'
 import { run } from './run.js'
 
 // Exported for tests, which run the bundled command line with their own host.
@@ -41,10 +41,10 @@ export async function main(version: () => string): Promise<void> {
     version,
     signal: interruption.signal,
     self: [process.execPath, process.argv[1] ?? ''],
-    questions: async () => (await import('./questions.js')).terminalQuestions(interruption.signal),
+    questions: async () => (await import('./host/questions.js')).terminalQuestions(interruption.signal),
   }
   if (process.argv[2] === '__complete') {
-    const { answer } = await import('./complete/answer.js')
+    const { answer } = await import('./completion/candidates.js')
     stdout.write(await answer(process.argv.slice(3), host, () => performance.now()))
     await stdout.settled?.()
     // A look-up of a name that still waits would keep the process.

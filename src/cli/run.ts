@@ -1,12 +1,12 @@
 import { CommandLine } from './command-line.js'
 import type { Failure } from './failure.js'
 import { exitOf, fail } from './failure.js'
-import type { Globals } from './globals.js'
-import { formatIn, knownFormat, readGlobals } from './globals.js'
-import type { Host } from './host.js'
-import type { JqFilter } from './jq.js'
-import { Output } from './output.js'
-import { storedFormat } from './settings.js'
+import type { Globals } from './flags/globals.js'
+import { formatIn, knownFormat, readGlobals } from './flags/globals.js'
+import type { Host } from './host/host.js'
+import type { JqFilter } from './output/jq.js'
+import { Output } from './output/output.js'
+import { storedFormat } from './config/settings.js'
 
 /** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
@@ -45,7 +45,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
 
 /** Prints help or the version, as a JSON document if JSON was requested. */
 async function show(line: CommandLine, output: Output): Promise<number> {
-  if (line.shows === 'help') await (await import('./show-help.js')).showHelp(line, output)
+  if (line.shows === 'help') await (await import('./command/show-help.js')).showHelp(line, output)
   else if (output.options.format === 'table') output.say(output.host.version())
   else await output.print({ version: output.host.version() })
   return output.trouble === undefined ? 0 : report(output.trouble, output)
@@ -53,7 +53,7 @@ async function show(line: CommandLine, output: Output): Promise<number> {
 
 /** Loads jq on demand: it takes as long to start as a command. */
 async function openFilter(expression: string, { signal }: Host): Promise<JqFilter> {
-  const { JqFilter } = await import('./jq.js')
+  const { JqFilter } = await import('./output/jq.js')
   return new JqFilter(expression, signal)
 }
 

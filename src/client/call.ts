@@ -1,5 +1,5 @@
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { readAnswer } from './answer.js'
+import { readAnswer } from './response.js'
 import { refused, unanswered, unsendable } from './failure.js'
 import type { PreparedCall } from './prepare.js'
 import { prepareCall } from './prepare.js'

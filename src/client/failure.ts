@@ -1,5 +1,5 @@
-import type { AnsweredFailure } from './answer.js'
-import { readFailure } from './answer.js'
+import type { AnsweredFailure } from './response.js'
+import { readFailure } from './response.js'
 import type { CallFailure } from './call.js'
 import type { PreparedCall, UnsendableCall } from './prepare.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../contract/endpoint.js'
-import type { Expected } from './answer.js'
+import type { Expected } from './response.js'
 import type { CallOptions, CallSettings } from './call.js'
 import { findMismatch } from './evidence.js'
 import { buildRequest } from './request.js'

@@ -1,4 +1,4 @@
-import { readFailure } from './answer.js'
+import { readFailure } from './response.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import { readRetryAfter } from './retry-after.js'
 import type { Transport, TransportRequest, TransportResponse } from './transport.js'

@@ -1,15 +1,15 @@
 import { failures, isFailureCode } from '../contract/errors.js'
-import type { SecureSessionOptions } from '../secure/client-options.js'
-import type { SecureSession } from '../secure/client-session.js'
+import type { SecureSessionOptions } from '../secure/client/options.js'
+import type { SecureSession } from '../secure/client/session.js'
 import type { SecureFailure } from '../secure/failure.js'
 import { isCanonicalOrigin } from '../secure/origin.js'
-import { arePins } from '../secure/pins.js'
+import { arePins } from '../secure/client/pins.js'
 import { CLIENT_TIMEOUT_MS } from '../secure/suite.js'
-import { readFailure } from './answer.js'
+import { readFailure } from './response.js'
 import type { SecureFault, Transport, TransportRequest, TransportResponse } from './transport.js'
 import { isTransportError, TransportError } from './transport.js'
 
-export type { Latch, SecureMode } from '../secure/client-options.js'
+export type { Latch, SecureMode } from '../secure/client/options.js'
 
 /** `mode` off, auto or required; origin, pins and latch as in voucherctl/secure. */
 export type SecureOptions = Omit<SecureSessionOptions, 'send'>
@@ -62,7 +62,7 @@ export function withSecure(transport: Transport, options: SecureOptions): Transp
 
 /** The suite takes longer to load than a whole plain call: only those who encrypt pay for it. */
 async function openSession(transport: Transport, options: SecureOptions): Promise<SecureSession> {
-  const { createSecureSession } = await import('../secure/client-session.js')
+  const { createSecureSession } = await import('../secure/client/session.js')
   return createSecureSession({ ...options, send: transport })
 }
 

@@ -1,6 +1,6 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { parseJson } from '../secure/json.js'
-import { ANSWER_DEPTH_MAX } from './answer.js'
+import { ANSWER_DEPTH_MAX } from './response.js'
 import { parseBaseUrl } from './base-url.js'
 import type { CallFailure, CallOptions, CallSettings, CallSuccess } from './call.js'
 import type { OpenResponse } from './exchange.js'

@@ -1,6 +1,6 @@
 import type { UpdateType } from '../contract/updates.js'
 import type { DeliveryMode, WebhookInfo, WebhookSettings, WebhookWarning } from '../contract/webhook.js'
-import type { WebhookRow } from './bot-rows.js'
+import type { WebhookRow } from './bot/rows.js'
 import { chosenTypes, wantedTypes } from './update.js'
 
 export const DEFAULT_MAX_CONNECTIONS = 40

@@ -1,10 +1,10 @@
 export { decodeBase64url, encodeBase64url } from './base64url.js'
-export type { ClientKeyPair } from './client-key.js'
-export { agreeAsClient, clientKeyPairOf, makeClientKeyPair, nobleHkdf } from './client-key.js'
-export type { Latch, SecureMode, SecureSessionOptions } from './client-options.js'
-export type { SecureSession, SecureSuccess } from './client-session.js'
-export { createSecureSession } from './client-session.js'
-export type { SetTimer } from './deadline.js'
+export type { ClientKeyPair } from './client/key.js'
+export { agreeAsClient, clientKeyPairOf, makeClientKeyPair, nobleHkdf } from './client/key.js'
+export type { Latch, SecureMode, SecureSessionOptions } from './client/options.js'
+export type { SecureSession, SecureSuccess } from './client/session.js'
+export { createSecureSession } from './client/session.js'
+export type { SetTimer } from './client/deadline.js'
 export type { SealedRequest } from './dispatch.js'
 export { openAnswer, sealRequest } from './dispatch.js'
 export type { Envelope, EnvelopeHead, ParsedEnvelope, SealedMessage } from './envelope.js'
@@ -16,15 +16,15 @@ export { isLogicalPath, readInnerRequest } from './inner-request.js'
 export { encodeInnerResponse, isBusinessSuccess, readInnerResponse } from './inner-response.js'
 export type { Hkdf, SessionContext, SessionKeys } from './key-schedule.js'
 export { deriveKeys, hkdfInfo } from './key-schedule.js'
-export type { Bootstrap, ClientSession, DisabledBootstrap } from './negotiation.js'
-export { bootstrapRequest, readBootstrap, readSession, sessionRequest } from './negotiation.js'
+export type { Bootstrap, ClientSession, DisabledBootstrap } from './client/negotiation.js'
+export { bootstrapRequest, readBootstrap, readSession, sessionRequest } from './client/negotiation.js'
 export { isCanonicalOrigin, isOriginAllowed } from './origin.js'
-export { encodeInnerRequest } from './outbound.js'
+export { encodeInnerRequest } from './client/inner-request.js'
 export { decodePublicKey, isPin, kidOf, pinOf } from './public-key.js'
-export type { DispatchContext, DispatchOpening, DispatchReading } from './server-dispatch.js'
-export { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from './server-dispatch.js'
-export type { ServerKey } from './server-key.js'
-export { loadServerKey, makeServerPrivateKey, nodeHkdf } from './server-key.js'
+export type { DispatchContext, DispatchOpening, DispatchReading } from './server/dispatch.js'
+export { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from './server/dispatch.js'
+export type { ServerKey } from './server/key.js'
+export { loadServerKey, makeServerPrivateKey, nodeHkdf } from './server/key.js'
 export type {
   BootstrapAnswer,
   ServerSession,
@@ -32,8 +32,8 @@ export type {
   SessionCreation,
   SessionRequest,
   SessionSettings,
-} from './server-session.js'
-export { createServerSession, describeServer } from './server-session.js'
+} from './server/session.js'
+export { createServerSession, describeServer } from './server/session.js'
 export type { Direction, RandomBytes, SecureCode, SecureRefusal } from './suite.js'
 export {
   CLIENT_TIMEOUT_MS,

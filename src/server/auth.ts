@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify'
 import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { refuseRuntimeCall } from '../domain/application.js'
-import { refuseBotCall } from '../domain/bot-caller.js'
+import { refuseBotCall } from '../domain/bot/caller.js'
 import { hashToken, isWellFormedToken, tokenKind } from '../domain/tokens.js'
-import * as botTokens from '../store/bot-tokens.js'
+import * as botTokens from '../store/bots/tokens.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
-import { headerValues } from './headers.js'
+import { headerValues } from './http/headers.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type BlockList, SocketAddress, isIP, isIPv4 } from 'node:net'
-import { rangesOf } from '../webhooks/guard.js'
-import type { Outer } from './inner-exchange.js'
+import { rangesOf } from './delivery/guard.js'
+import type { Outer } from './transport/inner-exchange.js'
 
 /** Determines which client a request came from. */
 export interface ClientAddresses {

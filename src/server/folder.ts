@@ -165,7 +165,7 @@ export function writeServerFile(dataDir: string, file: ServerFile): void {
 
 /**
  * What tells this process from a later one of the same number: the boot, and the clock ticks from there to the start of
- * the process (field 22 of /proc/PID/stat). Null where there is no such file. Read by src/cli/local-server.ts.
+ * the process (field 22 of /proc/PID/stat). Null where there is no such file. Read by src/cli/config/local-server.ts.
  */
 function processStart(): string | null {
   try {

@@ -9,23 +9,23 @@ import { type IdPrefix, type RandomBytes, newId } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
-import { BACKLOG } from '../store/backlog.js'
+import { BACKLOG } from '../store/delivery/backlog.js'
 import { knowsNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
-import { type ProcessSession, processesWithout } from '../store/postgres-key-locks.js'
-import { openSqliteStore } from '../store/sqlite.js'
+import { type ProcessSession, processesWithout } from '../store/postgres/key-locks.js'
+import { openSqliteStore } from '../store/sqlite/store.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
-import { createSender } from '../webhooks/deliver.js'
-import { createLookup } from '../webhooks/guard.js'
+import { createSender } from './delivery/sender.js'
+import { createLookup } from './delivery/guard.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
-import { BotCalls } from './bot-calls.js'
+import { BotCalls } from './background/bot-calls.js'
 import { createClientAddresses } from './client-address.js'
 import { TestClock, systemClock } from './clock.js'
 import type { Deps } from './deps.js'
-import { DeliveryWorker } from './delivery-worker.js'
+import { DeliveryWorker } from './delivery/worker.js'
 import { Faults } from './faults.js'
 import {
   defaultDataDir,
@@ -37,22 +37,22 @@ import {
   removeServerFile,
   writeServerFile,
 } from './folder.js'
-import { Forgetting, settlesBacklogs } from './forgetting.js'
+import { Forgetting, settlesBacklogs } from './background/expiry-sweeper.js'
 import { keyChecks } from './key-checks.js'
 import { createLimits } from './limits.js'
-import { createMetrics } from './metrics.js'
+import { createMetrics } from './observe/metrics.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { Polls } from './polls.js'
-import { RequestLog, requestLine } from './request-log.js'
-import { StderrLog } from './stderr-log.js'
-import { SecureKeys, secureKeyFile } from './secure-keys.js'
-import { sessionSealing } from './session-sealing.js'
-import { SharedSecureKeys } from './shared-secure-keys.js'
-import { TokenUses } from './token-uses.js'
+import { RequestLog, requestLine } from './observe/request-log.js'
+import { StderrLog } from './observe/stderr-log.js'
+import { SecureKeys, secureKeyFile } from './transport/keys.js'
+import { sessionSealing } from './transport/session-sealing.js'
+import { SharedSecureKeys } from './transport/shared-keys.js'
+import { TokenUses } from './background/token-uses.js'
 
-export { exportStore } from './export.js'
-export { importStore, verifyExport } from './import.js'
-export { migrateDatabase } from './migrate.js'
+export { exportStore } from './maintenance/export.js'
+export { importStore, verifyExport } from './maintenance/import.js'
+export { migrateDatabase } from './maintenance/migrate.js'
 
 export const DEFAULT_PORT = 8420
 
@@ -94,7 +94,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 async function openStore({ memory, databaseUrl }: ServerOptions, dataDir: string): Promise<Store> {
   if (databaseUrl === undefined) return openSqliteStore(memory ? ':memory:' : join(dataDir, 'voucherctl.db'))
   // Its driver takes longer to load than the rest of a start: only where it is used.
-  const { openPostgresStore } = await import('../store/postgres.js')
+  const { openPostgresStore } = await import('../store/postgres/store.js')
   return openPostgresStore({ url: databaseUrl, env: process.env })
 }
 

@@ -26,10 +26,10 @@ import {
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
-import { type Faces, faceOf } from './faces.js'
+import { type Faces, faceOf } from './template-summary.js'
 import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
 import { type Op, type RowLock, one, run, together } from './operation.js'
-import { tellLinkedBots } from './outbox.js'
+import { tellLinkedBots } from './delivery/outbox.js'
 import type { Shared } from './store.js'
 
 /** A success with the status that it answers, and whether an earlier call had it first. */

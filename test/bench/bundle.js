@@ -29,7 +29,7 @@ export async function bundle(name) {
 
 /** dist/, when its sources changed. */
 export function buildPackage() {
-  const { status } = spawnSync(process.execPath, [join(root, 'src', 'build.js'), '--if-changed'], {
+  const { status } = spawnSync(process.execPath, [join(root, 'src', 'build', 'build.js'), '--if-changed'], {
     stdio: ['ignore', 2, 2],
   })
   if (status !== 0) throw new Error('the package does not build')

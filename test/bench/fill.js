@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import pg from 'pg'
 import { loadKeys } from '../../src/server/folder.js'
-import { openDatabase, prepareStatement } from '../../src/store/sqlite-engine.js'
-import { dropSum } from '../../src/store/sqlite-sum.js'
+import { openDatabase, prepareStatement } from '../../src/store/sqlite/engine.js'
+import { dropSum } from '../../src/store/sqlite/sum.js'
 import { issuedVouchers } from './issued.js'
 
 /** Vouchers whose rows go to PostgreSQL in one statement for each table. */

@@ -7,7 +7,7 @@ import process from 'node:process'
 import { indexCredential } from '../../src/domain/credentials.js'
 import { newId } from '../../src/domain/ids.js'
 import { run } from '../../src/store/operation.js'
-import { openPostgresStore } from '../../src/store/postgres.js'
+import { openPostgresStore } from '../../src/store/postgres/store.js'
 import { issue, redeem, sharedIssue, sharedRedeem, verify } from '../../src/store/vouchers.js'
 import { createPartitioned } from '../support/partitioned.js'
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { bundle } from '../../src/build-bundle.js'
+import { bundle } from '../../src/build/bundle.js'
 import { filesWithoutServer } from '../support/files-without-server.js'
 import { buildPackage, cache, root } from './bundle.js'
 import { rowOf } from './row.js'

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { findLocalServer, isSameProcess } from '../../src/cli/local-server.js'
+import { findLocalServer, isSameProcess } from '../../src/cli/config/local-server.js'
 import { built, firstLine } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { execaNode } from 'execa'
 import { expect, test } from 'vitest'
 import { endpoints } from '../../src/contract/index.js'
-import { openApiDocument } from '../../src/contract/openapi.js'
+import { openApiDocument } from '../../src/contract/openapi/openapi.js'
 
 interface Operation {
   operationId: string

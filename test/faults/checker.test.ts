@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { openDatabase } from '../../src/store/sqlite/engine.js'
 import { Answer } from '../support/server-client.js'
 import { liveServer, temporaryFolder } from '../support/server.js'
 import { newTenant } from '../support/server-tenant.js'

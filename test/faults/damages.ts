@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { openDatabase } from '../../src/store/sqlite/engine.js'
 import type { Random } from './random.js'
 
 const PAGE = 4096

@@ -7,7 +7,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram } from '../support/bundle.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const built = spawnSync(process.execPath, [join(root, 'src', 'build.js'), '--if-changed'], { stdio: 'inherit' })
+const built = spawnSync(process.execPath, [join(root, 'src', 'build', 'build.js'), '--if-changed'], {
+  stdio: 'inherit',
+})
 if (built.status !== 0) process.exit(1)
 
 const file = await bundleProgram(join(root, 'test', 'faults', 'main.ts'), 'faults')

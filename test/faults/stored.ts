@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { openDatabase } from '../../src/store/sqlite-engine.js'
+import { openDatabase } from '../../src/store/sqlite/engine.js'
 
 /** PostgreSQL's int8, which pg answers as text. */
 const BIGINT = 20

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { closeDatabase, openDatabase } from '../../src/store/sqlite-engine.js'
+import { closeDatabase, openDatabase } from '../../src/store/sqlite/engine.js'
 import { type ServerChild, startServerChild } from '../support/server-child.js'
 import type { Answer } from '../support/server-client.js'
 import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'

@@ -3,7 +3,7 @@ import { startServer } from '../../src/server/listen.js'
 import { inFolder } from '../support/server.js'
 
 /** The real database, on a disk that takes no commit. */
-vi.mock(import('../../src/store/sqlite-open.js'), async (original) => {
+vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
   const module = await original()
   return {
     ...module,

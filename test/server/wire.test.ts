@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract, endpoints } from '../../src/contract/index.js'
-import { allowedMethods } from '../../src/server/routes.js'
+import { allowedMethods } from '../../src/server/http/routes.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { wireOf } from '../support/server-client.js'
 import { Scene } from '../support/server-scene.js'

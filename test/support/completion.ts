@@ -1,5 +1,5 @@
-import { answer } from '../../src/cli/complete/answer.js'
-import type { Host } from '../../src/cli/host.js'
+import { answer } from '../../src/cli/completion/candidates.js'
+import type { Host } from '../../src/cli/host/host.js'
 import { temporaryDir } from './cli.js'
 
 export interface Given {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
-import { openSqliteStore } from '../../src/store/sqlite.js'
+import { openSqliteStore } from '../../src/store/sqlite/store.js'
 import type { Store } from '../../src/store/store.js'
 import { onPostgres } from './engine-name.js'
 import { lentPostgresStore, ownPostgresStore } from './postgres-store.js'

@@ -1,5 +1,5 @@
 import { type Op, run } from '../../src/store/operation.js'
-import { openPostgresStore } from '../../src/store/postgres.js'
+import { openPostgresStore } from '../../src/store/postgres/store.js'
 import type { Shared, Store } from '../../src/store/store.js'
 import { StoreUnavailable } from '../../src/store/store.js'
 import { DELETE_ALL, takeDatabase } from './postgres-database.js'

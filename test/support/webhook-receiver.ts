@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { WebhookVerdict } from '../../src/webhooks/index.js'
-import { verifyWebhook } from '../../src/webhooks/index.js'
+import type { WebhookVerdict } from '../../src/webhook/index.js'
+import { verifyWebhook } from '../../src/webhook/index.js'
 import { listen } from './listen.js'
 
 export interface ReceivedDelivery {

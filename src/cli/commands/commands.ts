@@ -1,7 +1,7 @@
-import { describeFlags, describeLeaf, leavesOf, listed } from '../help.js'
-import type { LeafDescription } from '../help.js'
-import { globalFlags } from '../globals.js'
-import { leaf } from '../leaf.js'
+import { describeFlags, describeLeaf, leavesOf, listed } from '../command/help.js'
+import type { LeafDescription } from '../command/help.js'
+import { globalFlags } from '../flags/globals.js'
+import { leaf } from '../command/leaf.js'
 import { page } from '../program.js'
 
 export const commands = leaf({

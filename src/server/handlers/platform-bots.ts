@@ -1,4 +1,4 @@
-import * as bots from '../../store/bots.js'
+import * as bots from '../../store/bots/bots.js'
 import { type MakeHandlers, answer } from '../handler.js'
 
 type Switches = 'approveBot' | 'rejectBot' | 'disableBot' | 'enableBot'

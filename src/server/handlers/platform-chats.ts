@@ -1,6 +1,6 @@
-import { type PlatformUpdate, platformPayload, platformUpdateIssues } from '../../domain/platform-update.js'
-import * as chats from '../../store/chats.js'
-import * as updates from '../../store/updates.js'
+import { type PlatformUpdate, platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
+import * as chats from '../../store/bots/chats.js'
+import * as updates from '../../store/delivery/updates.js'
 import { type Checks, type MakeHandlers, answer } from '../handler.js'
 
 type UserSide = 'addUpdate' | 'createChat' | 'chats' | 'messages' | 'sendAsUser' | 'blockChat' | 'unblockChat'

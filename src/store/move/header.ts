@@ -1,4 +1,4 @@
-import { migrations } from '../migrations/sqlite/index.js'
+import { migrations } from '../sqlite/migrations/index.js'
 import { ExportUnusable, FORMAT, type Header } from './format.js'
 import { isMoved } from './tables.js'
 

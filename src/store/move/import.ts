@@ -1,5 +1,5 @@
-import { DatabaseFailure } from '../postgres-errors.js'
-import { isOfOperation, sqliteProblemOf } from '../sqlite-engine.js'
+import { DatabaseFailure } from '../postgres/errors.js'
+import { isOfOperation, sqliteProblemOf } from '../sqlite/engine.js'
 import { StoreUnusable } from '../store.js'
 import type { Sums } from './digest.js'
 import { sumsOf } from './export.js'

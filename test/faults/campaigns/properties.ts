@@ -51,7 +51,7 @@ export const properties: readonly Campaign[] = [
   longer(
     'R7',
     'requests made from the schemas, anything at all in place of bodies, and how long one holds the loop',
-    ['test/server/requests.slow.test.ts', 'test/server/stall.test.ts'],
+    ['test/server/http/requests.slow.test.ts', 'test/server/http/stall.test.ts'],
     { VOUCHERCTL_REQUESTS: '300' },
   ),
   longer('R10', 'sequences of commands against a model', ['test/server/model.test.ts'], {

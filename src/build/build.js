@@ -1,0 +1,90 @@
+// Builds dist/: the bundle, the licences of everything that it holds, and the types of what others import; and the
+// scripts of completions/. Plain JavaScript: it runs without a step before.
+//
+//   --if-changed  builds only when a source is newer than dist/
+//   --bundle      leaves out types and completions: what the tests need, in seconds
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import * as nodeModule from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { bundle } from './bundle.js'
+
+process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
+const bundleOnly = process.argv.includes('--bundle')
+// The last file that the build writes.
+const licences = 'dist/THIRD-PARTY-LICENSES'
+const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
+const run = (args, options) => promisify(execFile)(process.execPath, args, options)
+
+/** Printed by the built command line; a test compares them with the command tree. */
+const completions = {
+  bash: 'voucherctl.bash',
+  zsh: '_voucherctl',
+  fish: 'voucherctl.fish',
+  powershell: 'voucherctl.ps1',
+}
+
+// npx prepares a checkout again before it runs its command: no reason to wait when nothing changed.
+if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
+
+const startedAt = new Date()
+// Overwrite the bundle instead of removing it, because a test run may be using it. Remove the code cache, because V8
+// checks only the length of its source.
+rmSync(bundleOnly ? 'dist/code-cache' : 'dist', { recursive: true, force: true })
+await writeBundle()
+if (!bundleOnly) {
+  await Promise.all([writeCodeCache(), ...Object.entries(completions).map(writeCompletion)])
+  writeTypes()
+}
+utimesSync(stamp, startedAt, startedAt)
+
+async function writeBundle() {
+  const programs = await bundle('dist')
+  writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
+}
+
+async function writeCodeCache() {
+  if (nodeModule.enableCompileCache !== undefined) return
+  const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
+  // A run up to a refused connection loads the code that most commands use.
+  const verify = ['vouchers', 'verify', '--code', '0000-0000-0000-0000', '--base-url', 'http://127.0.0.1:1']
+  for (const args of [[...verify, '--retries', '0'], ['--help'], ['vouchers', '--help'], ['--server']]) {
+    await run(['src/build/code-cache.js', ...args], { env }).catch(() => undefined)
+  }
+}
+
+async function writeCompletion([shell, file]) {
+  const path = join('completions', file)
+  const { stdout } = await run(['bin/voucherctl.js', 'completion', shell])
+  // Left alone where it is right, so that a build changes no file of a checkout.
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== stdout) writeFileSync(path, stdout)
+}
+
+function writeTypes() {
+  const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
+}
+
+/** True when nothing that goes into dist/ is newer than dist/. */
+function isUpToDate() {
+  const built = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path))
+  const inputs = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json', ...sources]
+  return inputs.every((path) => statSync(path).mtimeMs < built)
+}
+
+/** Name, version and licence text of every bundled package. @throws Error for a package without a licence. */
+function licencesOf(inputs) {
+  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]))
+  const sections = [...folders].filter(Boolean).map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
+    if (file === undefined && typeof license !== 'string') throw new Error(`${name} ${version} has no licence`)
+    const text =
+      file === undefined ? 'Declared in its package.json, without a text.' : readFileSync(join(folder, file), 'utf8')
+    return `${name} ${version} (${license ?? 'see its text'})\n\n${text.trim()}\n`
+  })
+  return [...new Set(sections)].sort().join(`\n${'-'.repeat(80)}\n\n`)
+}

@@ -1,0 +1,44 @@
+import type { Context } from './context.js'
+import type { Failure } from '../failure.js'
+
+interface Loss {
+  readonly action: string
+  readonly loses: string
+}
+
+/** Calls that no other call can undo, by endpoint id (contract/DECISIONS.md#confirmations). */
+const irreversible: Readonly<Partial<Record<string, Loss>>> = {
+  'tokens.revoke': {
+    action: 'Revoking',
+    loses: 'Every client that uses this token is refused from then on, permanently.',
+  },
+  'bots.regenerateToken': {
+    action: 'Replacing the token of',
+    loses: 'Every client that uses the current token is refused from then on; the new one is shown once.',
+  },
+  'webhook.delete': {
+    action: 'Deleting the webhook of',
+    loses: 'Nothing is delivered any more; its URL and its secret are forgotten.',
+  },
+  'apps.unlinkBot': {
+    action: 'Unlinking',
+    loses: 'The bot can no longer issue vouchers of the application and gets no updates about them.',
+  },
+}
+
+/** @param id id of the endpoint @param subject id of the resource that the call acts on */
+export async function confirmLoss({ confirm }: Context, id: string, subject: string): Promise<Failure | undefined> {
+  const known = irreversible[id]
+  return known && confirm({ action: `${known.action} ${subject}`, loses: known.loses, word: subject })
+}
+
+/** Lets `api` and `secure call` ask for the same confirmation as the dedicated command. */
+export async function confirmCall(
+  context: Context,
+  route: { readonly id: string; readonly path: string } | undefined,
+  path: string,
+): Promise<Failure | undefined> {
+  if (route === undefined) return undefined
+  const last = route.path.split('/').findLastIndex((it) => it.startsWith(':'))
+  return confirmLoss(context, route.id, path.split(/[/?]/)[last] ?? path)
+}

@@ -1,0 +1,227 @@
+import type { CallOptions, CallSettings } from '../../client/call.js'
+import { createCall } from '../../client/call.js'
+import type { Transport } from '../../client/transport.js'
+import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
+import { findCredential } from '../config/credentials.js'
+import type { Failure } from '../failure.js'
+import { fail, fromCall } from '../failure.js'
+import type { Globals } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import type { Answer, Plan } from './leaf.js'
+import { openInMode, withRepeats } from './transport.js'
+import type { Output } from '../output/output.js'
+import type { Questions } from '../host/prompt.js'
+import { ask } from '../host/prompt.js'
+import { isSameProcess } from '../config/local-server.js'
+import { projectNotAllowed } from '../config/project-permission.js'
+import { profileNotFound } from '../config/profile-not-found.js'
+import { credentialNames } from '../host/secrets.js'
+import type { Settings } from '../config/settings.js'
+
+export interface ContextCallOptions {
+  /** A command that shows whether the action took place, for an outcome that is unknown. */
+  readonly check?: string
+  /** Milliseconds, in place of --timeout: what is left of it. */
+  readonly timeoutMs?: number
+  /** What the spinner says; default what the endpoint does. */
+  readonly progress?: string
+  /** Ends the call in place of Ctrl-C: for what is still to be done after one. */
+  readonly signal?: AbortSignal
+  /** Another server and credential than the chosen ones. */
+  readonly target?: { readonly baseUrl: string; readonly credential: string }
+}
+
+/** What a command works with. Whatever costs something is a function, so that nothing is opened in vain. */
+export interface Context {
+  readonly host: Host
+  readonly globals: Globals
+  readonly settings: Settings
+  readonly output: Output
+  readonly dryRun: boolean
+  /** Calls the chosen server with the credential that the endpoint takes. In a dry run: the plan so far. */
+  call<E extends Endpoint>(
+    endpoint: E,
+    input: InputOf<E>,
+    options?: ContextCallOptions,
+  ): Promise<Answer<OutputOf<E>> | Plan | Failure>
+  /** In a dry run of a change on this machine: what would be done. */
+  plan(action: string): Plan
+  /** Of the chosen server. A profile that does not exist is refused, save where a login makes it. */
+  baseUrl(mayBeNew?: boolean): { ok: true; value: string } | Failure
+  credential(kind: CredentialKind, baseUrl: string): Promise<{ ok: true; value: string; source: string } | Failure>
+  ask<T>(
+    missing: () => Failure,
+    question: (questions: Questions) => Promise<T | undefined>,
+  ): Promise<{ ok: true; value: T } | Failure>
+  /** Asks before an irreversible action; `--yes` confirms without asking. */
+  confirm(confirmation: Confirmation): Promise<Failure | undefined>
+  /** The command line, quoted for a shell. */
+  readonly command: string
+}
+
+export interface Confirmation {
+  /** `Revoking tok_01` */
+  readonly action: string
+  /** A sentence that names the irrecoverable loss. Without it, only a production profile asks. */
+  readonly loses?: string
+  /** The word to type on a production profile. Without it, a yes is enough there too. */
+  readonly word?: string
+}
+
+export function createContext(
+  host: Host,
+  globals: Globals,
+  settings: Settings,
+  output: Output,
+  command: string,
+): Context {
+  const planned: unknown[] = []
+  // By kind and server: a command that calls more than once asks once.
+  const typed = new Map<string, string>()
+  // One for each server, so that a command with several calls negotiates once.
+  const transports: Record<string, Promise<Transport>> = {}
+  const noInput = globals['no-input']
+  const context: Context = {
+    host,
+    globals,
+    settings,
+    output,
+    dryRun: globals['dry-run'],
+    command,
+    async call(endpoint, input, options = {}) {
+      const { target } = options
+      const base = target === undefined ? context.baseUrl() : { ok: true as const, value: target.baseUrl }
+      if (!base.ok) return base
+      const credential =
+        target === undefined
+          ? await context.credential(endpoint.caller, base.value)
+          : { ok: true as const, value: target.credential }
+      if (!credential.ok) return credential
+      const key = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
+      const callOptions: CallOptions = {
+        signal: options.signal ?? host.signal,
+        timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+      }
+      const callSettings: CallSettings = { token: credential.value }
+      if (context.dryRun) {
+        const { planCall } = await import('./dry-run.js')
+        const step = await planCall(
+          base.value,
+          endpoint,
+          input as Record<string, unknown>,
+          callSettings,
+          callOptions,
+          settings.secure,
+        )
+        if ('ok' in step) return step
+        planned.push(step)
+        return { ok: false, plan: planned }
+      }
+      const impostor = await refuseImpostor(settings, base.value)
+      if (impostor !== undefined) return impostor
+      bannerOf(context, base.value)
+      transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
+      const work = createCall((await transports[base.value]) as Transport, callSettings)(endpoint, input, callOptions)
+      const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
+      const result = showsProgress
+        ? await (await import('../output/progress.js')).withProgress(
+            host,
+            false,
+            `${options.progress ?? endpoint.summary} …`,
+            work,
+          )
+        : await work
+      if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
+      if (result.status === 426) await latchOf(context, base.value, result.code)
+      return fromCall(result, options.check)
+    },
+    plan(action) {
+      planned.push({ action })
+      return { ok: false, plan: planned }
+    },
+    baseUrl(mayBeNew = false) {
+      if (!mayBeNew && settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
+      const { baseUrl, notAllowed, passedOver } = settings
+      if (notAllowed !== undefined) return projectNotAllowed(notAllowed)
+      if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
+      const ways =
+        'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.'
+      return fail(
+        'BASE_URL_REQUIRED',
+        'No server is chosen and no local server runs.',
+        [ways, ...passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)].join(' '),
+      )
+    },
+    async credential(kind, baseUrl) {
+      if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
+      const found = await findCredential(host, globals, settings, kind, baseUrl)
+      if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
+      const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
+      const known = typed.get(name)
+      if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
+      const asked = await context.ask(
+        () => found,
+        (questions) => questions.secret(`${name} (hidden)`),
+      )
+      if (!asked.ok) return asked
+      typed.set(name, asked.value)
+      return { ok: true, value: asked.value, source: 'the prompt' }
+    },
+    ask: (missing, question) => ask(host, noInput, missing, question),
+    async confirm({ action, loses, word }) {
+      const isTyped = settings.production.value && word !== undefined
+      if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
+      if (isTyped) bannerOf(context, settings.baseUrl.value ?? 'no server is chosen')
+      const where = isTyped ? ' on a production server' : ''
+      const missing = () =>
+        fail(
+          'CONFIRMATION_REQUIRED',
+          `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
+          `To go on: \`${command} --yes\``,
+        )
+      const asked = await context.ask(missing, async (questions) => {
+        if (loses !== undefined) output.notice(loses)
+        if (!isTyped) return questions.confirm(`${action}: go on?`)
+        const typed = await questions.text(`${action}: type ${word} to confirm`)
+        return typed === undefined ? undefined : typed.trim() === word
+      })
+      if (!asked.ok) return asked
+      return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
+    },
+  }
+  return context
+}
+
+/**
+ * The address of a local server that nobody named comes from a file that may outlive its server: before a credential
+ * goes there, the process that wrote it must still run. Where the system cannot tell, the server is asked who it is,
+ * which is a call more.
+ */
+export async function refuseImpostor({ localServer: server }: Settings, baseUrl: string): Promise<Failure | undefined> {
+  if (server === undefined || server.base_url !== baseUrl || isSameProcess(server) === true) return undefined
+  const { identify } = await import('../config/server-identity.js')
+  if ((await identify(server)) === 'same') return undefined
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `What answers on ${baseUrl} is not the server of ${server.data_dir}, or no server answers.`,
+    'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
+  )
+}
+
+const warned = new WeakMap<Context, string>()
+
+/** Said to a person only, and once: a script has chosen its profile knowingly. */
+export function bannerOf(context: Context, baseUrl: string): void {
+  const { host, settings, output } = context
+  if (!settings.production.value || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return
+  warned.set(context, baseUrl)
+  output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
+}
+
+/** In the other modes the session has set it. */
+export async function latchOf(context: Context, baseUrl: string, code: string): Promise<void> {
+  if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
+  const { profileLatch } = await import('./downgrade-protection.js')
+  await profileLatch(context, baseUrl).set()
+}

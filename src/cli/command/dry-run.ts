@@ -1,0 +1,104 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import type { CallOptions, CallSettings } from '../../client/call.js'
+import type { SecureMode } from '../../client/secure.js'
+import { isSecured } from '../../client/secure.js'
+import type { TransportRequest } from '../../client/transport.js'
+import { prepareCall } from '../../client/prepare.js'
+import type { Endpoint } from '../../contract/endpoint.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import type { SecureSettings } from '../config/secure-settings.js'
+import { redact, redactCode } from '../host/secrets.js'
+
+/** A request as a dry run shows it. */
+export interface PlannedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+  /** All of it travels inside of an envelope; absent where it goes as it is shown. */
+  readonly secure?: {
+    readonly mode: SecureMode
+    /** What is seen on the way. */
+    readonly outer: string
+    readonly origin: string | null
+  }
+}
+
+/** What would be sent: the credential by its prefix, codes by their last four symbols, no webhook's secret and path. */
+export async function planCall(
+  baseUrl: string,
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+  settings: CallSettings,
+  options: CallOptions,
+  secure: SecureSettings,
+): Promise<PlannedRequest | Failure> {
+  const prepared = await prepareCall(endpoint, input, settings, options)
+  if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
+  return planRequest(baseUrl, prepared.request, secure.mode.value, secure.origin.value, endpoint.id)
+}
+
+/** @param id of the endpoint, where it is known: some have more to hide than others */
+export async function planRequest(
+  baseUrl: string,
+  request: TransportRequest,
+  mode: SecureMode,
+  origin: string | undefined,
+  id: string,
+): Promise<PlannedRequest> {
+  const base = parseBaseUrl(baseUrl)
+  const start = `${base.origin}${base.prefix}`
+  const outer = `POST ${start}/api/v1/secure/dispatch`
+  const isEncrypted = mode !== 'off' && isSecured(request.path)
+  return {
+    method: request.method,
+    url: `${start}${request.path}`,
+    headers: redactHeaders(request.headers),
+    body: request.body === undefined ? null : redactBody(JSON.parse(request.body), id),
+    ...(isEncrypted ? { secure: { mode, outer, origin: origin ?? null } } : {}),
+  }
+}
+
+export function redactHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const shown = (value: string) => `Bearer ${redact(value.replace(/^Bearer /, ''))}`
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, name === 'authorization' ? shown(value) : value]),
+  )
+}
+
+function redactBody(body: unknown, id: string): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const shown: Record<string, unknown> = { ...body }
+  if ('credential' in body) {
+    const { credential } = body as { credential: { type: string; value: string } }
+    shown.credential = { ...credential, value: redactCode(String(credential?.value)) }
+  }
+  if ('secret_token' in body) shown.secret_token = '…'
+  // Whoever knows the path of a webhook can post to it.
+  if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
+  return shown
+}
+
+function redactUrl(url: string): string {
+  return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
+}
+
+/** For a person: requests as they go over the wire, and actions in words. */
+export function showPlan(plan: readonly unknown[]): string {
+  return (plan as readonly (PlannedRequest | { action: string })[])
+    .map((step) => {
+      if ('action' in step) return `would ${step.action}`
+      const headers = Object.entries(step.headers).map(([name, value]) => `${name}: ${value}`)
+      const body = step.body === null ? [] : ['', JSON.stringify(step.body, null, 2)]
+      return [`${step.method} ${step.url}`, ...headers, ...body, ...envelopeOf(step)].join('\n')
+    })
+    .join('\n\n')
+}
+
+function envelopeOf({ secure }: PlannedRequest): string[] {
+  if (secure === undefined) return []
+  const unless = secure.mode === 'auto' ? ', unless the server has the encrypted transport switched off' : ''
+  const origin = secure.origin === null ? '' : `, with Origin: ${secure.origin}`
+  return ['', `All of it encrypted${unless}; seen on the way: ${secure.outer}${origin}`]
+}

@@ -1,0 +1,219 @@
+import type { Flag, Flags } from '../flags/flags.js'
+import { globalFlags } from '../flags/globals.js'
+import type { Leaf, Node, Positional } from './leaf.js'
+import { isGroup } from './leaf.js'
+import { page, topics } from '../program.js'
+import { wrap } from '../output/wrap.js'
+
+/** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
+
+const WIDTH = 80
+
+export function helpOfProgram(): string {
+  const sections = [...new Set(page.map((it) => it.section))]
+  const width = Math.max(...page.map((it) => it.name.length))
+  return lines(
+    'Issue, verify, redeem and reverse vouchers, with a server to develop against.',
+    '',
+    'Usage: voucherctl <group> <command> [flags]',
+    ...sections.flatMap((section) => [
+      '',
+      `${section}:`,
+      ...rows(
+        page.filter((it) => it.section === section).map((it) => [it.name, it.summary]),
+        width,
+      ),
+    ]),
+    '',
+    'Flags of every command:',
+    ...flagLines(globalFlags),
+    '',
+    'Topics, with `voucherctl help TOPIC`:',
+    ...rows(Object.entries(topics)),
+    '',
+    'Start with `voucherctl quickstart`; each command explains itself with --help.',
+  )
+}
+
+export function helpOfNode(node: Node, path: readonly string[]): string {
+  if (!isGroup(node)) return helpOfLeaf(node, path)
+  if (node.own === undefined) return helpOfGroup(node, path)
+  const beneath = leavesOf(node).filter(([names]) => names.length > 0)
+  const rest = beneath.map(([names, leaf]) => [[...path, ...names].join(' '), leaf.summary] as const)
+  return lines(helpOfLeaf(node.own, path), '', 'Beneath it:', ...rows(rest))
+}
+
+function helpOfGroup(group: Extract<Node, { commands: readonly Node[] }>, path: readonly string[]): string {
+  const leaves = leavesOf(group)
+  return lines(
+    `${group.summary}.`,
+    '',
+    `Usage: voucherctl ${path.join(' ')} <command> [flags]`,
+    ...(group.alias === undefined ? [] : [`Alias: ${group.alias}`]),
+    '',
+    'Commands:',
+    ...rows(
+      leaves.map(([names, leaf]) => [[...names, operandOf(leaf)].filter((it) => it !== '').join(' '), leaf.summary]),
+    ),
+    '',
+    `\`voucherctl ${path.join(' ')} <command> --help\` shows flags and examples.`,
+  )
+}
+
+function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
+  const name = `voucherctl ${path.join(' ')}`
+  const needed = Object.entries(leaf.flags ?? {}).filter(([, flag]) => flag.ask !== undefined)
+  const usage = [name, operandOf(leaf), ...needed.map(([flag, { value }]) => `--${flag} ${value}`), '[flags]']
+  const flags = leaf.flags ?? {}
+  const operands = operandsOf(leaf)
+  return lines(
+    `${leaf.summary}.`,
+    '',
+    ...wrap(`Usage: ${usage.filter((it) => it !== '').join(' ')}`, WIDTH, '  '),
+    ...(leaf.notes ?? []).flatMap((note) => ['', ...wrap(note, WIDTH)]),
+    ...(operands.length === 0
+      ? []
+      : ['', operands.length > 1 ? 'Arguments:' : 'Argument:', ...rows(operands.map((it) => [it.name, it.summary]))]),
+    ...(Object.keys(flags).length === 0 ? [] : ['', 'Flags:', ...flagLines(flags)]),
+    '',
+    'Flags of every command:',
+    ...wrap(
+      Object.entries<Flag<unknown>>(globalFlags)
+        .map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)
+        .join(' '),
+      WIDTH - 2,
+    ).map((it) => `  ${it}`),
+    '',
+    leaf.examples.length > 1 ? 'Examples:' : 'Example:',
+    ...leaf.examples.flatMap(({ command, comment }) => [
+      ...(comment === undefined ? [] : [`  # ${comment}`]),
+      `  $ ${command}`,
+    ]),
+  )
+}
+
+/** A command as data: of `commands --json` and `help COMMAND --json`. Members are added, never renamed. */
+export interface LeafDescription {
+  readonly command: string
+  readonly summary: string
+  readonly notes: readonly string[]
+  readonly arguments: readonly {
+    readonly name: string
+    readonly summary: string
+    readonly required: boolean
+    readonly repeatable: boolean
+    readonly choices: readonly string[] | null
+  }[]
+  readonly flags: readonly FlagDescription[]
+  readonly examples: readonly { readonly command: string; readonly comment: string | null }[]
+  readonly changes: boolean
+  readonly idempotent: boolean
+}
+
+export interface FlagDescription {
+  readonly flag: string
+  readonly letter: string | null
+  /** What stands for the value; null for a switch. */
+  readonly value: string | null
+  readonly summary: string
+  readonly choices: readonly string[] | null
+  readonly repeatable: boolean
+  readonly required: boolean
+  /** A flag that takes the place of a required one. */
+  readonly unless: string | null
+}
+
+export function describeLeaf(leaf: Leaf, path: readonly string[]): LeafDescription {
+  return {
+    command: `voucherctl ${path.join(' ')}`,
+    summary: leaf.summary,
+    notes: leaf.notes ?? [],
+    arguments: operandsOf(leaf).map(({ name, summary, ask, several, choices }) => ({
+      name,
+      summary,
+      required: ask !== undefined,
+      repeatable: several ?? false,
+      choices: choices ?? null,
+    })),
+    flags: describeFlags(leaf.flags ?? {}),
+    examples: leaf.examples.map(({ command, comment }) => ({ command, comment: comment ?? null })),
+    changes: leaf.changes ?? false,
+    idempotent: leaf.idempotent ?? false,
+  }
+}
+
+export function describeFlags(flags: Flags): FlagDescription[] {
+  return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask, unless }]) => ({
+    flag: `--${name}`,
+    letter: letter === undefined ? null : `-${letter}`,
+    value: value ?? null,
+    summary,
+    choices: choices ?? null,
+    repeatable: repeatable ?? false,
+    required: ask !== undefined,
+    unless: unless === undefined ? null : `--${unless}`,
+  }))
+}
+
+/** Commands for a person: names with their arguments, and what they do. */
+export function listed(commands: readonly LeafDescription[]): string {
+  return lines(
+    ...rows(
+      commands.map((it) => {
+        const operands = it.arguments.map(({ name, required, repeatable }) => shownAs(name, required, repeatable))
+        return [[it.command.replace(/^voucherctl /, ''), ...operands].join(' '), it.summary]
+      }),
+    ),
+    '',
+    '`voucherctl COMMAND --help` shows flags and examples; --json lists them here.',
+  )
+}
+
+/** The leaves beneath a node, with their names from there. */
+export function leavesOf(
+  node: Node,
+  names: readonly string[] = [],
+): (readonly [names: readonly string[], leaf: Leaf])[] {
+  if (!isGroup(node)) return [[names, node]]
+  const own = node.own === undefined ? [] : [[names, node.own] as const]
+  const beneath = node.commands.flatMap((child) => leavesOf(child, [...names, child.name]))
+  return [...own, ...beneath]
+}
+
+const operandsOf = ({ positional, second }: Leaf) =>
+  [positional, second].filter((it) => it !== undefined) as readonly Positional[]
+
+const operandOf = (leaf: Leaf) =>
+  operandsOf(leaf)
+    .map(({ name, ask, several }) => shownAs(name, ask !== undefined, several === true))
+    .join(' ')
+
+function shownAs(name: string, required: boolean, repeatable: boolean): string {
+  const all = repeatable ? `${name}...` : name
+  return required ? all : `[${all}]`
+}
+
+function flagLines(flags: Flags): string[] {
+  return rows(
+    Object.entries(flags).map(([name, { letter, value, summary, repeatable, ask }]) => {
+      const marks = [ask === undefined ? '' : 'required', repeatable ? 'repeatable' : ''].filter((it) => it !== '')
+      const head = `${letter === undefined ? '    ' : `-${letter}, `}--${name}${value === undefined ? '' : ` ${value}`}`
+      return [head, `${summary}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`]
+    }),
+  )
+}
+
+const WIDEST_HEAD = 30
+
+/** Two columns; a long left side gets a line of its own. */
+function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
+  const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
+  return entries.flatMap(([head, text]) => {
+    const indent = ' '.repeat(width + 4)
+    const wrapped = wrap(text, WIDTH - indent.length)
+    if (head.length > width) return [`  ${head}`, ...wrapped.map((it) => indent + it)]
+    return wrapped.map((it, i) => (i === 0 ? `  ${head.padEnd(width)}  ${it}` : indent + it))
+  })
+}
+
+const lines = (...all: readonly string[]) => all.join('\n')

@@ -1,0 +1,76 @@
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { integer, toggle } from '../flags/flags.js'
+import type { Context, ContextCallOptions } from './context.js'
+import { defined } from '../flags/defined.js'
+import type { Answer, Outcome, Plan } from './leaf.js'
+import type { List } from '../output/show.js'
+import { isList } from '../output/show.js'
+
+/** Of every list that comes in pages. */
+export const pageFlags = {
+  page: integer('N', 'Page, from 1', 1, 1_000_000_000),
+  limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
+  all: toggle('Every page'),
+}
+
+const LARGEST_PAGE = 100
+
+interface PageInput {
+  readonly page?: number
+  readonly limit?: number
+}
+
+interface PageFlags {
+  readonly page: number | undefined
+  readonly limit: number | undefined
+  readonly all: boolean
+}
+
+type Fetched<Data> = Answer<Data> | Plan | Failure
+type Fetch<Data> = (input: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
+
+/** The page that the flags name, or with --all every one, within --timeout. */
+export async function fetchList<Data>(
+  context: Context,
+  { page, limit, all }: PageFlags,
+  fetch: Fetch<Data>,
+): Promise<Outcome<Data>> {
+  if (!all) return fetch(defined({ page, limit }))
+  if (page !== undefined || limit !== undefined)
+    return usage('--all reads every page; it goes without --page and --limit.')
+  const { host, settings } = context
+  const endsAt = host.now() + settings.timeoutMs.value
+  const fetchPage = (at: number): Promise<Fetched<Data>> => {
+    const timeoutMs = endsAt - host.now()
+    return timeoutMs > 0 ? fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs }) : Promise.resolve(outOfTime(at))
+  }
+  const first = await fetchPage(1)
+  // What is no list is shown as it came.
+  if (!first.ok || !isList(first.data)) return first
+  return { ok: true, pages: pagesFrom(first.data, fetchPage) }
+}
+
+async function* pagesFrom(
+  first: List,
+  fetchPage: (at: number) => Promise<Fetched<unknown>>,
+): AsyncGenerator<List, Failure | undefined> {
+  yield first
+  for (let at = 2, last = first; last.items.length > 0 && at <= pagesOf(last); at += 1) {
+    const fetched = await fetchPage(at)
+    if (!fetched.ok) return 'plan' in fetched ? undefined : fetched
+    if (!isList(fetched.data)) return fail('INVALID_RESPONSE', `Page ${at} is not a list.`)
+    last = fetched.data
+    yield last
+  }
+  return undefined
+}
+
+/** A server that does not say how many there are has none left when it answers an empty one. */
+function pagesOf({ pagination }: List): number {
+  return typeof pagination?.pages === 'number' ? pagination.pages : Number.POSITIVE_INFINITY
+}
+
+function outOfTime(page: number): Failure {
+  return fail('TIMEOUT', `There was no time left for page ${page}.`, 'Give it more time with --timeout 60s.')
+}

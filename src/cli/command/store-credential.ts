@@ -1,0 +1,74 @@
+import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
+import type { Profile } from '../config/config.js'
+import { checkConfigWritable, configFile, updateConfig } from '../config/config.js'
+import type { Context } from './context.js'
+import type { Failure } from '../failure.js'
+import type { Host } from '../host/host.js'
+import { credentialNames, redact } from '../host/secrets.js'
+
+/** Of a command with --save: why the profile could not take a token, asked before one is made that is shown once. */
+export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
+  return save && !dryRun ? checkConfigWritable(host) : undefined
+}
+
+/**
+ * Asks before replacing a stored credential that no server shows again. Replacing an account JWT needs no question: it
+ * expires, and a login issues another.
+ * @param value the new credential, if it is known already
+ */
+export async function confirmReplacing(
+  { confirm, settings }: Context,
+  kind: CredentialKind,
+  value?: string,
+): Promise<Failure | undefined> {
+  const stored = settings.profile.credentials?.[kind]
+  if (stored === undefined || stored.value === value || kind === 'jwt') return undefined
+  const name = settings.profileName.value
+  return confirm({
+    action: `Replacing the ${credentialNames[kind]} of profile ${name}`,
+    loses: `Profile ${name} holds ${redact(stored.value)} for ${stored.origin}, which is not shown again.`,
+  })
+}
+
+/** Keeps a credential in the profile, for the origin of the chosen server. That it is plain text is said before. */
+export async function storeCredential(
+  context: Context,
+  kind: CredentialKind,
+  value: string,
+  also: Partial<Profile> = {},
+): Promise<Failure | undefined> {
+  const base = also.base_url === undefined ? context.baseUrl(true) : ({ ok: true, value: also.base_url } as const)
+  if (!base.ok) return base
+  const { host, output, settings } = context
+  const name = settings.profileName.value
+  // Before the note: of a failure a script finds the error object alone.
+  const problem = await checkConfigWritable(host)
+  if (problem !== undefined) return problem
+  output.notice(
+    `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
+  )
+  return changeProfile(host, name, (profile) => ({
+    ...atServer(profile, also.base_url ?? profile.base_url ?? base.value),
+    ...also,
+    credentials: { ...profile.credentials, [kind]: { value, origin: parseBaseUrl(base.value).origin } },
+  }))
+}
+
+/** Returns the profile with another base URL. A server on another machine has no data folder here. */
+export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
+  const isLocal = dir !== undefined && isLoopback(parseBaseUrl(baseUrl))
+  return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
+}
+
+/** Writes one profile, made from what it is at that moment: empty when there is none. */
+export function changeProfile(
+  host: Host,
+  name: string,
+  change: (before: Profile) => Profile,
+): Promise<Failure | undefined> {
+  return updateConfig(host, (config) => {
+    const before = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
+    return { ...config, profiles: { ...config.profiles, [name]: change(before ?? {}) } }
+  })
+}

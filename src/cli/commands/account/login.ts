@@ -1,0 +1,210 @@
+import { resolve } from 'node:path'
+import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import type { Profile } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { readSecret } from '../../host/files.js'
+import { text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import type { LocalServer } from '../../config/local-server.js'
+import { dataDirOf, defaultDataDir, findLocalServer, readOperatorKey } from '../../config/local-server.js'
+import { required } from '../../command/required.js'
+import { originOf, projectNotAllowed } from '../../config/project-permission.js'
+import { credentialNames, describeJwt, kindOf, redact } from '../../host/secrets.js'
+import { confirmReplacing, storeCredential } from '../../command/store-credential.js'
+import { identify } from '../../config/server-identity.js'
+import { isGivenForCall } from '../../config/sourced.js'
+import { notRunning } from '../server/not-running.js'
+import { probe } from './probe.js'
+import { dataOption } from '../server/folder.js'
+
+interface LoggedIn {
+  readonly profile: string
+  readonly base_url: string
+  readonly kind: CredentialKind
+  readonly credential: string
+  readonly account: string | null
+  readonly expires_at: string | null
+  /** Data folder of the local server of this login. */
+  readonly data_dir: string | null
+}
+
+export const login = leaf({
+  name: 'login',
+  summary: 'Store a credential in a profile',
+  notes: [
+    'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
+    'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
+    'With --local and a base URL, the command uses the local server there if its data folder is known: that of --data, of a profile, or the default.',
+  ],
+  flags: {
+    'with-token': text('PATH|-', 'Read the credential from a file, or - for stdin'),
+    local: toggle('Get an account JWT from the local server'),
+    account: text('NAME', 'With --local: the account, made by its first use'),
+    data: text('DIR', 'With --local: data folder of the server, default that of the profile'),
+  },
+  examples: [
+    { command: 'voucherctl login --local --account demo' },
+    { command: 'voucherctl login --with-token - --base-url https://vouchers.example < token.txt' },
+    { command: 'voucherctl login --base-url https://vouchers.example', comment: 'Asks for the credential' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: LoggedIn) =>
+      `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}${it.data_dir === null ? '' : `, the local server of ${it.data_dir}`}.`,
+    members: ['account', 'credential', 'expires_at'],
+    next: (it) => (it.kind === 'jwt' ? 'Next: voucherctl apps create --name "My shop"' : undefined),
+  },
+  run: async (context, { flags }) => {
+    const { local, account, data } = flags
+    const { 'token-file': tokenFile } = context.globals
+    if (flags['with-token'] !== undefined && tokenFile !== undefined)
+      return usage('--with-token and --token-file both name the credential.', 'Give one of them.')
+    const path = flags['with-token'] ?? tokenFile
+    if (!local && (account !== undefined || data !== undefined)) return usage('--account and --data go with --local.')
+    if (local && path !== undefined) return usage('--local gets a credential by itself; it goes without --with-token.')
+    return local ? loginLocal(context, account, data) : loginWith(context, path)
+  },
+})
+
+async function loginLocal(
+  context: Context,
+  named: string | undefined,
+  data: string | undefined,
+): Promise<Outcome<LoggedIn>> {
+  const { host, settings } = context
+  const found = await findLogin(context, data)
+  if (!found.ok) return found
+  const { server, dir } = found
+  if (host.stderr.isTTY === true) context.output.notice(`The local server of ${dir} runs on ${server.base_url}.`)
+  const key = readOperatorKey(server)
+  if (key === undefined) {
+    return fail(
+      'CREDENTIAL_REQUIRED',
+      'The local server has no operator plane.',
+      'Start it with --operator on, or log in with --with-token.',
+    )
+  }
+  const account =
+    named === undefined
+      ? await context.ask(
+          () => required(['--account']),
+          (questions) => questions.text('Account'),
+        )
+      : { ok: true as const, value: named }
+  if (!account.ok) return account
+  const { issueAccountToken } = await import('../../../contract/platform.js')
+  const target = { baseUrl: server.base_url, credential: key }
+  const issued = await context.call(issueAccountToken, { accountId: account.value }, { target })
+  if (!issued.ok) return issued
+  const isDefault = dir === defaultDataDir(host) && settings.profile.data_dir === undefined
+  const folder = isDefault ? {} : { data_dir: dir }
+  return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder }, dir)
+}
+
+type Found = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
+
+/** Finds the server to log in to. The operator key is only sent to the server whose data folder holds it. */
+async function findLogin(context: Context, data: string | undefined): Promise<Found> {
+  const { host, settings, dryRun } = context
+  if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
+  const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
+  const { value: baseUrl, source } = settings.baseUrl
+  if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
+    const server = findLocalServer(dir)
+    const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
+    return isOurs ? { ok: true, server, dir } : notRunning(dir, dataOption(host, dir))
+  }
+  const known = Object.values(settings.config.profiles).flatMap((it) => it.data_dir ?? [])
+  const dirs = data === undefined ? new Set([dir, defaultDataDir(host), ...known]) : [dir]
+  for (const it of dirs) {
+    const server = findLocalServer(it)
+    if (server !== undefined && (await answersOn(server, baseUrl, dryRun))) return { ok: true, server, dir: it }
+  }
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `${baseUrl}, from ${source}, is not a local server with a known data folder.`,
+    'Name its folder with --data DIR, leave the base URL out, or log in with --with-token.',
+  )
+}
+
+/** True if the server responds on that URL with its instance id; `localhost` and 127.0.0.1 are the same server. */
+async function answersOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
+  const [asked, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
+  if (!isLoopback(asked) || asked.port !== own.port || asked.secure !== own.secure) return false
+  return dryRun || (await identify({ ...server, base_url: baseUrl })) === 'same'
+}
+
+const WAYS =
+  'Name a file with --with-token PATH, or - for stdin; --local --account NAME gets an account JWT from a local server.'
+
+async function loginWith(context: Context, path: string | undefined): Promise<Outcome<LoggedIn>> {
+  const base = context.baseUrl(true)
+  if (!base.ok) return base
+  const secret =
+    path === undefined
+      ? await context.ask(
+          () => ({ ...required(['--with-token']), hint: WAYS }),
+          (questions) => questions.secret(`Credential for ${parseBaseUrl(base.value).origin} (hidden)`),
+        )
+      : await readSecret(context.host, path)
+  if (!secret.ok) return secret
+  const value = 'text' in secret ? secret.text : secret.value.trim()
+  const kind = kindOf(value)
+  if (kind === undefined) {
+    return fail(
+      'INVALID_INPUT',
+      'This is no credential of a kind that is known here.',
+      'It is an account JWT, or begins with sop_, sbot_ or opk_.',
+    )
+  }
+  const accepted = await probe(context, kind, { baseUrl: base.value, credential: value })
+  if (!accepted.ok) return accepted
+  return keep(context, kind, value, {
+    base_url: base.value,
+    ...defined({ account: describeJwt(value).account ?? undefined }),
+  })
+}
+
+async function keep(
+  context: Context,
+  kind: CredentialKind,
+  value: string,
+  also: Partial<Profile> & { base_url: string },
+  dir: string | null = null,
+): Promise<Outcome<LoggedIn>> {
+  const { settings } = context
+  const refusal = (await confirmMove(context, also.base_url)) ?? (await confirmReplacing(context, kind, value))
+  if (refusal !== undefined) return refusal
+  const problem = await storeCredential(context, kind, value, also)
+  if (problem !== undefined) return problem
+  const { account, expiresAt } = kind === 'jwt' ? describeJwt(value) : { account: null, expiresAt: null }
+  const profile = settings.profileName.value
+  return {
+    ok: true,
+    data: {
+      profile,
+      base_url: also.base_url,
+      kind,
+      credential: redact(value),
+      account,
+      expires_at: expiresAt,
+      data_dir: dir,
+    },
+  }
+}
+
+/** Asks before a profile of a remote server changes to this server: later commands of that profile would go here. */
+async function confirmMove({ confirm, settings }: Context, baseUrl: string): Promise<Failure | undefined> {
+  const { profile, profileName } = settings
+  const before = originOf(profile.base_url)
+  if (before === undefined || before === originOf(baseUrl) || isLoopback(parseBaseUrl(before))) return undefined
+  return confirm({
+    action: `Moving profile ${profileName.value} to ${baseUrl}`,
+    loses: `Profile ${profileName.value} is for ${before} now. To keep it, log in to another profile with -p NAME.`,
+  })
+}

@@ -1,0 +1,36 @@
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import { leaf } from '../../command/leaf.js'
+import { profileNotFound } from '../../config/profile-not-found.js'
+import { credentialNames } from '../../host/secrets.js'
+import { changeProfile } from '../../command/store-credential.js'
+
+export const logout = leaf({
+  name: 'logout',
+  summary: 'Remove the credentials of a profile',
+  notes: ['They stay valid on the server: revoke a token with `voucherctl tokens revoke`.'],
+  examples: [{ command: 'voucherctl logout' }, { command: 'voucherctl logout --profile shop' }],
+  changes: true,
+  view: {
+    headline: (it: { profile: string; removed: readonly string[] }) =>
+      it.removed.length === 0
+        ? `Profile ${it.profile} holds no credential.`
+        : `Removed ${it.removed.map((kind) => credentialNames[kind as CredentialKind]).join(', ')} from profile ${it.profile}.`,
+    members: [],
+  },
+  run: async (context) => {
+    const { settings } = context
+    const name = settings.profileName.value
+    if (settings.profileMissing) return profileNotFound(name, settings.config)
+    const removed = Object.keys(settings.profile.credentials ?? {})
+    if (context.dryRun) return context.plan(`remove ${removed.length} credentials from profile ${name}`)
+    if (removed.length > 0) {
+      const problem = await changeProfile(
+        context.host,
+        name,
+        ({ credentials: _credentials, account: _account, ...rest }) => rest,
+      )
+      if (problem !== undefined) return problem
+    }
+    return { ok: true, data: { profile: name, removed } }
+  },
+})

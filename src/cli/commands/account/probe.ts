@@ -1,0 +1,39 @@
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import type { Answer, Plan } from '../../command/leaf.js'
+
+interface Target {
+  readonly baseUrl: string
+  readonly credential: string
+}
+
+/** Codes that a server answers to a credential that it knows. */
+const known = ['INSUFFICIENT_SCOPE', 'APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED']
+
+/** Asks the server whether it accepts a credential, by reading something that needs one of its kind. */
+export async function probe(
+  context: Context,
+  kind: CredentialKind,
+  target: Target,
+): Promise<Answer<unknown> | Plan | Failure> {
+  const answer = await read(context, kind, target)
+  return !answer.ok && 'code' in answer && known.includes(answer.code) ? { ok: true, data: null } : answer
+}
+
+async function read(
+  { call }: Context,
+  kind: CredentialKind,
+  target: Target,
+): Promise<Answer<unknown> | Plan | Failure> {
+  switch (kind) {
+    case 'jwt':
+      return call((await import('../../../contract/apps.js')).list, { limit: 1 }, { target })
+    case 'token':
+      return call((await import('../../../contract/templates.js')).list, { limit: 1 }, { target })
+    case 'bot':
+      return call((await import('../../../contract/webhook.js')).info, {}, { target })
+    case 'operator':
+      return call((await import('../../../contract/platform.js')).reviews, {}, { target })
+  }
+}

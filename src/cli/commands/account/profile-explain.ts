@@ -1,0 +1,103 @@
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import { configFile } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import { findCredential } from '../../config/credentials.js'
+import type { Globals } from '../../flags/globals.js'
+import type { Host } from '../../host/host.js'
+import { credentialNames, kindOf, redact, webhookSecretVariable } from '../../host/secrets.js'
+import type { Settings } from '../../config/settings.js'
+
+/** Every setting with its value and the place that it came from. */
+export async function explain({ settings, host, globals }: Context) {
+  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, project, production, notAllowed } =
+    settings
+  const fromProfile = `profile ${profileName.value}`
+  const own = (setting: string, value: unknown) => ({
+    setting,
+    value: value ?? null,
+    source: value === undefined ? 'default' : fromProfile,
+  })
+  const items = [
+    { setting: 'profile', ...profileName },
+    { setting: 'base_url', value: notAllowed?.baseUrl ?? baseUrl.value ?? null, source: baseUrl.source },
+    { setting: 'output', ...format },
+    { setting: 'timeout', value: `${timeoutMs.value / 1000}s`, source: timeoutMs.source },
+    { setting: 'retries', ...retries },
+    { setting: 'secure.mode', ...secure.mode },
+    { setting: 'secure.origin', value: secure.origin.value ?? null, source: secure.origin.source },
+    { setting: 'secure.pins', ...secure.pins },
+    { setting: 'secure.latched', ...secure.latched },
+    { setting: 'production', ...production },
+    own('codes', profile.codes),
+    own('account', profile.account),
+    own('data folder', profile.data_dir),
+    ...(await explainCredentials(host, globals, settings)),
+    explainColour(host, globals),
+    {
+      setting: 'config file',
+      value: configFile(host),
+      source: host.env.VOUCHERCTL_CONFIG_DIR
+        ? 'environment VOUCHERCTL_CONFIG_DIR'
+        : host.env.XDG_CONFIG_HOME
+          ? 'environment XDG_CONFIG_HOME'
+          : 'default',
+    },
+    {
+      setting: 'project file',
+      value: project?.path ?? null,
+      source: project === undefined ? 'no voucherctl.json here or above' : stateOf(notAllowed),
+    },
+    ...settings.passedOver.map(({ path, why }) => ({
+      setting: 'project file',
+      value: null,
+      source: `${path} was passed over: ${why}`,
+    })),
+  ]
+  return { items }
+}
+
+function stateOf(notAllowed: Settings['notAllowed']): string {
+  if (notAllowed === undefined) return 'found here or above'
+  const changed = notAllowed.reason === 'changed since' ? 'has changed since it was allowed' : 'is not allowed'
+  return `found here or above; ${changed} to name a server: voucherctl project allow`
+}
+
+/** Which credential of each kind a call would carry, by its prefix; nothing is sent for it. */
+async function explainCredentials(host: Host, globals: Globals, settings: Settings) {
+  const { value: baseUrl } = settings.baseUrl
+  const quiet = { ...globals, 'dry-run': true }
+  const rows = []
+  for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
+    const setting = credentialNames[kind]
+    const found = baseUrl === undefined ? undefined : await findCredential(host, quiet, settings, kind, baseUrl)
+    // A file holds one credential, whose form tells its kind.
+    const fits = found?.ok && (globals['token-file'] === undefined || (kindOf(found.value) ?? 'token') === kind)
+    rows.push(
+      fits
+        ? { setting, value: redact(found.value), source: found.source }
+        : { setting, value: null, source: whyNone(settings, kind) },
+    )
+  }
+  const secret = host.env[webhookSecretVariable]
+  const source = secret ? `environment ${webhookSecretVariable}` : 'nowhere'
+  return [...rows, { setting: 'webhook secret', value: secret ? redact(secret) : null, source }]
+}
+
+function whyNone({ profile, baseUrl, profileName }: Settings, kind: CredentialKind): string {
+  const origin = profile.credentials?.[kind]?.origin
+  if (origin === undefined) return 'nowhere'
+  return `profile ${profileName.value} has one for ${origin}${baseUrl.value === undefined ? '' : ', not for this server'}`
+}
+
+function explainColour({ env }: Host, globals: Globals) {
+  const [value, source] = globals['no-color']
+    ? ['off', 'flag --no-color']
+    : env.NO_COLOR
+      ? ['off', 'environment NO_COLOR']
+      : env.FORCE_COLOR !== undefined
+        ? [['0', 'false'].includes(env.FORCE_COLOR) ? 'off' : 'on', 'environment FORCE_COLOR']
+        : env.TERM === 'dumb'
+          ? ['off', 'environment TERM']
+          : ['auto', 'default']
+  return { setting: 'color', value, source }
+}

@@ -1,0 +1,267 @@
+import { parseBaseUrl } from '../../../client/base-url.js'
+import { arePins } from '../../../secure/client/pins.js'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import type { Config, Profile, SecureProfile } from '../../config/config.js'
+import { DEFAULT_PROFILE, configFile, updateConfig } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import type { Flag } from '../../flags/flags.js'
+import { choice, duration, integer, toggle } from '../../flags/flags.js'
+import { formats } from '../../flags/globals.js'
+import type { Group, Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { profileNotFound } from '../../config/profile-not-found.js'
+import { credentialNames, redact } from '../../host/secrets.js'
+import { atServer, changeProfile } from '../../command/store-credential.js'
+import { explain } from './profile-explain.js'
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+const pinsFlag: Flag<readonly string[]> = {
+  value: 'PIN',
+  summary: "Of the server's key, sha256:…; two at most",
+  repeatable: true,
+  read: (texts) =>
+    arePins(texts)
+      ? { ok: true, value: texts }
+      : { ok: false, message: 'must be sha256: and 43 characters of base64url, two at most' },
+}
+
+const unsettable = [
+  'base_url',
+  'account',
+  'output',
+  'timeout',
+  'retries',
+  'data_dir',
+  'secure.mode',
+  'secure.origin',
+  'secure.pins',
+  'secure.latched',
+] as const
+
+/** A profile as it is shown: credentials by their prefixes. */
+function shown({ current }: Config, name: string, profile: Profile) {
+  const {
+    base_url = null,
+    account = null,
+    production = false,
+    codes = null,
+    output = null,
+    timeout = null,
+    retries = null,
+    secure = null,
+  } = profile
+  const credentials = Object.fromEntries(
+    Object.entries(profile.credentials ?? {}).map(([kind, it]) => [kind, redact(it.value)]),
+  )
+  return {
+    name,
+    current: name === current,
+    base_url,
+    account,
+    production,
+    codes,
+    output,
+    timeout,
+    retries,
+    secure,
+    credentials,
+  }
+}
+
+function find({ settings: { config } }: Context, name: string): { ok: true; profile: Profile } | Failure {
+  const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
+  if (profile !== undefined) return { ok: true, profile }
+  return profileNotFound(name, config)
+}
+
+const name = { name: 'PROFILE', summary: 'Name of the profile', ask: 'Profile' }
+const optionalName = { name: 'PROFILE', summary: 'Name of the profile; the current one when absent' }
+
+export const profiles: Group = {
+  name: 'profiles',
+  alias: 'profile',
+  summary: 'Servers and credentials under a name',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: 'List the profiles',
+      examples: [{ command: 'voucherctl profiles list' }],
+      view: { members: ['name', 'current', 'base_url', 'account', 'production'] },
+      run: async ({ settings: { config } }) => {
+        const items = Object.entries(config.profiles).map(([one, profile]) => shown(config, one, profile))
+        return { ok: true, data: { items } }
+      },
+    }),
+    leaf({
+      name: 'use',
+      summary: 'Make a profile the current one',
+      positional: name,
+      examples: [{ command: 'voucherctl profiles use shop' }],
+      changes: true,
+      view: {
+        headline: (it: { name: string }) => `Profile ${it.name} is the current one.`,
+        members: ['base_url', 'account'],
+      },
+      run: async (context, { positional }) => {
+        const { config } = context.settings
+        const found = find(context, positional)
+        if (!found.ok) return found
+        if (context.dryRun) return context.plan(`make profile ${positional} the current one`)
+        const problem = await updateConfig(context.host, (it) => ({ ...it, current: positional }))
+        return problem ?? { ok: true, data: shown({ ...config, current: positional }, positional, found.profile) }
+      },
+    }),
+    leaf({
+      name: 'show',
+      summary: 'Show a profile, or where each setting comes from',
+      positional: optionalName,
+      flags: { explain: toggle('Show every setting with the place that it came from') },
+      examples: [{ command: 'voucherctl profiles show' }, { command: 'voucherctl profiles show --explain' }],
+      run: async (context, { positional, flags }): Promise<Outcome<unknown>> => {
+        if (flags.explain) {
+          if (positional !== undefined)
+            return usage('--explain shows what holds now; name another profile with --profile.')
+          return { ok: true, data: await explain(context) }
+        }
+        const { profileName, profile, profileMissing, config } = context.settings
+        if (positional === undefined && profileMissing) return profileNotFound(profileName.value, config)
+        const found = positional === undefined ? { ok: true as const, profile } : find(context, positional)
+        return found.ok ? { ok: true, data: shown(config, positional ?? profileName.value, found.profile) } : found
+      },
+    }),
+    leaf({
+      name: 'set',
+      summary: 'Make a profile, or change its settings',
+      notes: [
+        'A production profile shows a banner, and asks before what cannot be undone.',
+        'With --secure required, its calls of the interface are encrypted or not made; --origin binds the sessions, --pin names the key of the server, at most two. `voucherctl secure pin --save` pins the key that is served.',
+        'With --codes reference, redeem codes are checked for slips of the pen before a call; other servers may form theirs in any way.',
+      ],
+      positional: optionalName,
+      flags: {
+        production: choice(['on', 'off'], 'Whether this is a production server'),
+        codes: choice(['reference', 'any'], 'How the server forms redeem codes'),
+        'default-output': choice(formats, 'Format of results'),
+        'default-timeout': duration('Time for a call with its repeats', 1),
+        'default-retries': integer('N', 'Repeats of a call that failed for now', 0, 20),
+        pin: pinsFlag,
+        unset: { ...choice(unsettable, `Forget this setting: ${unsettable.join(', ')}`), value: 'SETTING' },
+      },
+      examples: [
+        { command: 'voucherctl profiles set shop --base-url https://vouchers.example --production on' },
+        { command: 'voucherctl profiles set shop --secure required' },
+        { command: 'voucherctl profiles set --default-timeout 10s' },
+      ],
+      changes: true,
+      view: { headline: (it: { name: string }) => `Profile ${it.name} is stored.` },
+      run: async (context, { positional, flags }) => {
+        const { config, profileName } = context.settings
+        const target = positional ?? profileName.value
+        if (!NAME.test(target))
+          return usage('The name of a profile is 1 to 64 letters, digits, dots, dashes and underscores.')
+        const changes = changesOf(context, flags)
+        if (!changes.ok) return changes
+        let profile: Profile = {}
+        if (context.dryRun) return context.plan(`store profile ${target} in ${configFile(context.host)}`)
+        const problem = await changeProfile(context.host, target, (before) => {
+          const moved = changes.members.base_url === undefined ? before : atServer(before, changes.members.base_url)
+          const { codes, ...rest } = { ...moved, ...changes.members }
+          const all: Record<string, unknown> = {
+            ...rest,
+            ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),
+          }
+          const secure: Record<string, unknown> = { ...before.secure, ...changes.secure }
+          if (flags.unset?.startsWith('secure.')) delete secure[flags.unset.slice('secure.'.length)]
+          else if (flags.unset !== undefined) delete all[flags.unset]
+          delete all.secure
+          profile = { ...all, ...(Object.keys(secure).length === 0 ? {} : { secure }) } as Profile
+          return profile
+        })
+        return problem ?? { ok: true, data: shown(config, target, profile) }
+      },
+    }),
+    leaf({
+      name: 'remove',
+      summary: 'Remove a profile with its credentials',
+      positional: name,
+      examples: [{ command: 'voucherctl profiles remove shop' }],
+      changes: true,
+      view: { headline: (it: { name: string }) => `Removed profile ${it.name}.`, members: [] },
+      run: async (context, { positional }) => {
+        const found = find(context, positional)
+        if (!found.ok) return found
+        if (context.dryRun) return context.plan(`remove profile ${positional} and its credentials`)
+        const refusal = await context.confirm({
+          action: `Removing profile ${positional}`,
+          loses: lossOf(found.profile),
+        })
+        if (refusal !== undefined) return refusal
+        const problem = await updateConfig(
+          context.host,
+          ({ current, profiles: { [positional]: _removed, ...others }, ...rest }) => ({
+            ...rest,
+            current: current === positional ? DEFAULT_PROFILE : current,
+            profiles: others,
+          }),
+        )
+        return problem ?? { ok: true, data: { name: positional, removed: true } }
+      },
+    }),
+  ],
+}
+
+function lossOf({ base_url: baseUrl, credentials = {} }: Profile): string {
+  const held = Object.entries(credentials).map(
+    ([kind, it]) => `the ${credentialNames[kind as CredentialKind]} ${redact(it.value)} for ${it.origin}`,
+  )
+  const where = baseUrl === undefined ? 'Its settings' : `Its settings for ${baseUrl}`
+  return held.length === 0 ? `${where} are lost.` : `${where} and ${held.join(', ')} are lost.`
+}
+
+interface SetFlags {
+  readonly production: 'on' | 'off' | undefined
+  readonly codes: 'reference' | 'any' | undefined
+  readonly 'default-output': string | undefined
+  readonly 'default-timeout': number | undefined
+  readonly 'default-retries': number | undefined
+  readonly pin: readonly string[]
+  readonly unset: string | undefined
+}
+
+type Changes = { ok: true; members: Partial<Profile>; secure: SecureProfile }
+
+function changesOf({ globals }: Context, flags: SetFlags): Changes | Failure {
+  const {
+    production,
+    codes,
+    'default-output': output,
+    'default-timeout': timeoutMs,
+    'default-retries': retries,
+  } = flags
+  const baseUrl = globals['base-url'] === undefined ? undefined : parseBaseUrl(globals['base-url'])
+  const members = defined({
+    base_url: baseUrl === undefined ? undefined : baseUrl.origin + baseUrl.prefix,
+    production: production === undefined ? undefined : production === 'on',
+    codes: codes === 'reference' ? codes : undefined,
+    output,
+    timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
+    retries,
+  })
+  const secure = defined({
+    mode: globals.secure,
+    origin: globals.origin,
+    pins: flags.pin.length === 0 ? undefined : flags.pin,
+  })
+  const count = Object.keys(members).length + Object.keys(secure).length
+  if (count === 0 && codes === undefined && flags.unset === undefined) {
+    return usage(
+      'Nothing to set.',
+      'Give --base-url, --production, --codes, --secure, --origin, --pin, --default-output, --default-timeout, --default-retries or --unset.',
+    )
+  }
+  return { ok: true, members, secure }
+}

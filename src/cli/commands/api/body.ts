@@ -1,0 +1,27 @@
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { readTextFile } from '../../host/files.js'
+
+export type Body = { readonly ok: true; readonly text: string | undefined } | Failure
+
+/**
+ * JSON of a file, or of stdin, as it stands there.
+ * @param flag that named the file, for the message
+ */
+export async function readJsonBody(
+  { host, globals }: Pick<Context, 'host' | 'globals'>,
+  file: string | undefined,
+  flag: string,
+): Promise<Body> {
+  if (file === undefined) return { ok: true, text: undefined }
+  if (file === '-' && globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
+  const read = await readTextFile(host, file)
+  if (!read.ok) return read
+  try {
+    JSON.parse(read.text)
+  } catch {
+    return fail('INVALID_INPUT', `${file === '-' ? 'Standard input' : file} does not hold JSON.`)
+  }
+  return read
+}

@@ -1,0 +1,90 @@
+import { resolve } from 'node:path'
+import { parseBaseUrl } from '../../../client/base-url.js'
+import type { PreparedCall } from '../../../client/prepare.js'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import type { Host } from '../../host/host.js'
+import { credentialNames, credentialVariables } from '../../host/secrets.js'
+import { shellWord } from '../../host/shell.js'
+import { hideSecrets } from './hidden.js'
+
+/** A command for bash that makes the same call, with variables where the secrets belong. */
+export interface CurlCommand {
+  readonly command: string
+  /** What must be set for it, and what belongs there. */
+  readonly variables: readonly { readonly name: string; readonly holds: string }[]
+}
+
+export interface CurlOptions {
+  readonly kind: CredentialKind | 'none'
+  readonly routeId: string | undefined
+  /** The file that the body came from; `-` and absent: the body is written out. */
+  readonly bodyFile: string | undefined
+  readonly include: boolean
+  readonly env: Host['env']
+  readonly cwd: string
+}
+
+/** What curl would go through and this tool does not. */
+export const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
+
+export function curlOf(
+  baseUrl: string,
+  { request }: Pick<PreparedCall, 'request'>,
+  { kind, routeId, bodyFile, include, env, cwd }: CurlOptions,
+): CurlCommand {
+  const { origin, prefix } = parseBaseUrl(baseUrl)
+  const { method, path, body } = request
+  const headers = Object.entries(request.headers).filter(([name]) => name !== 'authorization')
+  const isFile = bodyFile !== undefined && bodyFile !== '-'
+  const content = body === undefined || isFile ? undefined : writtenOut(body, routeId)
+  const credential = kind === 'none' ? undefined : credentialVariables[kind]
+  const words = [
+    ['curl', '-sS', ...(include ? ['-i'] : []), ...(method === 'GET' ? [] : ['-X', method])],
+    // Dots would be resolved, and a proxy asked.
+    /\/\.{1,2}(?:[/?]|$)/.test(path) ? ['--path-as-is'] : [],
+    proxyVariables.some((name) => env[name]) ? ['--noproxy', "'*'"] : [],
+    [shellWord(`${origin}${prefix}${path}`)],
+    credential === undefined ? [] : ['-H', `"Authorization: Bearer \${${credential}:?}"`],
+    ...headers.map(([name, value]) => ['-H', shellWord(`${headerName(name)}: ${value}`)]),
+    body === undefined
+      ? []
+      : content === undefined
+        ? ['--data-binary', shellWord(`@${resolve(cwd, bodyFile ?? '')}`)]
+        : ['--data-raw', content.word],
+  ].filter((it) => it.length > 0)
+  const needed =
+    credential === undefined ? [] : [{ name: credential, holds: `the ${credentialNames[kind as CredentialKind]}` }]
+  return {
+    command: words.map((it) => it.join(' ')).join(' \\\n  '),
+    variables: uniqueBy([...needed, ...(content?.variables ?? [])]),
+  }
+}
+
+/** `idempotency-key` reads Idempotency-Key. */
+const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
+
+interface WrittenOut {
+  readonly word: string
+  readonly variables: CurlCommand['variables']
+}
+
+/** The body as one word; a variable stands where `hideSecrets` found something to hide. */
+function writtenOut(body: string, routeId: string | undefined): WrittenOut {
+  const marker = absentFrom(body)
+  const { shown, variables } = hideSecrets(JSON.parse(body), marker, routeId)
+  if (variables.length === 0) return { word: shellWord(body), variables: [] }
+  const word = JSON.stringify(shown)
+    .split(marker)
+    .map((part, i) => `${shellWord(part)}${i < variables.length ? `"\${${variables[i]?.name}:?}"` : ''}`)
+    .join('')
+  return { word, variables: uniqueBy(variables) }
+}
+
+function absentFrom(text: string): string {
+  let marker = '@'
+  while (text.includes(marker)) marker += '@'
+  return marker
+}
+
+const uniqueBy = (variables: CurlCommand['variables']) =>
+  variables.filter((it, i) => variables.findIndex((other) => other.name === it.name) === i)

@@ -1,0 +1,61 @@
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import type { Field } from './fields.js'
+
+type Members = Record<string, unknown>
+export type Document = { readonly ok: true; readonly document: Members } | Failure
+
+/**
+ * Puts fields together to one object: `a.b=c` and `a[b]=c` go inside, `a[]=x` adds to a list, `a[][b]=c` to the last
+ * object of a list, or to a new one where that has the member already.
+ */
+export function documentOf(fields: readonly Field[]): Document {
+  const document = newMembers()
+  for (const { name, value } of fields) {
+    const steps = stepsOf(name)
+    if (steps === undefined) return usage(`${name} is no name of a member.`, 'Such as a, a.b, a[b], a[] or a[][b].')
+    if (!put(document, steps, value)) return usage(`${name} does not fit the members before it.`)
+  }
+  return { ok: true, document }
+}
+
+/** Without a prototype, so that a member may have any name. */
+const newMembers = () => Object.create(null) as Members
+
+/** Names from the outside in; the empty one is the next element of a list. */
+function stepsOf(name: string): readonly string[] | undefined {
+  const start = /^[^.[\]]+/.exec(name)?.[0]
+  if (start === undefined) return undefined
+  const rest = name.slice(start.length)
+  const parts = rest.match(/\.[^.[\]]+|\[[^[\]]*\]/g) ?? []
+  if (parts.join('') !== rest) return undefined
+  return [start, ...parts.map((it) => (it.startsWith('.') ? it.slice(1) : it.slice(1, -1)))]
+}
+
+/** False where something else is in the way. */
+function put(target: Members | unknown[], [step = '', ...rest]: readonly string[], value: unknown): boolean {
+  if (Array.isArray(target)) {
+    if (step !== '') return false
+    if (rest.length === 0) {
+      if (value !== undefined) target.push(value)
+      return true
+    }
+    const last = target.at(-1)
+    const [next = ''] = rest
+    const goesOn = isMembers(last) && next !== '' && (rest.length > 1 || !Object.hasOwn(last, next))
+    if (!goesOn) target.push(next === '' ? [] : newMembers())
+    return put(target.at(-1) as Members, rest, value)
+  }
+  if (step === '') return false
+  if (rest.length === 0) {
+    if (Object.hasOwn(target, step)) return false
+    target[step] = value
+    return true
+  }
+  target[step] ??= rest[0] === '' ? [] : newMembers()
+  const inner = target[step]
+  return (isMembers(inner) || Array.isArray(inner)) && put(inner, rest, value)
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,58 @@
+import type { CredentialKind, Endpoint } from '../../../contract/endpoint.js'
+
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** What is known of a call by its method and path. */
+export interface Route {
+  readonly id: string
+  readonly summary: string
+  readonly method: string
+  readonly path: string
+  /** `none`: it takes no credential. */
+  readonly caller: CredentialKind | 'none'
+  readonly scope?: string
+  readonly idempotent?: Endpoint['idempotent']
+  readonly repeatable?: true
+  readonly output?: Endpoint['output']
+  readonly evidence?: Endpoint['evidence']
+  readonly streams?: true
+  /** Media type of request and answer where it is not JSON. */
+  readonly media?: string
+}
+
+/** Outside of the interface: a server is watched by them (decisions.md 1, health). */
+const health: readonly Route[] = [
+  { id: 'health.live', summary: 'Is the server alive', method: 'GET', path: '/healthz', caller: 'none' },
+  { id: 'health.ready', summary: 'Can the server use its store', method: 'GET', path: '/readyz', caller: 'none' },
+  {
+    id: 'health.metrics',
+    summary: 'Metrics of the server, for Prometheus: text, shown with -i',
+    method: 'GET',
+    path: '/metrics',
+    caller: 'none',
+    media: 'text/plain',
+  },
+]
+
+/** Every route that a voucher service answers, those of the encrypted transport and of its health last. */
+export async function knownRoutes(): Promise<readonly Route[]> {
+  const { endpoints } = await import('../../../contract/index.js')
+  const { openEndpoints } = await import('../../../contract/secure.js')
+  return [...endpoints, ...openEndpoints.map((it): Route => ({ ...it, caller: 'none' })), ...health]
+}
+
+/** The route that a path without its query belongs to; of two, the one with fewer parameters. */
+export async function findRoute(method: string, path: string): Promise<Route | undefined> {
+  return routeAmong(await knownRoutes(), method, path)
+}
+
+export function routeAmong(routes: readonly Route[], method: string, path: string): Route | undefined {
+  const segments = path.split('/')
+  const fitting = routes.filter((it) => {
+    const pattern = it.path.split('/')
+    const fits = (part: string, i: number) => part.startsWith(':') || part === segments[i]
+    return it.method === method && pattern.length === segments.length && pattern.every(fits)
+  })
+  const parameters = (it: Route) => it.path.split(':').length
+  return fitting.sort((a, b) => parameters(a) - parameters(b))[0]
+}

@@ -1,0 +1,90 @@
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import { readTextFile } from '../../host/files.js'
+import { kindOf } from '../../host/secrets.js'
+
+/** What `-F` and `-f` name, in the order that they were typed in, each flag by itself. */
+export interface Field {
+  /** As typed, with its dots and brackets. */
+  readonly name: string
+  /** Undefined for `name[]` without a value: an empty list. */
+  readonly value: unknown
+  /** The text that was typed, or that the file holds. */
+  readonly text: string
+}
+
+type Fields = { readonly ok: true; readonly fields: readonly Field[] } | Failure
+
+/** Reads `NAME=VALUE`: with `-F` numbers, true, false and null are what they say, and @FILE is what the file holds. */
+export async function readFields(
+  context: Pick<Context, 'host' | 'globals'>,
+  typed: readonly string[],
+  raw: readonly string[],
+): Promise<Fields> {
+  const fields: Field[] = []
+  for (const [texts, isTyped] of [
+    [typed, true],
+    [raw, false],
+  ] as const) {
+    for (const text of texts) {
+      const field = await readField(context, text, isTyped)
+      if ('ok' in field) return field
+      fields.push(field)
+    }
+  }
+  return { ok: true, fields }
+}
+
+/** The file of a field that reads stdin, if there is one: only one flag may. */
+export const readsStdin = (typed: readonly string[]) => typed.filter((it) => /^[^=]+=@-$/.test(it)).length
+
+async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped: boolean): Promise<Field | Failure> {
+  const flag = isTyped ? '--field' : '--raw-field'
+  const at = typed.indexOf('=')
+  const name = at < 0 ? typed : typed.slice(0, at)
+  if (at < 0 && name.endsWith('[]')) return { name, value: undefined, text: '' }
+  if (at < 1) return usage(`${flag} must be NAME=VALUE.`, '--fields A,B shows only these members of the answer.')
+  const text = typed.slice(at + 1)
+  if (isTyped && text.startsWith('@')) {
+    const file = text.slice(1)
+    const read = await readTextFile(host, file)
+    if (!read.ok) return read
+    const content = read.text.replace(/\r?\n$/, '')
+    return { name, value: content, text: content }
+  }
+  if (/(?:^|[.[])secret_token\]?$/.test(name) || kindOf(text) !== undefined) {
+    return usage(
+      `${flag} ${name} holds a secret, and other users of this machine can see what is typed.`,
+      `Write it to a file: --field ${name}=@FILE, or @- for stdin.`,
+    )
+  }
+  if (!isTyped) return { name, value: text, text }
+  const value = typedValue(text)
+  if (value === undefined)
+    return usage(
+      `--field ${name}: ${text} cannot be kept exactly as a number.`,
+      `Send it as text with --raw-field, or whole with --input.`,
+    )
+  return { name, value, text }
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const LITERALS: Readonly<Record<string, unknown>> = { true: true, false: false, null: null }
+
+/** Undefined for a number that JSON's readers would change. */
+function typedValue(text: string): unknown {
+  if (Object.hasOwn(LITERALS, text)) return LITERALS[text]
+  if (!NUMBER.test(text)) return text
+  const value = Number(text)
+  const isExact = /^-?\d+$/.test(text) ? Number.isSafeInteger(value) : significant(text) <= DECIMALS_MAX
+  return isExact && Number.isFinite(value) ? value : undefined
+}
+
+/** Decimal digits that a double keeps. */
+const DECIMALS_MAX = 15
+const significant = (text: string) =>
+  text
+    .replace(/[eE].*$/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '').length

@@ -1,0 +1,56 @@
+import { leaf } from '../../command/leaf.js'
+import { knownRoutes } from './endpoint.js'
+import type { Route } from './endpoint.js'
+import { commandOf } from './commands.js'
+
+/** A route as it is listed. */
+interface Listed {
+  readonly method: string
+  readonly path: string
+  readonly credential: string
+  readonly scope: string | null
+  readonly idempotency_key: 'required' | 'optional' | null
+  readonly id: string
+  readonly summary: string
+  readonly command: string | null
+}
+
+export const routes = leaf({
+  name: 'routes',
+  summary: 'List every route with its credential, scope and command',
+  positional: { name: 'WORD', summary: 'Only routes that say it somewhere, such as redeem, jwt or DELETE' },
+  examples: [{ command: 'voucherctl api routes' }, { command: 'voucherctl api routes vouchers:issue --json' }],
+  view: {
+    body: ({ items }: { readonly items: readonly Listed[] }) =>
+      items.length === 0 ? 'No route says that.' : items.map(linesOf).join('\n'),
+  },
+  run: async (_context, { positional }) => {
+    const listed = (await knownRoutes()).map(listedOf)
+    const word = positional?.toLowerCase()
+    const says = (it: Listed) => word === undefined || Object.values(it).join(' ').toLowerCase().includes(word)
+    return { ok: true, data: { items: listed.filter(says) } }
+  },
+})
+
+/** Paths are what is looked for, so that they are never cut. */
+function linesOf({ method, path, credential, scope, idempotency_key, command }: Listed): string {
+  const caller = scope === null ? credential : `${credential} ${scope}`
+  const key = idempotency_key === null ? '' : ', Idempotency-Key'
+  const by = command === null ? '' : `, voucherctl ${command}`
+  return `${method.padEnd(METHOD_WIDTH)}${path}\n${' '.repeat(METHOD_WIDTH)}${caller}${key}${by}`
+}
+
+const METHOD_WIDTH = 8
+
+function listedOf({ id, summary, method, path, caller, scope, idempotent }: Route): Listed {
+  return {
+    method,
+    path,
+    credential: caller,
+    scope: scope ?? null,
+    idempotency_key: idempotent === undefined ? null : idempotent === true ? 'required' : 'optional',
+    id,
+    summary,
+    command: commandOf(id),
+  }
+}

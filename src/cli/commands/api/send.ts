@@ -1,0 +1,125 @@
+import type { CallResult } from '../../../client/call.js'
+import type { Expected } from '../../../client/response.js'
+import { sendPrepared } from '../../../client/call.js'
+import { findMismatch } from '../../../client/evidence.js'
+import type { PreparedCall } from '../../../client/prepare.js'
+import type { Transport, TransportResponse } from '../../../client/transport.js'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import type { SecureMode } from '../../../secure/client/options.js'
+import { asMembers, parseJson } from '../../../secure/json.js'
+import type { Context } from '../../command/context.js'
+import { bannerOf, latchOf, refuseImpostor } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { confirmCall } from '../../command/confirmation.js'
+import type { Plan } from '../../command/leaf.js'
+import { openInMode, withRepeats } from '../../command/transport.js'
+import type { Route } from './endpoint.js'
+
+/** A call by method and path, whether the contract knows it or not. */
+export interface AnyCall {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly body: string | undefined
+  readonly kind: CredentialKind | 'none'
+  readonly route: Route | undefined
+}
+
+export interface Sent {
+  readonly ok: true
+  readonly result: CallResult<unknown>
+  /** As it arrived; absent when none did. */
+  readonly response: TransportResponse | undefined
+  /** What was sent with it, so that it is not shown when it comes back. */
+  readonly credential: string | undefined
+}
+
+/** Sends a call, or answers what would be sent; `id` names it in a dry run where the contract has no name for it. */
+export async function sendAny(
+  context: Context,
+  call: AnyCall,
+  mode: SecureMode,
+  id: string,
+  timeoutMs = context.settings.timeoutMs.value,
+): Promise<Sent | Plan | Failure> {
+  const { settings, host } = context
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const credential = call.kind === 'none' ? undefined : await context.credential(call.kind, base.value)
+  if (credential?.ok === false) return credential
+  const prepared = prepareAny(context, call, credential?.value)
+  if (context.dryRun) {
+    const { planRequest } = await import('../../command/dry-run.js')
+    const { origin } = settings.secure
+    return {
+      ok: false,
+      plan: [await planRequest(base.value, prepared.request, mode, origin.value, call.route?.id ?? id)],
+    }
+  }
+  const refusal = await confirmCall(context, call.route, call.path)
+  if (refusal !== undefined) return refusal
+  const impostor = await refuseImpostor(settings, base.value)
+  if (impostor !== undefined) return impostor
+  bannerOf(context, base.value)
+  const transport = await openOnce(context, base.value, mode)
+  let response: TransportResponse | undefined
+  const keeping: Transport = async (request) => {
+    response = await transport(request)
+    return response
+  }
+  const limits = { signal: host.signal, timeoutMs }
+  const result = await sendPrepared<unknown>(keeping, { ...prepared, request: { ...prepared.request, ...limits } })
+  if (!result.ok && result.status === 426) await latchOf(context, base.value, result.code)
+  return { ok: true, result, response, credential: credential?.value }
+}
+
+/** A command that calls more than once negotiates once. */
+const opened = new WeakMap<Context, Promise<Transport>>()
+
+function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<Transport> {
+  const transport = opened.get(context) ?? openInMode(context, baseUrl, mode).then((it) => withRepeats(context, it))
+  opened.set(context, transport)
+  return transport
+}
+
+export const JSON_TYPE = 'application/json'
+
+/** The request itself. It may be repeated where the contract says so: a key that a route does not know protects nothing. */
+export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {
+  const { method, path, body, route } = call
+  const takesKey = route?.idempotent !== undefined
+  const key = globals['idempotency-key'] ?? (takesKey ? host.newId() : undefined)
+  const mutates = method !== 'GET' && route?.repeatable !== true
+  return {
+    ok: true,
+    request: {
+      method,
+      path,
+      headers: {
+        accept: route?.streams === true ? 'application/x-ndjson' : (route?.media ?? JSON_TYPE),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': route?.media ?? JSON_TYPE }),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      },
+      repeatable: !mutates || takesKey,
+      ...(body === undefined ? {} : { body }),
+    },
+    token,
+    mutates,
+    expected: expectedOf(call),
+    key: key === undefined || !takesKey ? {} : { idempotencyKey: key },
+  }
+}
+
+/** True for routes that respond without the envelope: health, bootstrap and session of the encrypted transport. */
+export const isBare = (route: Route | undefined) => route?.caller === 'none'
+
+/** Expects what the dedicated command of the route expects; an unknown route needs the envelope alone. */
+function expectedOf({ route, body }: AnyCall): Expected {
+  if (isBare(route)) return { bare: true }
+  if (route?.output === undefined) return {}
+  const { output, evidence } = route
+  const input = asMembers(body === undefined ? undefined : parseJson(body)) ?? {}
+  return { mismatchOf: (data) => findMismatch({ output, ...defined({ evidence }) }, input, data) }
+}

@@ -1,0 +1,76 @@
+import { STATUS_CODES } from 'node:http'
+import { ANSWER_DEPTH_MAX } from '../../../client/response.js'
+import type { TransportResponse } from '../../../client/transport.js'
+import { parseJson } from '../../../secure/json.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { exitOf, fromCall } from '../../failure.js'
+import type { Outcome } from '../../command/leaf.js'
+import { plain } from '../../output/plain.js'
+import type { Route } from './endpoint.js'
+import type { AnyCall, Sent } from './send.js'
+import { isBare } from './send.js'
+
+/** The data of the answer; or what is wrong with it. */
+export function showData({ method, route }: AnyCall, { result, response }: Sent): Outcome<unknown> {
+  if (result.ok) return { ok: true, data: result.data, ...(method === 'GET' ? { reads: true } : {}) }
+  const failure = fromCall(result)
+  if (response === undefined || !isText(route, response)) return failure
+  const type = response.headers['content-type'] ?? 'no content type'
+  if (type.startsWith('application/x-ndjson')) return { ok: true, lines: linesOf(response.body) }
+  const message = `The server answered ${response.status} with ${type}, which is not JSON.`
+  return { ...failure, message, hint: 'Add -i to print it as it is.' }
+}
+
+/** True for a success of a route that does not respond in JSON: metrics, a stream. */
+const isText = (route: Route | undefined, { status }: TransportResponse) =>
+  status >= 200 && status <= 299 && (isBare(route) || route?.streams === true)
+
+async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefined> {
+  for (const line of body.split('\n')) if (line.trim() !== '') yield parsed(line)
+  return undefined
+}
+
+/** Where a format, members or a filter was named, what is otherwise text is a document. */
+export function isDataAskedFor({ settings, output }: Context): boolean {
+  const { fields, filter } = output.options
+  return settings.format.source !== 'default' || fields !== undefined || filter !== undefined
+}
+
+/** Shorter texts may be words of the answer. */
+const SHORTEST_SECRET = 8
+
+/** `-i`: the whole answer, also a failing one; the exit code stays. The credential of the call is not shown. */
+export function showWhole(
+  context: Context,
+  { route }: AnyCall,
+  { result, credential }: Sent,
+  response: TransportResponse,
+): Outcome<unknown> {
+  const { output, host } = context
+  const strip = (text: string) =>
+    credential === undefined || credential.length < SHORTEST_SECRET ? text : text.replaceAll(credential, '[credential]')
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, strip(value)] as const)
+  const body = strip(response.body)
+  const { status } = response
+  const exit = result.ok || isText(route, response) ? 0 : exitOf(fromCall(result))
+  if (isDataAskedFor(context)) {
+    return { ok: true, data: { status, headers: Object.fromEntries(headers), body: parsed(body) }, exit }
+  }
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+  ]
+  output.printBytes(Buffer.from(`${lines.map((it) => plain(it).trimEnd()).join('\n')}\n\n`))
+  const isTerminal = host.stdout.isTTY === true
+  const shown = isTerminal ? `${plain(body)}${body.endsWith('\n') ? '' : '\n'}` : body
+  // The bytes as they came, where nothing had to be taken out of them.
+  output.printBytes(shown === response.body && response.bytes !== undefined ? response.bytes : Buffer.from(shown))
+  return { ok: true, printed: true, exit }
+}
+
+/** JSON as a value, anything else as text. */
+function parsed(text: string): unknown {
+  const value = parseJson(text, ANSWER_DEPTH_MAX)
+  return value === undefined ? text : value
+}

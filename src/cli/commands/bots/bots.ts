@@ -1,0 +1,275 @@
+import type { Bot, BotDetail, BotProfile } from '../../../contract/bots.js'
+import * as contract from '../../../contract/bots.js'
+import { botScopes } from '../../../contract/endpoint.js'
+import type { Context } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import type { ValuesOf } from '../../flags/flags.js'
+import { choice, list, pairs, required, text, toggle } from '../../flags/flags.js'
+import type { Group, View } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { confirmLoss } from '../../command/confirmation.js'
+import { redact } from '../../host/secrets.js'
+import { checkKeeping, storeCredential } from '../../command/store-credential.js'
+import { metrics } from './metrics.js'
+import { updates } from './updates.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+
+const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
+const trusted = 'Bot tokens are kept on trusted servers only. A token is shown once.'
+const save = toggle('Put the token into the profile instead of showing it, in every format')
+
+const members = [
+  'id',
+  'name',
+  'username',
+  'review_status',
+  'review_note',
+  'status',
+  'scopes',
+  'token_prefix',
+  'delivery_mode',
+  'application_id',
+  'created_at',
+]
+const profileMembers = [
+  ...members,
+  'profile.description',
+  'profile.short_description',
+  'profile.about',
+  'profile.avatar',
+  'profile.cover_url',
+  'profile.links',
+  'profile.contact',
+  'profile.supports_inline_queries',
+  'profile.friend_request_mode',
+  'profile.group_privacy',
+  'command_menus',
+  'webhook.url',
+  'webhook.allowed_updates',
+  'webhook.max_connections',
+]
+
+const record = (done: (bot: Bot) => string): View<Bot> => ({ headline: done, members })
+
+/** The answer without its token, which goes into the profile; or the failure that lost it. */
+async function keepToken<Data extends { one_time_token?: string }>(
+  context: Context,
+  botId: string,
+  data: Data,
+): Promise<{ ok: true; data: Omit<Data, 'one_time_token'> } | Failure> {
+  const { one_time_token: token, ...kept } = data
+  if (typeof token !== 'string') return { ok: true, data: kept }
+  const problem = await storeCredential(context, 'bot', token)
+  if (problem === undefined) return { ok: true, data: kept }
+  const hint = `The token of ${botId} is lost. ${another(botId)}`
+  return { ...problem, hint, details: { ...problem.details, bot_id: botId } }
+}
+
+const another = (botId: string) => `Make another: voucherctl bots regenerate-token ${botId} --save`
+
+const oneTimeToken = (botId: string) => ({ member: 'one_time_token', otherwise: another(botId) })
+
+/** --save kept nothing: said, unless the profile holds the token that the bot has. */
+function sayNoneCame({ output, settings }: Context, botId: string, bot: Partial<Bot> | null): void {
+  const prefix = bot?.token_prefix
+  if (typeof prefix === 'string' && settings.profile.credentials?.bot?.value.startsWith(prefix)) return
+  const why = bot?.has_token === true ? `it was shown before. ${another(botId)}` : 'it comes with the approval.'
+  output.notice(`warning: no token was kept: ${why}`)
+}
+
+const onOff = (summary: string) => choice(['on', 'off'], summary)
+
+const profileFlags = {
+  name: text('NAME', 'New name, at most 100 characters'),
+  description: text('TEXT', 'At most 512 characters'),
+  'short-description': text('TEXT', 'At most 120 characters'),
+  about: text('TEXT', 'At most 1000 characters'),
+  avatar: text('URL', 'https URL of a picture'),
+  'cover-url': text('URL', 'https URL of a wide picture'),
+  link: pairs('A link of the profile; replaces the links that are there', 'TITLE=URL'),
+  'contact-email': text('ADDRESS', 'E-mail; the contact flags together replace the contact'),
+  'contact-phone': text('NUMBER', 'A telephone number'),
+  'contact-url': text('URL', 'An https page'),
+  'inline-queries': onOff('Whether the bot answers inline queries'),
+  'friend-requests': choice(['auto_accept', 'manual', 'disabled'], 'What happens to friend requests'),
+  'group-privacy': onOff('Whether the bot sees only what is meant for it in groups'),
+  command: pairs('An entry of the menu; replaces the menu that is there', 'COMMAND=DESCRIPTION'),
+}
+
+function profileOf(flags: ValuesOf<typeof profileFlags>) {
+  const { 'contact-email': email, 'contact-phone': phone, 'contact-url': url } = flags
+  const contact = defined({ email, phone, url })
+  const isOn = (flag: 'on' | 'off' | undefined) => (flag === undefined ? undefined : flag === 'on')
+  const links = flags.link && Object.entries(flags.link).map(([title, url]) => ({ title, url }))
+  const menu =
+    flags.command && Object.entries(flags.command).map(([command, description]) => ({ command, description }))
+  return defined({
+    name: flags.name,
+    description: flags.description,
+    short_description: flags['short-description'],
+    about: flags.about,
+    avatar: flags.avatar,
+    cover_url: flags['cover-url'],
+    links,
+    contact: Object.keys(contact).length === 0 ? undefined : (contact as BotProfile['contact']),
+    supports_inline_queries: isOn(flags['inline-queries']),
+    friend_request_mode: flags['friend-requests'],
+    group_privacy: isOn(flags['group-privacy']),
+    command_menus: menu,
+  })
+}
+
+export const bots: Group = {
+  name: 'bots',
+  alias: 'bot',
+  summary: 'Bots of the account, and what they do with their token',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.list.summary,
+      answers: contract.list.output,
+      flags: pageFlags,
+      examples: [{ command: 'voucherctl bots list' }],
+      view: { members: ['id', 'name', 'username', 'review_status', 'status'] },
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) => context.call(contract.list, paging, options)),
+    }),
+    leaf({
+      name: 'apply',
+      summary: contract.apply.summary,
+      answers: contract.apply.output,
+      notes: ['A bot that was rejected is applied for again under its username.'],
+      flags: {
+        name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the bot'),
+        username: required(text('USERNAME', '3 to 64 of a-z 0-9 _, starting with a letter; unique'), 'Username'),
+        description: text('TEXT', 'At most 512 characters'),
+        avatar: text('URL', 'https URL of a picture'),
+        scope: list('SCOPE', `One of ${botScopes.join(', ')}; default the two of messages`, botScopes),
+      },
+      examples: [
+        { command: 'voucherctl bots apply --name "Coffee bot" --username coffee_bot' },
+        {
+          command:
+            'voucherctl bots apply --name "Coffee bot" --username coffee_bot --scope messages:send --scope messages:receive --scope vouchers:issue',
+          comment: 'One that issues vouchers in chats',
+        },
+      ],
+      changes: true,
+      view: {
+        ...record((bot) => `Applied for bot ${bot.username}: ${bot.review_status}.`),
+        next: (bot) => `On a local server you decide: voucherctl platform bots approve ${bot.id}`,
+      },
+      run: ({ call }, { flags: { scope, ...flags } }) =>
+        call(
+          contract.apply,
+          {
+            name: flags.name,
+            username: flags.username,
+            ...defined({ ...flags, scopes: scope.length === 0 ? undefined : [...scope] }),
+          },
+          { check: 'voucherctl bots list' },
+        ),
+    }),
+    leaf({
+      name: 'get',
+      summary: contract.get.summary,
+      answers: contract.get.output,
+      notes: [trusted],
+      positional: botId,
+      flags: { save },
+      examples: [
+        { command: 'voucherctl bots get bot_01JC…' },
+        { command: 'voucherctl bots get bot_01JC… --save', comment: 'Commands that follow use its token' },
+      ],
+      run: async (context, { positional, flags }) => {
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
+        const got = await context.call(contract.get, { botId: positional })
+        if (!got.ok) return got
+        const fresh = typeof got.data?.one_time_token === 'string'
+        const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
+        if (!kept.ok) return kept
+        const { profileName, profile } = context.settings
+        // It is too late to ask: the server shows the token only once, and this call has read it.
+        const before = profile.credentials?.bot
+        if (flags.save && fresh && before !== undefined)
+          context.output.notice(`warning: it replaces ${redact(before.value)} in profile ${profileName.value}.`)
+        if (flags.save && !fresh) sayNoneCame(context, positional, got.data)
+        await context.output.print(kept.data as BotDetail, {
+          headline: (bot) =>
+            `Bot ${bot.name}${fresh ? (flags.save ? `: its token is kept in profile ${profileName.value}.` : '. Keep its token now: it is not shown again.') : ''}`,
+          members: fresh && !flags.save ? [...profileMembers, 'one_time_token'] : profileMembers,
+          shownOnce: oneTimeToken(positional),
+        })
+        return { ok: true, printed: true }
+      },
+    }),
+    leaf({
+      name: 'update',
+      summary: contract.update.summary,
+      answers: contract.update.output,
+      positional: botId,
+      flags: profileFlags,
+      examples: [
+        { command: 'voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"' },
+      ],
+      changes: true,
+      view: { headline: (bot: BotDetail) => `Updated bot ${bot.name}.`, members: profileMembers },
+      run: async ({ call }, { positional, flags }) => {
+        const changes = profileOf(flags)
+        if (Object.keys(changes).length === 0)
+          return usage('Nothing to change.', 'Give a flag such as --name, --description, --avatar or --command.')
+        return call(contract.update, { botId: positional, ...changes }, { check: `voucherctl bots get ${positional}` })
+      },
+    }),
+    leaf({
+      name: 'regenerate-token',
+      summary: contract.regenerateToken.summary,
+      answers: contract.regenerateToken.output,
+      notes: [trusted],
+      positional: botId,
+      flags: { save },
+      examples: [{ command: 'voucherctl bots regenerate-token bot_01JC… --save' }],
+      changes: true,
+      run: async (context, { positional, flags }) => {
+        const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
+        if (refusal !== undefined) return refusal
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
+        const check = `voucherctl bots get ${positional}`
+        const made = await context.call(contract.regenerateToken, { botId: positional }, { check })
+        if (!made.ok) return made
+        const kept = flags.save ? await keepToken(context, positional, made.data) : made
+        if (!kept.ok) return kept
+        const { profileName } = context.settings
+        await context.output.print(kept.data, {
+          headline: () =>
+            `The old token stopped working. ${flags.save ? `The new one is kept in profile ${profileName.value}.` : 'Keep the new one now: it is not shown again.'}`,
+          shownOnce: oneTimeToken(positional),
+        })
+        return { ok: true, printed: true }
+      },
+    }),
+    metrics,
+    leaf({
+      name: 'send',
+      summary: contract.send.summary,
+      answers: contract.send.output,
+      flags: {
+        chat: required(text('ID', 'Chat, chat_…'), 'Chat id'),
+        text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text'),
+      },
+      examples: [{ command: 'voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"' }],
+      changes: true,
+      view: {
+        headline: (it: { message_id: number; chat: { id: string } }) =>
+          `Sent message ${it.message_id} to ${it.chat.id}.`,
+        members: [],
+      },
+      run: ({ call }, { flags }) => call(contract.send, { chat_id: flags.chat, text: flags.text }),
+    }),
+    updates,
+  ],
+}

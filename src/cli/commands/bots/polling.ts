@@ -1,0 +1,120 @@
+import { NOT_A_RESPONSE } from '../../../client/response.js'
+import * as contract from '../../../contract/bots.js'
+import type { Update, UpdateType } from '../../../contract/updates.js'
+import type { Hold, Polled } from '../../../workbench/poll-on.js'
+import type { Context } from '../../command/context.js'
+import { createContext } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { exitOf, fail } from '../../failure.js'
+import type { Answer, Plan } from '../../command/leaf.js'
+import { resolveSettings } from '../../config/settings.js'
+
+/** What the network may take beyond the time that the server holds the poll. */
+const GRACE_MS = 10_000
+/** A minute in all: a server that starts again is back by then. */
+const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
+/** Pauses between polls of a server that does not hold them; the last is the longest delay of an update. */
+const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
+/** What a person waits for after Ctrl-C at most. */
+const CONFIRM_MS = 2_000
+/** The longest that a server holds a poll (decisions.md 8, getUpdates). */
+const HOLD_SECONDS_MAX = 50
+/** The longest that one is held which travels encrypted (decisions.md 10, inner path). */
+const HOLD_ENCRYPTED_SECONDS_MAX = 10
+
+export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value !== 'off'
+
+export const longestHold = (context: Context) => (isEncrypted(context) ? HOLD_ENCRYPTED_SECONDS_MAX : HOLD_SECONDS_MAX)
+
+/** What a poll was answered with. */
+export type Answered = Answer<{ readonly items?: readonly Update[] } | null> | Plan | Failure
+
+interface Asked {
+  readonly limit?: number | undefined
+  readonly allowed_updates?: UpdateType[] | undefined
+}
+
+/** One poll, which confirms the updates before the first that it asks for. */
+export const pollOnce = (
+  { call }: Context,
+  from: number | undefined,
+  seconds: number,
+  asked: Asked = {},
+): Promise<Answered> =>
+  call(
+    contract.updates,
+    { ...defined({ offset: from, ...asked }), timeout: seconds },
+    { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
+  )
+
+/** Polls that go on. After one that failed the next goes to the local server that is there by then. */
+export function polls(context: Context, secondsOf: (hold: Hold) => number, asked: Asked = {}) {
+  const { host, settings, output } = context
+  // The error object of a script stands alone on stderr.
+  const isScript = output.isJson && host.stderr.isTTY !== true
+  let by = context
+  let failed = false
+  return {
+    async poll(from: number | undefined, hold: Hold = 'as long as it may'): Promise<Answered> {
+      if (failed) by = anew(context)
+      const answered = await pollOnce(by, from, secondsOf(hold), asked)
+      failed = !answered.ok
+      return answered
+    },
+    /** Confirms the updates before this one at once. */
+    confirm: (before: number): Promise<Answered> =>
+      by.call(
+        contract.updates,
+        { offset: before, limit: 1, timeout: 0 },
+        { timeoutMs: CONFIRM_MS, signal: AbortSignal.timeout(CONFIRM_MS) },
+      ),
+    notice: (text: string) => (isScript ? undefined : output.notice(text)),
+    warn: (text: string) => output.notice(text),
+    signal: host.signal,
+    reconnectMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
+    paceMs: PACE_MS,
+    asksToHold: secondsOf('as long as it may') > 0,
+  }
+}
+
+/** The local server that started again is another process, and may listen elsewhere. */
+function anew(context: Context): Context {
+  const { host, globals, settings, output } = context
+  const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
+  return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.command) : context
+}
+
+/**
+ * Classifies the result of a poll. A server is away if it does not respond, responds with a 5xx, or is a local server
+ * that is restarting. Unusable update ids are an invalid response (contract/DECISIONS.md#update-ids).
+ */
+export function polledOf(answered: Answered, from: number | undefined): Polled<Failure> {
+  if ('plan' in answered) throw new Error('a dry run does not come here')
+  if (!answered.ok) {
+    const isAway = exitOf(answered) === 9 || answered.code === 'BASE_URL_REQUIRED'
+    return { ok: false, isAway, failure: answered }
+  }
+  const updates = answered.data?.items ?? []
+  const mistake = mistakeOf(updates, from)
+  if (mistake === undefined) return { ok: true, updates }
+  const hint =
+    'None of these updates was handled or confirmed. Check the base URL (`voucherctl profile show --explain`).'
+  return { ok: false, isAway: false, failure: fail('INVALID_RESPONSE', `${NOT_A_RESPONSE}: ${mistake}.`, hint) }
+}
+
+/** Describes the first update whose id cannot be confirmed after the ids before it. */
+function mistakeOf(updates: readonly (Update | null)[], from: number | undefined): string | undefined {
+  let least = Math.max(from ?? 0, 0)
+  for (const [at, update] of updates.entries()) {
+    const id: unknown = update?.update_id
+    const name = `data.items[${at}].update_id`
+    if (typeof id !== 'number' || !Number.isSafeInteger(id + 1)) return `${name} is no whole number below 2^53 - 1`
+    if (id < 0) return `${name} is negative`
+    if (id < least) return `${name} is below ${least}, although the ids of updates ascend from the offset`
+    least = id + 1
+  }
+  return undefined
+}
+
+export const inWords = ({ message }: Failure) => message.replace(/\.$/, '')

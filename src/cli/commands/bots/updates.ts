@@ -1,0 +1,85 @@
+import * as contract from '../../../contract/bots.js'
+import type { Update } from '../../../contract/updates.js'
+import { updateTypes } from '../../../contract/updates.js'
+import { usage } from '../../failure.js'
+import { integer, list, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { plainLine } from '../../output/plain.js'
+import { isList, textOf } from '../../output/show.js'
+import { follow } from './follow.js'
+import { isEncrypted, longestHold, pollOnce, polls } from './polling.js'
+import { updateShape } from './update-shape.js'
+
+export const updates = leaf({
+  name: 'updates',
+  summary: contract.updates.summary,
+  answers: { properties: { items: { items: updateShape } } },
+  notes: [
+    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s, encrypted 10s.',
+    '--follow waits a minute for a server that is away, and says so; with --retries 0 it does not. When its reader goes away, the updates since the last poll are not confirmed and come again.',
+    'A bot with a webhook cannot poll (exit 6): voucherctl webhook delete BOT_ID.',
+  ],
+  flags: {
+    offset: integer('N', 'The first update wanted; negative: the last so many', -1_000_000_000_000, 1_000_000_000_000),
+    limit: integer('N', 'At most so many, 1 to 100', 1, 100),
+    follow: toggle('Go on until Ctrl-C, one update a line'),
+    'allowed-update': list('TYPE', `Only these types from now on: ${updateTypes.join(', ')}`, updateTypes),
+  },
+  examples: [
+    { command: 'voucherctl bots updates' },
+    { command: 'voucherctl bots updates --offset 18', comment: 'Confirm every update before 18' },
+    { command: 'voucherctl bots updates --follow --json', comment: 'One JSON object a line' },
+  ],
+  view: { headline: (it: unknown) => (isList(it) ? undefined : lineOf(it as Update)), body: linesOf },
+  run: async (context, { flags }): Promise<Outcome<unknown>> => {
+    const { offset, limit, follow: goesOn, 'allowed-update': types } = flags
+    const asked = context.globals.timeout
+    const longest = longestHold(context)
+    if (asked !== undefined && asked > longest * 1000) {
+      return usage(
+        `--timeout is at most ${longest}s: ${isEncrypted(context) ? 'an encrypted poll' : 'a poll'} is held no longer.`,
+      )
+    }
+    const wanted = { limit, allowed_updates: types.length === 0 ? undefined : [...types] }
+    const seconds = asked === undefined ? (goesOn ? longest : 0) : Math.ceil(asked / 1000)
+    if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
+    return {
+      ok: true,
+      lines: follow(
+        polls(context, () => seconds, wanted),
+        offset,
+      ),
+    }
+  },
+})
+
+function linesOf(data: unknown): string {
+  if (!isList(data) || data.items.length === 0) return 'No updates wait.'
+  return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it))).join('\n')
+}
+
+/** An update on one line: what kind, from whom, which words. */
+function lineOf(it: Update): string {
+  // Copies: an update has the members that apply to it, and a sentence drops whatever asks for one that is not there.
+  const update: Update = { ...it }
+  const payload: Payload = { ...(update[update.type] as Payload | undefined) }
+  const parts = [
+    update.created_at === undefined ? undefined : textOf(update.created_at),
+    update.update_id === undefined ? undefined : `#${update.update_id}`,
+    update.type,
+    payload.chat?.id,
+    payload.from?.id,
+    payload.new_status,
+    payload.text ?? payload.query,
+  ]
+  return parts.filter((part) => part !== undefined).join('  ')
+}
+
+interface Payload {
+  readonly chat?: { readonly id: string }
+  readonly from?: { readonly id: string }
+  readonly text?: string
+  readonly query?: string
+  readonly new_status?: string
+}

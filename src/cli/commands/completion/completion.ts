@@ -1,0 +1,190 @@
+import { basename } from 'node:path'
+import { bytesOf, readOwn, removeOwn, writeOwn } from '../../completion/own-files.js'
+import type { Place } from '../../completion/places.js'
+import { placeOf } from '../../completion/places.js'
+import { scriptFor } from '../../completion/scripts.js'
+import type { Shell } from '../../completion/shells.js'
+import { isShell, shellNames } from '../../completion/shells.js'
+import { withBlock, withoutBlock } from '../../completion/startup-block.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { choice, text } from '../../flags/flags.js'
+import type { Group, Leaf } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { required } from '../../command/required.js'
+
+/** In every script: nothing else is overwritten or removed. */
+const MADE_HERE = 'Completion of voucherctl for '
+
+const use: Readonly<Record<Shell, string>> = {
+  bash: 'For this shell alone: eval "$(voucherctl completion bash)"',
+  zsh: 'For this shell alone, after compinit: eval "$(voucherctl completion zsh)"',
+  fish: 'For this shell alone: voucherctl completion fish | source',
+  powershell: 'For this shell alone: voucherctl completion powershell | Out-String | Invoke-Expression',
+}
+
+const names: Readonly<Record<Shell, string>> = { bash: 'bash', zsh: 'zsh', fish: 'fish', powershell: 'PowerShell' }
+
+const print = (shell: Shell): Leaf =>
+  leaf({
+    name: shell,
+    summary: `Print the script for ${names[shell]}`,
+    notes: [
+      'Commands, flags and values are completed, ids of applications, templates, bots, deliveries, chats and tokens too: the chosen server is asked for them, and after 150 ms, or where nobody is logged in, there are none. Nothing of it is kept.',
+      use[shell],
+    ],
+    examples: [{ command: `voucherctl completion ${shell}` }],
+    view: { body: (it: { script: string }) => it.script.replace(/\n$/, '') },
+    run: async () => ({ ok: true, data: { shell, script: await scriptFor(shell) } }),
+  })
+
+const flags = {
+  shell: choice(shellNames, 'Default the one that SHELL names'),
+  'startup-file': text('FILE', 'What your shell reads at its start, in place of the usual file'),
+}
+
+interface Chosen {
+  readonly ok: true
+  readonly shell: Shell
+  readonly place: Place
+}
+
+function choose({ host }: Context, named: Shell | undefined, startupFile: string | undefined): Chosen | Failure {
+  const own = basename(host.env.SHELL ?? '')
+  const shell = named ?? (isShell(own) ? own : process.platform === 'win32' ? 'powershell' : undefined)
+  if (shell === undefined) return required(['--shell'])
+  const place = placeOf(shell, host, startupFile)
+  if (place === 'no startup file') return usage(`${names[shell]} needs no lines in a startup file.`)
+  if (place === 'startup file unknown')
+    return fail('INPUT_REQUIRED', 'Missing: --startup-file.', 'In PowerShell, give --startup-file $PROFILE.', {
+      missing: ['--startup-file'],
+    })
+  return { ok: true, shell, place }
+}
+
+interface Installed {
+  readonly shell: Shell
+  readonly script: string
+  readonly startup_file: string | null
+  /** Files that were written or removed. */
+  readonly changed: readonly string[]
+}
+
+interface Change {
+  readonly path: string
+  /** Undefined: the file goes. */
+  readonly content: string | undefined
+  readonly action: string
+}
+
+const install = leaf({
+  name: 'install',
+  summary: 'Put the completion where the shell finds it',
+  notes: [
+    'bash, zsh and PowerShell get the script and, between two marks, lines in their startup file that read it; fish gets the script. Doing it again changes nothing; do it after an update, so that new commands are known at once.',
+  ],
+  flags,
+  examples: [
+    { command: 'voucherctl completion install' },
+    { command: 'voucherctl completion install --shell fish' },
+    { command: 'voucherctl completion install --dry-run', comment: 'Which files would change' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: Installed) =>
+      it.changed.length === 0 ? `The completion for ${it.shell} was in place.` : `New ${it.shell} shells complete it.`,
+    members: ['script', 'startup_file', 'changed'],
+  },
+  run: async (context, { flags: given }) => {
+    const chosen = choose(context, given.shell, given['startup-file'])
+    if (!chosen.ok) return chosen
+    const { script, startup } = chosen.place
+    const before = readOwn(script)
+    if (!before.ok) return before
+    const content = bytesOf(await scriptFor(chosen.shell))
+    if (before.content !== undefined && !before.content.includes(MADE_HERE)) return foreign(script)
+    const changes: Change[] = before.content === content ? [] : [{ path: script, content, action: `write ${script}` }]
+    if (startup !== undefined) {
+      const read = readOwn(startup.path)
+      if (!read.ok) return read
+      const after = withBlock(read.content ?? '', startup.lines.map(bytesOf))
+      if (after === undefined) return torn(startup.path)
+      if (after !== read.content)
+        changes.push({ path: startup.path, content: after, action: `put lines that read it into ${startup.path}` })
+    }
+    return carryOut(context, chosen, changes)
+  },
+})
+
+const uninstall = leaf({
+  name: 'uninstall',
+  summary: 'Remove what install has put there',
+  flags,
+  examples: [
+    { command: 'voucherctl completion uninstall' },
+    { command: 'voucherctl completion uninstall --shell fish' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: Installed) =>
+      it.changed.length === 0 ? `There was no completion for ${it.shell}.` : `${it.shell} completes it no more.`,
+    members: ['changed'],
+  },
+  run: async (context, { flags: given }) => {
+    const chosen = choose(context, given.shell, given['startup-file'])
+    if (!chosen.ok) return chosen
+    const { script, startup } = chosen.place
+    const changes: Change[] = []
+    if (startup !== undefined) {
+      const read = readOwn(startup.path)
+      if (!read.ok) return read
+      const after = withoutBlock(read.content ?? '')
+      if (after === undefined) return torn(startup.path)
+      if (after !== (read.content ?? '')) {
+        const content = after === '' ? undefined : after
+        changes.push({ path: startup.path, content, action: `take the lines of voucherctl out of ${startup.path}` })
+      }
+    }
+    const before = readOwn(script)
+    if (!before.ok) return before
+    if (before.content?.includes(MADE_HERE)) {
+      changes.push({ path: script, content: undefined, action: `remove ${script}` })
+    }
+    return carryOut(context, chosen, changes)
+  },
+})
+
+function carryOut(context: Context, { shell, place }: Chosen, changes: readonly Change[]) {
+  if (context.dryRun) {
+    const plans = changes.map(({ action }) => context.plan(action))
+    return plans[0] ?? { ok: false as const, plan: [] }
+  }
+  for (const { path, content } of changes) {
+    const problem = content === undefined ? removeOwn(path) : writeOwn(path, content)
+    if (problem !== undefined) return problem
+  }
+  const data: Installed = {
+    shell,
+    script: place.script,
+    startup_file: place.startup?.path ?? null,
+    changed: changes.map(({ path }) => path),
+  }
+  return { ok: true as const, data }
+}
+
+const foreign = (path: string) =>
+  fail('FILE_UNWRITABLE', `${path} was not made by voucherctl and is left as it is.`, 'Move it away first.')
+
+const torn = (path: string) =>
+  fail(
+    'FILE_UNWRITABLE',
+    `In ${path} one of the two marks of voucherctl completion is missing. Nothing was changed.`,
+    'Remove the other mark and the lines that belong to it.',
+  )
+
+export const completion: Group = {
+  name: 'completion',
+  summary: 'Completion of the shell: print the script, install, uninstall',
+  commands: [...shellNames.map(print), install, uninstall],
+}

@@ -1,0 +1,125 @@
+import type { CallResult } from '../../../client/call.js'
+import { sendPrepared } from '../../../client/call.js'
+import { withSecure } from '../../../client/secure.js'
+import type { Transport } from '../../../client/transport.js'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import type { Context } from '../../command/context.js'
+import { findCredential } from '../../config/credentials.js'
+import { fromCall } from '../../failure.js'
+import { openPlain, secureOptions } from '../../command/transport.js'
+import { credentialNames, describeJwt, kindOf } from '../../host/secrets.js'
+import type { Check } from './check.js'
+import { bad, ok, skip, warn } from './check.js'
+import { ASK_MS } from './ask.js'
+
+interface Question {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+
+const V1 = '/api/v1/open-platform'
+const empty = { method: 'POST', body: '{}' }
+
+/** What each scope is asked with: reads, and calls without what they require, which can do nothing (interface.md). */
+const scopeQuestions: Readonly<Partial<Record<CredentialKind, Readonly<Record<string, Question>>>>> = {
+  token: {
+    'vouchers:read': { method: 'GET', path: `${V1}/vouchers/templates?limit=1` },
+    'vouchers:templates:write': { ...empty, path: `${V1}/vouchers/templates` },
+    'vouchers:issue': { ...empty, path: `${V1}/vouchers/issue` },
+    'vouchers:verify': { ...empty, path: `${V1}/vouchers/verify` },
+    'vouchers:redeem': { ...empty, path: `${V1}/vouchers/redeem` },
+    'vouchers:reverse': { ...empty, path: `${V1}/vouchers/redemptions/none/reverse` },
+  },
+  bot: {
+    'messages:receive': { method: 'GET', path: '/api/v1/bots/getWebhookInfo' },
+    'messages:send': { ...empty, path: '/api/v1/bots/sendMessage' },
+    'vouchers:issue': { ...empty, path: '/api/v1/bots/vouchers/issue' },
+  },
+}
+
+const plainQuestions = {
+  jwt: { method: 'GET', path: `${V1}/applications?limit=1` },
+  operator: { method: 'GET', path: '/_platform/v1/reviews' },
+}
+
+/** Refusals that come after the credential was accepted, and before anything is done. */
+const brokenFor = ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED', 'SECURE_TRANSPORT_REQUIRED']
+const EXPIRES_SOON_MS = 3_600_000
+
+/** Whether the server takes the credential of a kind, and for what. */
+export async function checkCredential(
+  context: Context,
+  kind: CredentialKind,
+  baseUrl: string | undefined,
+): Promise<Check> {
+  const name = credentialNames[kind]
+  if (baseUrl === undefined) return skip(name, 'No server to ask.')
+  const { host, globals, settings } = context
+  const found = await findCredential(host, globals, settings, kind, baseUrl)
+  if (!found.ok) {
+    if (found.code !== 'CREDENTIAL_REQUIRED') return bad(name, found.message, found.hint ?? 'Give it in another way.')
+    const elsewhere = settings.profile.credentials?.[kind]?.origin
+    return skip(name, elsewhere === undefined ? 'There is none.' : `The one in the profile is for ${elsewhere}.`)
+  }
+  // A file holds one credential, whose form tells its kind.
+  if (globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind)
+    return skip(name, 'There is none.')
+  const asked = scopeQuestions[kind] ?? { '': plainQuestions[kind as keyof typeof plainQuestions] }
+  const transport = await openWithoutTrace(context, baseUrl)
+  const results = await Promise.all(
+    Object.entries(asked).map(async ([scope, question]) => ({
+      scope,
+      result: await put(transport, question, found.value),
+    })),
+  )
+  const refusal = results.find(({ result }) => !result.ok && isRefusal(result))?.result
+  if (refusal !== undefined && !refusal.ok) {
+    const { code, message, hint } = fromCall(refusal)
+    return bad(name, `From ${found.source}, refused (${code}): ${message}`, hint ?? 'Log in again.')
+  }
+  if (kind === 'jwt') return jwtCheck(name, found, host.now())
+  if (kind === 'operator') return ok(name, `From ${found.source}, accepted.`)
+  const lacks = ({ result }: (typeof results)[number]) => !result.ok && result.code === 'INSUFFICIENT_SCOPE'
+  const scopes = results.filter((it) => !lacks(it)).map((it) => it.scope)
+  const lacking = results.filter(lacks).map((it) => it.scope)
+  const without = lacking.length === 0 ? '' : `; without ${lacking.join(', ')}`
+  return scopes.length === 0
+    ? warn(name, `From ${found.source}, accepted for nothing${without}.`, 'Make one with the scopes that you need.')
+    : ok(name, `From ${found.source}, accepted for ${scopes.join(', ')}${without}.`)
+}
+
+function isRefusal({ status, code }: Extract<CallResult<unknown>, { ok: false }>): boolean {
+  if (status === 0 || status === 401 || status >= 500) return true
+  return code === 'INVALID_RESPONSE' || code.startsWith('SECURE_') || brokenFor.includes(code)
+}
+
+function jwtCheck(name: string, { value, source }: { value: string; source: string }, now: number): Check {
+  const { account, expiresAt } = describeJwt(value)
+  const message = `From ${source}, accepted${account === null ? '' : `, account ${account}`}${expiresAt === null ? '' : `, until ${expiresAt.slice(0, 16)}Z`}.`
+  const isShort = expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS
+  return isShort ? warn(name, message, 'Log in again: `voucherctl login`.') : ok(name, message)
+}
+
+/** In the chosen mode of the encrypted transport; nothing of it is written into the profile. */
+async function openWithoutTrace(context: Context, baseUrl: string): Promise<Transport> {
+  const plain = await openPlain(context, baseUrl)
+  if (context.settings.secure.mode.value === 'off') return plain
+  const options = await secureOptions(context, baseUrl)
+  const isSet = () => options.latch?.isSet() ?? false
+  return withSecure(plain, { ...options, latch: { isSet, set: async () => {} } })
+}
+
+async function put(
+  transport: Transport,
+  { method, path, body }: Question,
+  token: string,
+): Promise<CallResult<unknown>> {
+  const headers = {
+    accept: 'application/json',
+    authorization: `Bearer ${token}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  }
+  const request = { method, path, headers, timeoutMs: ASK_MS, ...(body === undefined ? {} : { body }) }
+  return sendPrepared(transport, { ok: true, request, token, key: {}, mutates: false })
+}

@@ -1,0 +1,146 @@
+import { join } from 'node:path'
+import process from 'node:process'
+import { writersIn } from '../../../workbench/inbox/files.js'
+import type { Paint } from '../../output/colour.js'
+import type { Context } from '../../command/context.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { dataDirOf, defaultDataDir, findLocalServer } from '../../config/local-server.js'
+import { plainLine } from '../../output/plain.js'
+import { tolerateSettings } from '../../config/settings.js'
+import { wrap } from '../../output/wrap.js'
+import type { Check } from './check.js'
+import { bounded, skip } from './check.js'
+import { checkCredential } from './access.js'
+import * as files from './files.js'
+import * as machine from './machine.js'
+import { checkSecure } from './secure.js'
+import { ASK_MS } from './ask.js'
+import { reachServer } from './server.js'
+import { checkTls } from './tls.js'
+
+const LIMIT_MS = 4_500
+
+export interface Diagnosis {
+  readonly ok: boolean
+  readonly checks: readonly Check[]
+}
+
+export const doctor = leaf({
+  name: 'doctor',
+  summary: 'Check this machine, the configuration, the server and the credentials',
+  notes: [
+    'Every check says what it found, and how to put right what is wrong. Exit 1 when one failed; a warning fails nothing. Nothing is changed: to learn the scopes of a token, calls are made without what they require, which the server refuses. All together takes less than 5 s, also when the server hangs.',
+  ],
+  examples: [
+    { command: 'voucherctl doctor' },
+    { command: 'voucherctl doctor --json', comment: '{ ok, checks: [{ name, status, message, fix }] }' },
+  ],
+  diagnoses: true,
+  run: async (context): Promise<Outcome<Diagnosis>> => {
+    const checks = await diagnose(context)
+    const data = { ok: checks.every((it) => it.status !== 'fail'), checks }
+    const exit = data.ok ? 0 : 1
+    const { output } = context
+    const { format, fields, filter } = output.options
+    if (format !== 'table' || fields !== undefined || filter !== undefined) return { ok: true, data, exit }
+    const paint = await output.paint()
+    const width = output.width ?? UNBOUNDED
+    output.say([...checks.flatMap((it) => linesOf(it, width, paint)), '', summary(checks, width)].join('\n'))
+    return { ok: true, printed: true, exit }
+  },
+})
+
+async function diagnose(context: Context): Promise<readonly Check[]> {
+  const { host } = context
+  const tolerated = tolerateSettings(host, context.globals)
+  const { settings } = tolerated
+  const dataDir = dataDirOf(host, settings.profile)
+  const reached = reachServer(context, tolerated)
+  const { value: baseUrl } = settings.baseUrl
+  const asked = async (check: (baseUrl: string | undefined) => Promise<Check>) => check((await reached).baseUrl)
+  const mode = settings.secure.mode.value
+  const tls = async () =>
+    baseUrl === undefined || tolerated.values !== undefined || context.dryRun
+      ? skip('TLS', 'No server to ask.')
+      : checkTls(host, { baseUrl, mode, timeoutMs: ASK_MS })
+  const all: [name: string, look: () => Promise<Check> | Check][] = [
+    ['node', () => machine.checkNode(process.versions.node)],
+    ['sqlite', () => machine.checkSqlite(machine.loadSqlite)],
+    ['extra certificates', () => machine.checkExtraCa(host.env.NODE_EXTRA_CA_CERTS, process.versions.node)],
+    ['permissions', () => files.checkPermissions(host)],
+    ['profile file', () => files.checkProfileFile(host, tolerated)],
+    ['project file', () => files.checkProjectFile(tolerated)],
+    ['settings', () => files.checkValues(tolerated)],
+    ['data folder', () => files.checkDataFolder(dataDir)],
+    ['inbox', () => files.checkInbox(host)],
+    ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
+    ...portsOf(context, dataDir).map((it): [string, () => Promise<Check>] => [
+      `port ${it.port}`,
+      () => machine.checkPort(it),
+    ]),
+    ['proxy', () => machine.checkProxy(host, baseUrl)],
+    ['base URL', () => reached.then((it) => it.base)],
+    ['server', () => reached.then((it) => it.server)],
+    ['TLS', tls],
+    ['clock', () => reached.then((it) => it.clock)],
+    ['encrypted transport', () => asked((it) => checkSecure(context, it))],
+    ['account JWT', () => asked((it) => checkCredential(context, 'jwt', it))],
+    ['application token', () => asked((it) => checkCredential(context, 'token', it))],
+    ['bot token', () => asked((it) => checkCredential(context, 'bot', it))],
+    ['operator key', () => asked((it) => checkCredential(context, 'operator', it))],
+  ]
+  return Promise.all(all.map(([name, look]) => bounded(name, LIMIT_MS, look)))
+}
+
+const SERVER_PORT = 8420
+const LISTENER_PORT = 8787
+
+function portsOf({ host }: Context, dir: string): readonly machine.Port[] {
+  return [
+    {
+      name: '`voucherctl server start`',
+      port: SERVER_PORT,
+      holder: () => {
+        const server = findLocalServer(dir)
+        const isOurs = server !== undefined && new URL(server.base_url).port === String(SERVER_PORT)
+        return isOurs ? `the local server of ${server.data_dir}` : undefined
+      },
+      fix: 'Give it another: voucherctl server start --port N.',
+    },
+    {
+      name: '`voucherctl webhook listen`',
+      port: LISTENER_PORT,
+      holder: () => (writersIn(join(defaultDataDir(host), 'inbox')).length > 0 ? 'a webhook listener' : undefined),
+      fix: 'Give it another: voucherctl webhook listen --port N.',
+    },
+  ]
+}
+
+const UNBOUNDED = 1_000_000
+const NAME_WIDTH = 20
+const INDENT = NAME_WIDTH + 2
+
+function linesOf({ name, status, message, fix }: Check, width: number, paint: Paint): string[] {
+  const marks = { ok: paint.done('✓'), warn: paint.status('!'), fail: paint.error('✗'), skip: paint.quiet('-') }
+  const [first = '', ...rest] = wrap(plainLine(message), width - INDENT)
+  const head = `${marks[status]} ${name.padEnd(NAME_WIDTH)}`
+  const lines = [
+    `${head}${status === 'skip' ? paint.quiet(first) : first}`,
+    ...rest.map((it) => ' '.repeat(INDENT) + it),
+  ]
+  const fixes = fix === null ? [] : wrap(plainLine(fix), width - INDENT - 2)
+  return [...lines, ...fixes.map((it, i) => `${' '.repeat(INDENT)}${paint.hint(`${i === 0 ? '→ ' : '  '}${it}`)}`)]
+}
+
+/** Names what is wrong once more: it may have left the screen. */
+function summary(checks: readonly Check[], width: number): string {
+  const named = (status: Check['status'], word: string) => {
+    const names = checks.filter((it) => it.status === status).map((it) => it.name)
+    return names.length === 0 ? [] : [`${names.length} ${word} (${names.join(', ')})`]
+  }
+  const count = (status: Check['status']) => checks.filter((it) => it.status === status).length
+  const parts = [...named('fail', 'failed'), ...named('warn', 'to look at'), `${count('ok')} in order`]
+  const skipped = count('skip') === 0 ? [] : [`${count('skip')} skipped`]
+  return wrap(`${checks.length} checks: ${[...parts, ...skipped].join(', ')}.`, width).join('\n')
+}

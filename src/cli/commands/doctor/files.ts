@@ -1,0 +1,124 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf, configDir, configFile } from '../../config/config.js'
+import type { Failure } from '../../failure.js'
+import type { Host } from '../../host/host.js'
+import { defaultDataDir, findLocalServer } from '../../config/local-server.js'
+import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
+import type { Tolerated } from '../../config/settings.js'
+import type { Check } from './check.js'
+import { bad, ok, warn } from './check.js'
+
+const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
+
+export function checkProfileFile(host: Host, { config: problem, settings }: Tolerated): Check {
+  const name = 'profile file'
+  const path = configFile(host)
+  if (problem !== undefined) return refused(name, problem, `Repair ${path} or move it away.`)
+  const { profileName, profileMissing, config } = settings
+  const names = Object.keys(config.profiles)
+  if (profileMissing)
+    return bad(
+      name,
+      `There is no profile ${profileName.value}, which ${profileName.source} names.`,
+      names.length === 0 ? 'Make one with `voucherctl login`.' : `Use one of ${names.join(', ')}.`,
+    )
+  if (!existsSync(path)) return ok(name, `None yet; \`voucherctl login\` makes ${path}.`)
+  return ok(
+    name,
+    `${path}: ${names.length} profiles, ${profileName.value} in use.`.replace(' 1 profiles', ' 1 profile'),
+  )
+}
+
+/** The file holds secrets: 0600, in a folder of 0700. */
+export function checkPermissions(host: Host): Check {
+  const name = 'permissions'
+  const [dir, file] = [configDir(host), configFile(host)]
+  if (!existsSync(dir)) return ok(name, 'Nothing to protect yet.')
+  if (othersMay(file) !== 0)
+    return bad(name, `Other users of this machine have access to ${file}.`, `Close it: ${closing(file, '600')}`)
+  if (othersMayWrite(dir))
+    return bad(name, `Other users of this machine can write to ${dir}.`, `Close it: ${closing(dir, '700')}`)
+  if (othersMay(dir) !== 0)
+    return warn(name, `Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
+  const refusal = notWritable(dir)
+  if (refusal !== undefined) return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours.')
+  return ok(name, `${dir} is open to you alone.`)
+}
+
+export function checkProjectFile({ project: problem, settings }: Tolerated): Check {
+  const name = 'project file'
+  if (problem !== undefined) return refused(name, problem, 'Repair it or move it away.')
+  const [foreign] = settings.passedOver
+  if (foreign !== undefined) return warn(name, `${foreign.path} is passed over.`, foreign.why)
+  const named = [settings.baseUrl, settings.format, settings.timeoutMs, settings.retries, settings.profileName]
+  const source = named.map((it) => it.source).find((it) => it.startsWith('project file '))
+  return ok(name, source === undefined ? 'No setting comes from a voucherctl.json.' : `In use: ${source.slice(13)}`)
+}
+
+/** Values other than the base URL, which has a check of its own. */
+export function checkValues({ values: problem, settings }: Tolerated): Check {
+  const name = 'settings'
+  if (problem !== undefined && problem.code !== 'USAGE')
+    return refused(name, problem, '`voucherctl help config` lists what may be set.')
+  const { format, timeoutMs, retries, secure } = settings
+  if (problem !== undefined) return ok(name, 'Right but for the base URL.')
+  return ok(
+    name,
+    `Output ${format.value}, timeout ${timeoutMs.value / 1000} s, ${retries.value} repeats, encryption ${secure.mode.value}.`,
+  )
+}
+
+/** What only the owner of a server may read: with the keys, vouchers are made and verified. */
+const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
+
+export function checkDataFolder(dir: string): Check {
+  const name = 'data folder'
+  if (!existsSync(dir)) return ok(name, `None yet; \`voucherctl server start\` makes ${dir}.`)
+  if (!statSync(dir).isDirectory()) return bad(name, `${dir} is no folder.`, 'Move it away.')
+  const refusal = notWritable(dir)
+  if (refusal !== undefined)
+    return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --data.')
+  const open = PRIVATE_FILES.map((it) => join(dir, it)).find((it) => othersMay(it) !== 0)
+  if (open !== undefined)
+    return bad(name, `Other users of this machine have access to ${open}.`, `Close it: ${closing(open, '600')}`)
+  if (existsSync(join(dir, 'voucherctl.db')) && !existsSync(join(dir, 'keys.json')))
+    return bad(
+      name,
+      `${dir} has vouchers, but not the keys.json that verifies them.`,
+      'Put keys.json back from a backup.',
+    )
+  if (othersMay(dir) !== 0)
+    return warn(name, `Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
+  if (existsSync(join(dir, 'server.json')) && findLocalServer(dir) === undefined)
+    return warn(
+      name,
+      `${join(dir, 'server.json')} is left of a server that runs no more.`,
+      'Nothing is lost: `voucherctl server start --detach` starts it again.',
+    )
+  return ok(
+    name,
+    findLocalServer(dir) === undefined ? `${dir}; no server runs there.` : `${dir}, in use by a running server.`,
+  )
+}
+
+export function checkInbox(host: Host): Check {
+  const name = 'inbox'
+  const dir = join(defaultDataDir(host), 'inbox')
+  if (!existsSync(dir)) return ok(name, 'None yet; `voucherctl webhook listen` makes it.')
+  const refusal = notWritable(dir)
+  if (refusal !== undefined)
+    return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --inbox.')
+  if (othersMay(dir) !== 0)
+    return warn(name, `Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
+  return ok(name, dir)
+}
+
+function notWritable(dir: string): string | undefined {
+  try {
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return codeOf(error)
+  }
+}

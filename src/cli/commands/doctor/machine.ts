@@ -1,0 +1,132 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { createRequire, isBuiltin } from 'node:module'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import { codeOf } from '../../config/config.js'
+import type { Host } from '../../host/host.js'
+import { proxyVariables } from '../api/curl.js'
+import type { Check } from './check.js'
+import { bad, ok, skip, warn } from './check.js'
+
+const NODE = { major: 20, minor: 19 }
+
+/** @param version such as 20.19.0 */
+export function checkNode(version: string): Check {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isOld = major < NODE.major || (major === NODE.major && minor < NODE.minor)
+  return isOld
+    ? bad('node', `Node ${version} is too old.`, `Install Node ${NODE.major}.${NODE.minor} or later.`)
+    : ok('node', `Node ${version}`)
+}
+
+/** Name and version of the SQLite on this machine. @throws when there is none */
+export function loadSqlite(): string {
+  if (isBuiltin('node:sqlite')) return `SQLite ${process.versions.sqlite ?? ''} of Node`.replace('  ', ' ')
+  const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite') as {
+    DatabaseSync: new (path: string) => { prepare(sql: string): { get(): { version: string } }; close(): void }
+  }
+  const db = new DatabaseSync(':memory:')
+  const { version } = db.prepare('select sqlite_version() as version').get()
+  db.close()
+  return `SQLite ${version} of @photostructure/sqlite`
+}
+
+/** Only the bundled server needs it. */
+export function checkSqlite(load: () => string): Check {
+  try {
+    return ok('sqlite', load())
+  } catch (error) {
+    return warn(
+      'sqlite',
+      `There is no SQLite (${codeOf(error)}): server start and quickstart cannot run, everything else can.`,
+      'Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.',
+    )
+  }
+}
+
+/** Node reads the file at its start, before anything of this tool: Node 20 each time, later ones with the first TLS. */
+export function checkExtraCa(path: string | undefined, nodeVersion: string): Check {
+  const name = 'extra certificates'
+  if (!path) return ok(name, 'NODE_EXTRA_CA_CERTS is not set.')
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (error) {
+    const message = `NODE_EXTRA_CA_CERTS names ${path}, which cannot be read (${codeOf(error)}): Node goes on without it.`
+    return bad(name, message, 'Correct the path, or unset NODE_EXTRA_CA_CERTS.')
+  }
+  if (Number.parseInt(nodeVersion, 10) >= 22) return ok(name, `NODE_EXTRA_CA_CERTS names ${path}.`)
+  return warn(
+    name,
+    `NODE_EXTRA_CA_CERTS names ${path}, and Node ${nodeVersion} reads it at every start, which takes some 40 ms.`,
+    'Unset it where no private certificates are needed, or use Node 22 or later.',
+  )
+}
+
+/** The tool connects by itself: what a proxy would let through says nothing about it. */
+export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefined): Check {
+  const set = [...proxyVariables, 'HTTP_PROXY'].filter((name) => env[name])
+  if (set.length === 0) return ok('proxy', 'No proxy variable is set.')
+  const named = set.join(', ')
+  const isNear = baseUrl !== undefined && isLoopback(parseBaseUrl(baseUrl))
+  if (isNear) return ok('proxy', `${named} is set and not used; the server is on this machine.`)
+  return warn(
+    'proxy',
+    `${named} is set, and this tool does not use it: it connects to the server directly.`,
+    'Nothing, where the server answers; else let this machine reach it without the proxy.',
+  )
+}
+
+export interface Port {
+  readonly name: string
+  readonly port: number
+  /** Who of ours holds it, if anybody does. */
+  holder(): string | undefined
+  readonly fix: string
+}
+
+const CONNECT_MS = 500
+
+export async function checkPort({ name, port, holder, fix }: Port): Promise<Check> {
+  const label = `port ${port}`
+  const held = await new Promise<boolean>((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, timeout: CONNECT_MS })
+    const end = (result: boolean) => {
+      socket.destroy()
+      resolve(result)
+    }
+    socket
+      .on('connect', () => end(true))
+      .on('error', () => end(false))
+      .on('timeout', () => end(true))
+  })
+  if (!held) return ok(label, `Free, for ${name}.`)
+  const ours = holder()
+  if (ours !== undefined) return ok(label, `Held by ${ours}.`)
+  return warn(label, `Held by another program, so that ${name} cannot have it.`, fix)
+}
+
+const MIB = 1024 * 1024
+const LEAST = { fail: 50 * MIB, warn: 500 * MIB }
+
+/** Bytes that this user may still write where a folder is or would be. */
+export async function freeBytes(dir: string): Promise<number> {
+  let there = dir
+  while (!existsSync(there) && dirname(there) !== there) there = dirname(there)
+  const { bavail, bsize } = await statfs(there)
+  return bavail * bsize
+}
+
+export async function checkDisk(dir: string, free: (dir: string) => Promise<number>): Promise<Check> {
+  const name = 'disk space'
+  try {
+    const bytes = await free(dir)
+    const message = `${Math.floor(bytes / MIB).toLocaleString('en')} MiB are free for ${dir}.`
+    const fix = 'Make room, or keep the data elsewhere: server start --data DIR, webhook listen --inbox DIR.'
+    if (bytes < LEAST.fail) return bad(name, message, fix)
+    return bytes < LEAST.warn ? warn(name, message, fix) : ok(name, message)
+  } catch (error) {
+    return skip(name, `Not known for ${dir} (${codeOf(error)}).`)
+  }
+}

@@ -1,0 +1,81 @@
+import type { ConnectionOptions } from 'node:tls'
+import { connect } from 'node:tls'
+import { isIP } from 'node:net'
+import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import type { SecureMode } from '../../../secure/client/options.js'
+import { codeOf } from '../../config/config.js'
+import type { Host } from '../../host/host.js'
+import type { Check } from './check.js'
+import { bad, ok, skip, warn } from './check.js'
+
+const DAY_MS = 86_400_000
+const RENEW_DAYS = 21
+
+export interface TlsOptions {
+  readonly baseUrl: string
+  readonly mode: SecureMode
+  readonly timeoutMs: number
+  /** More certificates to trust. */
+  readonly ca?: ConnectionOptions['ca']
+}
+
+/** Whether what is sent can be read on the way: https beyond this machine, a certificate that is trusted and stays so. */
+export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options: TlsOptions): Promise<Check> {
+  const name = 'TLS'
+  const base = parseBaseUrl(options.baseUrl)
+  if (!base.secure) {
+    if (isLoopback(base)) return ok(name, 'Not needed: the server is on this machine.')
+    const message = 'The base URL is http: everybody on the way can read tokens and codes.'
+    const fix = 'Use https; where that is impossible, --secure required.'
+    return options.mode === 'required'
+      ? warn(name, message.replace('tokens and codes', 'what is not encrypted'), fix)
+      : bad(name, message, fix)
+  }
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0')
+    return bad(
+      name,
+      'NODE_TLS_REJECT_UNAUTHORIZED=0: any certificate is taken.',
+      'Unset it; name private certificates in NODE_EXTRA_CA_CERTS.',
+    )
+  const seen = await handshake(base.hostname, base.port, options)
+  if ('code' in seen) return skip(name, `No TLS connection (${seen.code}).`)
+  const days = Math.floor((Date.parse(seen.validTo) - now()) / DAY_MS)
+  if (seen.refusal !== undefined) {
+    const fix = seen.refusal.includes('EXPIRED')
+      ? 'Renew the certificate of the server.'
+      : 'Name its issuer in NODE_EXTRA_CA_CERTS if you trust it; else check the base URL.'
+    return bad(name, `The certificate is not trusted (${seen.refusal}).`, fix)
+  }
+  if (days < 0)
+    return bad(name, 'The certificate has expired by the clock of this machine.', 'Renew it, or set the clock.')
+  const message = `The certificate is trusted, for ${days.toLocaleString('en')} more days.`
+  return days < RENEW_DAYS ? warn(name, message, 'Renew the certificate of the server.') : ok(name, message)
+}
+
+type Seen = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }
+
+/** Looks at the certificate, and sends nothing. */
+function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): Promise<Seen> {
+  return new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca }),
+      // Nothing is sent: a certificate that is refused is looked at all the same.
+      rejectUnauthorized: false,
+    })
+    const end = (seen: Seen) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(seen)
+    }
+    const timer = setTimeout(() => end({ code: 'no answer' }), timeoutMs)
+    socket.on('error', (error) => end({ code: codeOf(error) }))
+    socket.on('secureConnect', () => {
+      const { authorizationError: refusal } = socket
+      const code = refusal instanceof Error ? codeOf(refusal) : (refusal as unknown as string | null)
+      end({ validTo: socket.getPeerCertificate().valid_to, refusal: code ?? undefined })
+    })
+  })
+}

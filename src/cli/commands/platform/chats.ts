@@ -1,0 +1,125 @@
+import type { Chat, Message, TranscriptMessage } from '../../../contract/chats.js'
+import { chatTypes } from '../../../contract/chats.js'
+import * as contract from '../../../contract/platform.js'
+import { defined } from '../../flags/defined.js'
+import { choice, required, text } from '../../flags/flags.js'
+import type { Group, View } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { plainLine } from '../../output/plain.js'
+import { isList } from '../../output/show.js'
+import { operatorNotes as notes } from './operator-notes.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+
+const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
+const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']
+const view = (done: (chat: Chat) => string): View<Chat> => ({ headline: done, members: chatMembers })
+
+/** What users do, since a local server has none. */
+export const platformUsers: Group = {
+  name: 'users',
+  alias: 'user',
+  summary: 'Act as a user: start a chat, send a message, block the bot',
+  commands: [
+    leaf({
+      name: 'start',
+      summary: contract.createChat.summary,
+      answers: contract.createChat.output,
+      notes,
+      flags: {
+        bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
+        user: required(text('ID', 'The user'), 'User id'),
+        type: choice(chatTypes, 'Default private'),
+      },
+      examples: [{ command: 'voucherctl platform users start --bot bot_01JC… --user user-42' }],
+      changes: true,
+      view: {
+        ...view((chat) => `${chat.user_id} has chat ${chat.id} with the bot.`),
+        next: (chat) => `Next: voucherctl platform users send ${chat.id} --text Hello`,
+      },
+      run: ({ call }, { flags }) =>
+        call(contract.createChat, { bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
+    }),
+    leaf({
+      name: 'send',
+      summary: contract.sendAsUser.summary,
+      answers: contract.sendAsUser.output,
+      notes,
+      positional: chatId,
+      flags: { text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text') },
+      examples: [{ command: 'voucherctl platform users send chat_01JC… --text Hello' }],
+      changes: true,
+      view: { headline: (it: Message) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
+      run: ({ call }, { positional, flags }) => call(contract.sendAsUser, { chatId: positional, text: flags.text }),
+    }),
+    leaf({
+      name: 'block',
+      summary: contract.blockChat.summary,
+      answers: contract.blockChat.output,
+      notes,
+      positional: chatId,
+      examples: [{ command: 'voucherctl platform users block chat_01JC…' }],
+      changes: true,
+      view: view((chat) => `${chat.user_id} has blocked the bot.`),
+      run: ({ call }, { positional }) => call(contract.blockChat, { chatId: positional }),
+    }),
+    leaf({
+      name: 'unblock',
+      summary: contract.unblockChat.summary,
+      answers: contract.unblockChat.output,
+      notes,
+      positional: chatId,
+      examples: [{ command: 'voucherctl platform users unblock chat_01JC…' }],
+      changes: true,
+      view: view((chat) => `${chat.user_id} has lifted the block.`),
+      run: ({ call }, { positional }) => call(contract.unblockChat, { chatId: positional }),
+    }),
+  ],
+}
+
+export const platformChats: Group = {
+  name: 'chats',
+  alias: 'chat',
+  summary: 'Chats, and what was said in them',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.chats.summary,
+      answers: contract.chats.output,
+      notes,
+      flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
+      examples: [{ command: 'voucherctl platform chats list --user user-42' }],
+      // The bot is left to --bot and the machine formats: two ids and a name do not fit on a line.
+      view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) =>
+          context.call(contract.chats, { ...defined({ bot_id: flags.bot, user_id: flags.user }), ...paging }, options),
+        ),
+    }),
+    leaf({
+      name: 'messages',
+      summary: contract.messages.summary,
+      answers: contract.messages.output,
+      notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.', ...notes],
+      positional: chatId,
+      flags: pageFlags,
+      examples: [{ command: 'voucherctl platform chats messages chat_01JC…' }],
+      view: { body: transcript },
+      run: (context, { positional, flags }) =>
+        fetchList(context, flags, (paging, options) =>
+          context.call(contract.messages, { chatId: positional, ...paging }, options),
+        ),
+    }),
+  ],
+}
+
+function transcript(data: unknown): string {
+  if (!isList(data) || data.items.length === 0) return 'Nothing was said yet.'
+  return (data.items as Partial<TranscriptMessage>[]).map(messageLines).join('\n')
+}
+
+function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>): string {
+  const at = typeof date === 'number' ? new Date(date * 1000).toISOString().slice(0, 19).replace('T', ' ') : '-'
+  const said = `${at}Z  ${message_id}  ${from?.is_bot ? 'bot' : from?.id}: ${text}`
+  const shown = (voucher?.credentials ?? []).map((it) => `    ${String(it.type).padEnd(11)}  ${it.value}`)
+  return [said, ...shown].map(plainLine).join('\n')
+}

@@ -1,0 +1,119 @@
+import { updateConfig } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import type { Group } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { plainLine } from '../../output/plain.js'
+import type { PassedOver, ProjectFile } from '../../config/project-file.js'
+import type { Permission } from '../../config/project-permission.js'
+import { permissionOf } from '../../config/project-permission.js'
+
+interface Shown {
+  readonly path: string | null
+  readonly base_url: string | null
+  /** Whether calls may go to base_url; null if the file names no server. */
+  readonly allowed: boolean | null
+  readonly reason: Permission['reason'] | 'no project file'
+  readonly content: ProjectFile['members']
+  readonly passed_over: readonly PassedOver[]
+}
+
+const sentences: Readonly<Record<Shown['reason'], (it: Shown) => string>> = {
+  'no project file': () => 'No voucherctl.json counts here.',
+  'no server': (it) => `${it.path} names no server.`,
+  loopback: (it) => `${it.path} may name ${it.base_url}: it is on this machine.`,
+  'server of the profile': (it) => `${it.path} may name ${it.base_url}: your profile names the same server.`,
+  allowed: (it) => `${it.path} may name ${it.base_url}: you allowed it.`,
+  'changed since': (it) => `${it.path} may not name ${it.base_url}: it has changed since you allowed it.`,
+  'not allowed': (it) => `${it.path} may not name ${it.base_url}: you have not allowed it.`,
+}
+
+const view = {
+  headline: (it: Shown) => sentences[it.reason](it),
+  body: ({ content, passed_over: passedOver }: Shown) =>
+    [
+      ...Object.entries(content).map(([name, value]) => plainLine(`${name}: ${textOf(value)}`)),
+      ...passedOver.map(({ path, why }) => plainLine(`Passed over: ${path}. ${why}`)),
+    ].join('\n'),
+  next: (it: Shown) => (it.allowed === false ? 'If you trust it: voucherctl project allow' : undefined),
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** @param projects the allowed files, if this command has just changed them */
+function show({ settings }: Context, projects = settings.config.projects): Shown {
+  const { project, passedOver, profile, config } = settings
+  const none = { path: null, base_url: null, allowed: null, reason: 'no project file', content: {} } as const
+  if (project === undefined) return { ...none, passed_over: passedOver }
+  const { path, members } = project
+  const permission = permissionOf(project, profile, { ...config, projects: projects ?? {} })
+  const baseUrl = typeof members.base_url === 'string' ? members.base_url : null
+  const { allowed, reason } = permission
+  return {
+    path,
+    base_url: baseUrl,
+    allowed: baseUrl === null ? null : allowed,
+    reason,
+    content: members,
+    passed_over: passedOver,
+  }
+}
+
+function find({ settings: { project, passedOver } }: Context): { ok: true; project: ProjectFile } | Failure {
+  if (project !== undefined) return { ok: true, project }
+  const reasons = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
+  const where = 'It is looked for from the working folder up to the root of the repository or your home folder.'
+  return fail('PROJECT_FILE_NOT_FOUND', 'No voucherctl.json counts here.', reasons.join(' ') || where)
+}
+
+/** Stores or removes the permission for exactly the text that this command has read and shows. */
+async function decide(context: Context, isAllowed: boolean) {
+  const found = find(context)
+  if (!found.ok) return found
+  const { path, content, members } = found.project
+  const server = members.base_url === undefined ? 'a server' : String(members.base_url)
+  if (context.dryRun)
+    return context.plan(isAllowed ? `let ${path} name ${server}` : `no longer let ${path} name a server`)
+  let projects: Readonly<Record<string, string>> = {}
+  const problem = await updateConfig(context.host, (config) => {
+    const { [path]: _before, ...others } = config.projects ?? {}
+    projects = isAllowed ? { ...others, [path]: content } : others
+    return { ...config, projects }
+  })
+  return problem ?? { ok: true as const, data: show(context, projects) }
+}
+
+export const project: Group = {
+  name: 'project',
+  summary: "Whether this folder's voucherctl.json may name a server",
+  commands: [
+    leaf({
+      name: 'show',
+      summary: 'Show the project file that counts here, and whether it may name its server',
+      examples: [{ command: 'voucherctl project show' }, { command: 'voucherctl project show --json' }],
+      view,
+      run: async (context) => ({ ok: true, data: show(context) }),
+    }),
+    leaf({
+      name: 'allow',
+      summary: 'Let the project file name the server that credentials go to',
+      notes: [
+        'Somebody else may have written a voucherctl.json. No request, and no credential of a profile or the environment, goes to a remote server that only this file names until you allow it. The permission holds for the path and content: after a change it has to be allowed again.',
+        'Not needed for a server on this machine, or for that of your profile. `voucherctl project show` shows the file first.',
+      ],
+      examples: [{ command: 'voucherctl project allow' }],
+      changes: true,
+      view,
+      run: (context) => decide(context, true),
+    }),
+    leaf({
+      name: 'deny',
+      summary: 'Take the permission back',
+      examples: [{ command: 'voucherctl project deny' }],
+      changes: true,
+      view,
+      run: (context) => decide(context, false),
+    }),
+  ],
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import * as apps from '../../../contract/apps.js'
+import * as bots from '../../../contract/bots.js'
+import { botScopes } from '../../../contract/endpoint.js'
+import * as platform from '../../../contract/platform.js'
+import * as webhook from '../../../contract/webhook.js'
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import { redact } from '../../host/secrets.js'
+import { credentialOf } from '../vouchers/issue.js'
+import type { Receiver } from './receiver.js'
+import type { Story } from './story.js'
+
+interface Known {
+  readonly appId: string
+  readonly templateId: string
+}
+
+/** A bot that delivers a voucher in a chat and hears of it at a webhook on this machine. */
+export async function tellOfBot(
+  story: Story,
+  { appId, templateId }: Known,
+  receiver: Receiver,
+): Promise<Failure | undefined> {
+  const username = 'coffee_bot'
+  const scopes = botScopes.map((it) => `--scope ${it}`).join(' ')
+  const applied = await story.play(bots.apply, {
+    title: 'A bot',
+    command: `voucherctl bots apply --name "Coffee bot" --username ${username} ${scopes}`,
+    input: { name: 'Coffee bot', username, scopes: [...botScopes] },
+    tell: (it) => `${it.id}, ${it.review_status}`,
+  })
+  if (!applied.ok) return applied
+  const botId = applied.data.id
+  const approved = await story.play(platform.approveBot, {
+    title: 'Approved, as the platform would',
+    command: `voucherctl platform bots approve ${botId}`,
+    input: { botId },
+    tell: (it) => `the bot is ${it.status}`,
+  })
+  if (!approved.ok) return approved
+  const owned = await story.play(bots.get, {
+    title: 'Its token, shown to its owner once',
+    command: `voucherctl bots get ${botId} --save`,
+    input: { botId },
+    tell: (it) => `${redact(it.one_time_token ?? '')}, with ${it.scopes.length} scopes`,
+  })
+  if (!owned.ok) return owned
+  if (owned.data.one_time_token === undefined) return fail('UNEXPECTED', 'The bot came without its token.')
+  story.credentials.set('bot', owned.data.one_time_token)
+  const linked = await story.play(apps.linkBot, {
+    title: 'Linked to the application',
+    command: `voucherctl apps link-bot ${appId} --bot ${botId}`,
+    input: { appId, botId },
+    tell: (it) => `${it.name} delivers through ${it.linkedBots.map((one) => one.username).join(', ')}`,
+  })
+  if (!linked.ok) return linked
+  return deliver(story, botId, templateId, receiver)
+}
+
+async function deliver(
+  story: Story,
+  botId: string,
+  templateId: string,
+  receiver: Receiver,
+): Promise<Failure | undefined> {
+  const secret = randomBytes(32).toString('base64url')
+  receiver.trust(secret)
+  const url = `http://127.0.0.1:${receiver.port}/updates`
+  const set = await story.play(webhook.set, {
+    title: 'A webhook, to a receiver on this machine',
+    command: `voucherctl webhook set ${botId} --url ${url} --secret-file secret.txt --allowed-update my_chat_member --allowed-update voucher_issued`,
+    input: {
+      botId,
+      url,
+      secret_token: secret,
+      allowed_updates: ['my_chat_member', 'voucher_issued'],
+    },
+    tell: (it) => `${it.delivery_mode}, every delivery signed`,
+  })
+  if (!set.ok) return set
+  const chat = await story.play(platform.createChat, {
+    title: 'A user starts a chat with the bot',
+    command: `voucherctl platform users start --bot ${botId} --user user-42`,
+    input: { bot_id: botId, user_id: 'user-42' },
+    tell: (it) => `${it.id}, ${it.type}`,
+  })
+  if (!chat.ok) return chat
+  const started = await arrival(story, botId, receiver)
+  if (started !== undefined) return started
+  const issued = await story.play(bots.issue, {
+    title: 'A voucher, issued into the chat',
+    command: `voucherctl vouchers issue --template ${templateId} --external-id order-1002 --chat ${chat.data.id}`,
+    input: { template_id: templateId, external_issue_id: 'order-1002', chat_id: chat.data.id },
+    idempotencyKey: story.newKey(),
+    tell: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, message ${it.delivery?.message_id} of the chat`,
+  })
+  if (!issued.ok) return issued
+  return arrival(story, botId, receiver)
+}
+
+/** What the receiver got; its signature was checked there. */
+async function arrival(story: Story, botId: string, receiver: Receiver): Promise<Failure | undefined> {
+  const received = await receiver.next(story.signal)
+  if (!received.ok) return received
+  const { updateId, type } = received.value
+  await story.add({
+    title: 'Delivered to the webhook',
+    command: `voucherctl webhook deliveries ${botId}`,
+    result: `update ${updateId}, ${type}: signature valid, answered 200`,
+    call: null,
+    status: null,
+    exit: 0,
+  })
+  return undefined
+}

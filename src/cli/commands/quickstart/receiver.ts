@@ -1,0 +1,61 @@
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import { untilAborted } from '../../host/until-aborted.js'
+
+/** A delivery whose signature was checked. */
+export interface Received {
+  readonly updateId: string
+  readonly type: string
+}
+
+/** A webhook endpoint on this machine, for the length of the story. */
+export interface Receiver {
+  readonly port: number
+  /** Deliveries are refused until a secret is known. */
+  trust(secret: string): void
+  /** The next delivery that passed. */
+  next(signal: AbortSignal): Promise<{ ok: true; value: Received } | Failure>
+  close(): Promise<void>
+}
+
+const WAIT_MS = 10_000
+/** The story is told once: nothing of it is kept. */
+const NO_INBOX = { recordDelivery: async () => '0-0', recordResponse: async () => {} }
+
+export async function startReceiver(): Promise<Receiver> {
+  const { nothing, startListener } = await import('../../../workbench/listener.js')
+  const secrets: string[] = []
+  const arrived: Received[] = []
+  let wake: (() => void) | undefined
+  const { port, close } = await startListener({
+    port: 0,
+    secrets,
+    inbox: NO_INBOX,
+    app: async () => nothing(200),
+    now: Date.now,
+    heard({ verdict, update }) {
+      if (verdict !== 'ok' || update === null) return
+      arrived.push({ updateId: update.id, type: update.type ?? '' })
+      wake?.()
+    },
+  })
+  return {
+    port,
+    close,
+    trust: (secret) => secrets.push(secret),
+    async next(signal) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
+      while (arrived.length === 0 && !limit.aborted) {
+        await untilAborted(
+          new Promise<void>((resolve) => {
+            wake = resolve
+          }),
+          limit,
+        )
+      }
+      const value = arrived.shift()
+      if (value !== undefined) return { ok: true, value }
+      return signal.aborted ? fail('ABORTED', 'Interrupted.') : fail('UNEXPECTED', 'No delivery arrived.')
+    },
+  }
+}

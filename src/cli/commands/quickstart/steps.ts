@@ -1,0 +1,187 @@
+import { withSecure } from '../../../client/secure.js'
+import * as apps from '../../../contract/apps.js'
+import { scopes } from '../../../contract/endpoint.js'
+import * as platform from '../../../contract/platform.js'
+import * as templates from '../../../contract/templates.js'
+import * as tokens from '../../../contract/tokens.js'
+import * as vouchers from '../../../contract/vouchers.js'
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import { readOperatorKey } from '../../config/local-server.js'
+import { redact } from '../../host/secrets.js'
+import { credentialOf } from '../vouchers/issue.js'
+import { tellOfBot } from './bot.js'
+import { watchWire } from './wire.js'
+import type { Receiver } from './receiver.js'
+import type { ServerFacts, Story } from './story.js'
+
+const account = 'demo'
+
+/** The whole story; the first failure that it is not about ends it. */
+export async function tell(story: Story, server: ServerFacts, receiver: Receiver): Promise<Failure | undefined> {
+  await story.add({
+    title: 'A server',
+    command: 'voucherctl server start --detach',
+    result: `${server.baseUrl}, with a database in ${server.dataDir}`,
+    call: null,
+    status: null,
+    exit: 0,
+  })
+  const key = readOperatorKey({ operator_key_file: server.operatorKeyFile })
+  if (key === undefined) return fail('UNEXPECTED', 'The server wrote no operator key.')
+  story.credentials.set('operator', key)
+  const prepared = await prepare(story)
+  if (!prepared.ok) return prepared
+  return (await circulate(story, prepared.templateId)) ?? (await tellOfBot(story, prepared, receiver))
+}
+
+/** From the account to an active template. */
+async function prepare(story: Story): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
+  const login = await story.play(platform.issueAccountToken, {
+    title: 'An account',
+    command: `voucherctl login --local --account ${account}`,
+    input: { accountId: account },
+    tell: (it) => `account ${account}, with a JWT until ${it.expires_at}`,
+  })
+  if (!login.ok) return login
+  story.credentials.set('jwt', login.data.jwt)
+
+  const name = 'Corner shop'
+  const app = await story.play(apps.create, {
+    title: 'An application',
+    command: `voucherctl apps create --name "${name}"`,
+    input: { name },
+    tell: (it) => `${it.id}, ${it.status}`,
+  })
+  if (!app.ok) return app
+
+  const token = await story.play(tokens.create, {
+    title: 'A token for the application',
+    command: `voucherctl tokens create --app ${app.data.id} ${scopes.map((it) => `--scope ${it}`).join(' ')} --save`,
+    input: { appId: app.data.id, name: 'quickstart', scopes: [...scopes] },
+    tell: (it) => `${redact(it.token)}, shown once, with ${it.scopes.length} scopes`,
+  })
+  if (!token.ok) return token
+  story.credentials.set('token', token.data.token)
+
+  const draft = await story.play(templates.create, {
+    title: 'A template',
+    command:
+      'voucherctl templates create --external-id coffee --name "Free coffee" --type exchange --issuer-name "Corner shop" --fulfiller-name "Corner shop" --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 100',
+    input: {
+      external_template_id: 'coffee',
+      name: 'Free coffee',
+      type: 'exchange',
+      issuer_name: name,
+      fulfiller_name: name,
+      fulfillment_category: 'offline_service',
+      acquisition_source: 'free_claim',
+      validity: { type: 'relative', duration_days: 30 },
+      issue_limit: 100,
+    },
+    tell: (it) => `${it.id}, ${it.status}: 100 vouchers at most, 30 days each`,
+  })
+  if (!draft.ok) return draft
+  const { id } = draft.data
+  const submitted = await story.play(templates.submit, {
+    title: 'Submitted for review',
+    command: `voucherctl templates submit ${id}`,
+    input: { templateId: id },
+    tell: (it) => `the template is ${it.status}`,
+  })
+  if (!submitted.ok) return submitted
+  const approved = await story.play(platform.approveTemplate, {
+    title: 'Approved, as the platform would',
+    command: `voucherctl platform templates approve ${id}`,
+    input: { templateId: id },
+    tell: (it) => `the template is ${it.status}: it can be issued`,
+  })
+  return approved.ok ? { ok: true, appId: app.data.id, templateId: id } : approved
+}
+
+/** From the issue of a voucher to its reversal. */
+async function circulate(story: Story, templateId: string): Promise<Failure | undefined> {
+  const issued = await story.play(vouchers.issue, {
+    title: 'Issued to a user',
+    command: `voucherctl vouchers issue --template ${templateId} --external-id order-1001 --recipient user-42 --qr`,
+    input: { template_id: templateId, external_issue_id: 'order-1001', recipient_user_id: 'user-42' },
+    tell: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, valid until ${it.validUntil}`,
+  })
+  if (!issued.ok) return issued
+  const code = credentialOf(issued.data, 'redeem_code')
+  const qrToken = credentialOf(issued.data, 'qr_token')
+  if (code === undefined || qrToken === undefined)
+    return fail('UNEXPECTED', 'The voucher came without its credentials.')
+  await story.draw(qrToken)
+
+  const credential = { type: 'redeem_code', value: code } as const
+  const look = (title: string) =>
+    story.play(vouchers.verify, {
+      title,
+      command: `voucherctl vouchers verify --code ${code}`,
+      input: { credential },
+      tell: (it) => (it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`),
+    })
+  const verified = await look('Verified, which changes nothing')
+  if (!verified.ok) return verified
+  const encrypted = await lookEncrypted(story, credential)
+  if (encrypted !== undefined) return encrypted
+
+  const idempotencyKey = story.newKey()
+  const redeemed = await story.play(vouchers.redeem, {
+    title: 'Redeemed',
+    command: `voucherctl vouchers redeem --code ${code}`,
+    input: { credential },
+    idempotencyKey,
+    tell: (it) => `redemption ${it.id}`,
+  })
+  if (!redeemed.ok) return redeemed
+  const repeated = await story.play(vouchers.redeem, {
+    title: 'The same call again, as after a lost answer',
+    command: `voucherctl vouchers redeem --code ${code} --idempotency-key ${idempotencyKey}`,
+    input: { credential },
+    idempotencyKey,
+    tell: (it, replayed) => `the same redemption ${it.id}${replayed ? ', replayed' : ''}`,
+  })
+  if (!repeated.ok) return repeated
+  if (repeated.data.id !== redeemed.data.id) return fail('UNEXPECTED', 'The repeat made another redemption.')
+
+  const refusedWith = 'VOUCHER_ALREADY_REDEEMED'
+  const second = await story.play(vouchers.redeem, {
+    title: 'A second redemption, which is refused',
+    command: `voucherctl vouchers redeem --code ${code}`,
+    input: { credential },
+    idempotencyKey: story.newKey(),
+    tell: () => '',
+    refusedWith,
+  })
+  if (!second.ok && second.code !== refusedWith) return second
+
+  const reversed = await story.play(vouchers.reverse, {
+    title: 'Reversed',
+    command: `voucherctl vouchers reverse ${redeemed.data.id} --reason "wrong drink"`,
+    input: { redemptionId: redeemed.data.id, reason: 'wrong drink' },
+    idempotencyKey: story.newKey(),
+    tell: (it) => `the redemption is ${it.status}, the voucher ${it.voucher.status}`,
+  })
+  if (!reversed.ok) return reversed
+  const again = await look('Verified again')
+  if (!again.ok) return again
+  return again.data.redeemable ? undefined : fail('UNEXPECTED', 'The voucher is not redeemable after its reversal.')
+}
+
+/** The same call through the encrypted transport, with what somebody on the way would have seen of it. */
+async function lookEncrypted(story: Story, credential: vouchers.Credential): Promise<Failure | undefined> {
+  const secrets = [credential.value, story.credentials.get('token') ?? '']
+  const wire = watchWire([...secrets, vouchers.verify.path])
+  const verified = await story.play(vouchers.verify, {
+    title: 'Verified once more, through the encrypted transport',
+    command: `voucherctl vouchers verify --code ${credential.value} --secure required`,
+    input: { credential },
+    through: (transport) => withSecure(wire.around(transport), { mode: 'required' }),
+    tell: (it) =>
+      `${it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`}; on the wire: ${wire.told()}, with neither path nor token nor code in them`,
+  })
+  if (!verified.ok) return verified
+  return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined
+}

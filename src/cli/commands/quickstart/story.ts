@@ -1,0 +1,138 @@
+import { createCall } from '../../../client/call.js'
+import type { CallOptions } from '../../../client/call.js'
+import { createHttpTransport } from '../../../client/http.js'
+import { withRetry } from '../../../client/retry.js'
+import type { Transport } from '../../../client/transport.js'
+import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { exitOf, fail, fromCall } from '../../failure.js'
+import { plainLine } from '../../output/plain.js'
+
+/** What is used of the running server. */
+export interface ServerFacts {
+  readonly baseUrl: string
+  readonly dataDir: string
+  readonly operatorKeyFile: string | null
+}
+
+export interface Step {
+  readonly step: number
+  readonly title: string
+  /** The voucherctl command that does it. */
+  readonly command: string
+  readonly result: string
+  /** `POST /api/v1/…`, null for a step without a call. */
+  readonly call: string | null
+  readonly status: number | null
+  /** Exit code that the command ends with. */
+  readonly exit: number
+}
+
+export interface Scene<E extends Endpoint> {
+  readonly title: string
+  readonly command: string
+  readonly input: InputOf<E>
+  readonly idempotencyKey?: string
+  /** What to say of the answer. */
+  readonly tell: (data: OutputOf<E>, replayed: boolean) => string
+  /** The code of the refusal that this step is about. */
+  readonly refusedWith?: string
+  /** Another way over the wire than the plain one. */
+  readonly through?: (transport: Transport) => Transport
+}
+
+export type Told<Data> = { readonly ok: true; readonly data: Data } | Failure
+
+/** Tells the steps one after another: as text for a person, or kept for a document at the end. */
+export class Story {
+  readonly steps: Step[] = []
+  readonly credentials = new Map<CredentialKind, string>()
+  readonly #transport: Transport
+  readonly #context: Context
+  readonly #aloud: boolean
+
+  constructor(context: Context, baseUrl: string, aloud: boolean) {
+    this.#context = context
+    this.#aloud = aloud
+    this.#transport = createHttpTransport(baseUrl)
+  }
+
+  /** Aborted when the person gives up. */
+  get signal(): AbortSignal {
+    return this.#context.host.signal
+  }
+
+  newKey(): string {
+    return this.#context.host.newId()
+  }
+
+  /** One call; a refusal is a failure unless the step is about it. */
+  async play<E extends Endpoint>(endpoint: E, scene: Scene<E>): Promise<Told<OutputOf<E>>> {
+    const { host, settings } = this.#context
+    const key = scene.idempotencyKey === undefined ? {} : { idempotencyKey: scene.idempotencyKey }
+    const options: CallOptions = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...key }
+    const token = (kind: CredentialKind) => this.credentials.get(kind)
+    const transport = scene.through?.(this.#transport) ?? this.#transport
+    const result = await createCall(withRetry(transport), { token })(endpoint, scene.input, options)
+    const call = `${endpoint.method} ${endpoint.path}`
+    if (!result.ok) {
+      const failure = fromCall(result)
+      if (result.code !== scene.refusedWith) return failure
+      const exit = exitOf(failure)
+      const text = `${result.status} ${result.code}: ${result.message}`
+      await this.add({ title: scene.title, command: scene.command, result: text, call, status: result.status, exit })
+      return failure
+    }
+    if (scene.refusedWith !== undefined)
+      return fail('UNEXPECTED', `${scene.title}: the server did not refuse with ${scene.refusedWith}.`)
+    const text = scene.tell(result.data, result.replayed)
+    await this.add({ title: scene.title, command: scene.command, result: text, call, status: result.status, exit: 0 })
+    return result
+  }
+
+  async add(step: Omit<Step, 'step'>): Promise<void> {
+    this.steps.push({ step: this.steps.length + 1, ...step })
+    if (!this.#aloud) return
+    const { output, host } = this.#context
+    const paint = await output.paint()
+    const number = String(this.steps.length).padStart(2)
+    const mark = step.exit === 0 ? paint.done('✓') : paint.hint('✗')
+    output.say(`${this.steps.length === 1 ? '' : '\n'}${mark} ${number}  ${paint.strong(step.title)}`)
+    output.say(`      ${plainLine(step.result)}`)
+    const lines = breakCommand(plainLine(asTyped(host.env, step.command)), Math.min(72, (output.width ?? 80) - INDENT))
+    lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
+  }
+
+  /** The QR code of the last step; on a terminal only, and where it fits. */
+  async draw(qrToken: string): Promise<void> {
+    const { output } = this.#context
+    if (!this.#aloud || output.width === undefined) return
+    const { drawQr } = await import('../../output/qr.js')
+    const drawing = await drawQr(qrToken, output)
+    if (drawing !== undefined) output.say(`\n${drawing}`)
+  }
+}
+
+/** What stands before a command, and a backslash after it. */
+const INDENT = 12
+
+/** The command as the person typed this one: npm sets the variable while npx runs. */
+export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
+  return env.npm_command === 'exec' ? `npx ${command}` : command
+}
+
+/** A long command over several lines, as a shell takes it: each line but the last ends with a backslash. */
+export function breakCommand(command: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const part of command.split(/ (?=--)/)) {
+    if (line !== '' && `${line} ${part} \\`.length > width) {
+      lines.push(`${line} \\`)
+      line = part
+    } else {
+      line = line === '' ? part : `${line} ${part}`
+    }
+  }
+  return [...lines, line]
+}

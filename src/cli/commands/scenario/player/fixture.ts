@@ -1,0 +1,105 @@
+import { createCall } from '../../../../client/call.js'
+import type { Transport } from '../../../../client/transport.js'
+import type { CredentialKind } from '../../../../contract/endpoint.js'
+import * as platform from '../../../../contract/platform.js'
+import type { RunningServer } from '../../../../server/options.js'
+import { codeOf } from '../../../config/config.js'
+import type { Context } from '../../../command/context.js'
+import { bannerOf, refuseImpostor } from '../../../command/context.js'
+import type { Failure } from '../../../failure.js'
+import { fail, fromCall, isLocalCode } from '../../../failure.js'
+import { readOperatorKey } from '../../../config/local-server.js'
+import { openInMode, withRepeats } from '../../../command/transport.js'
+import type { Scenario } from './document.js'
+import { openInbox, type ScenarioInbox } from './inbox.js'
+
+type Credential = { readonly ok: true; readonly value: string } | Failure
+
+/** What a scenario runs on: a server, a receiver of webhooks, and the credentials that are there from the start. */
+export interface Stage {
+  readonly transport: Transport
+  readonly inbox: ScenarioInbox
+  credential(kind: CredentialKind): Promise<Credential>
+  close(): Promise<void>
+}
+
+export type Staged = { readonly ok: true; readonly stage: Stage } | Failure
+
+const ACCOUNT = 'scenario'
+
+/** @param baseUrl of a server that runs; undefined starts one that is gone with the stage */
+export async function openStage(
+  context: Context,
+  { server: wanted, answers }: Scenario,
+  baseUrl: string | undefined,
+  webhookPort: number,
+): Promise<Staged> {
+  const inbox = await openInbox(answers, webhookPort)
+  if (!inbox.ok) return inbox
+  const close = inbox.value.close
+  if (baseUrl !== undefined) {
+    const transport = await open(context, baseUrl)
+    const credential = (kind: CredentialKind) => context.credential(kind, baseUrl)
+    return { ok: true, stage: { transport, inbox: inbox.value, credential, close } }
+  }
+  let server: RunningServer
+  try {
+    const { startServer } = await import('../../../../server/listen.js')
+    server = await startServer({
+      memory: true,
+      port: 0,
+      operator: true,
+      testClock: true,
+      logLevel: 'silent',
+      rateLimits: 'off',
+      webhookLoopbackPorts: [inbox.value.port],
+      ...wanted,
+    })
+  } catch (error) {
+    await close()
+    const code = codeOf(error)
+    if (!isLocalCode(code)) throw error
+    return fail(code, error instanceof Error ? error.message : '')
+  }
+  const transport = await open(context, server.baseUrl)
+  return {
+    ok: true,
+    stage: {
+      transport,
+      inbox: inbox.value,
+      credential: bundledCredentials(transport, server),
+      async close() {
+        await server.close()
+        await close()
+      },
+    },
+  }
+}
+
+/** Refuses what stands in the place of a server that was named; said once, not for every file. */
+export async function checkServer(context: Context, baseUrl: string): Promise<Failure | undefined> {
+  const impostor = await refuseImpostor(context.settings, baseUrl)
+  if (impostor === undefined) bannerOf(context, baseUrl)
+  return impostor
+}
+
+/** A step sees what the server answers: calls are repeated only where --retries says so. */
+async function open(context: Context, baseUrl: string): Promise<Transport> {
+  const transport = await openInMode(context, baseUrl)
+  return context.globals.retries === undefined ? transport : withRepeats(context, transport)
+}
+
+function bundledCredentials(transport: Transport, server: RunningServer): Stage['credential'] {
+  const operator = readOperatorKey({ operator_key_file: server.operatorKeyFile }) ?? ''
+  let jwt: Promise<Credential> | undefined
+  const logIn = async (): Promise<Credential> => {
+    const login = await createCall(transport, { token: operator })(platform.issueAccountToken, { accountId: ACCOUNT })
+    return login.ok ? { ok: true, value: login.data.jwt } : fromCall(login)
+  }
+  return async (kind) => {
+    if (kind === 'operator') return { ok: true, value: operator }
+    if (kind === 'jwt') return (jwt ??= logIn())
+    const name = kind === 'token' ? 'tokens.create' : 'bots.get'
+    return fail('CREDENTIAL_REQUIRED', `No ${kind} is known: capture it from ${name} and name it under "use".`)
+  }
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import { nothing, startListener } from '../../../../workbench/listener.js'
+import type { ScriptedAnswer } from '../../../../workbench/responses.js'
+import { scripted } from '../../../../workbench/responses.js'
+import { codeOf } from '../../../config/config.js'
+import type { Failure } from '../../../failure.js'
+import { fail } from '../../../failure.js'
+import { untilAborted } from '../../../host/until-aborted.js'
+
+/** A delivery whose signature was checked, and that no step has taken yet. */
+export interface Arrived {
+  readonly type: string | null
+  readonly body: unknown
+}
+
+/** The webhook endpoint of a scenario, on this machine. */
+export interface ScenarioInbox {
+  readonly port: number
+  readonly url: string
+  readonly secret: string
+  /** Deliveries that no step has taken, in the order of their arrival. */
+  readonly waiting: Arrived[]
+  /** Over when another arrives, or with the signal. */
+  arrival(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+/** @param port 0 takes any free one */
+export async function openInbox(
+  answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
+  port: number,
+): Promise<{ readonly ok: true; readonly value: ScenarioInbox } | Failure> {
+  const secret = randomBytes(32).toString('base64url')
+  const waiting: Arrived[] = []
+  const wakes = new Set<() => void>()
+  const next = scripted(answers)
+  try {
+    const listener = await startListener({
+      port,
+      secrets: [secret],
+      // Nothing is kept beyond the scenario.
+      inbox: { recordDelivery: async () => '', recordResponse: async () => {} },
+      async app() {
+        const answer = next()
+        return nothing(answer === 'timeout' ? null : answer)
+      },
+      heard({ verdict, update }) {
+        if (verdict !== 'ok' || update === null) return
+        waiting.push({ type: update.type, body: update.body })
+        for (const wake of wakes) wake()
+      },
+      now: Date.now,
+    })
+    return {
+      ok: true,
+      value: {
+        port: listener.port,
+        url: `${listener.url}/`,
+        secret,
+        waiting,
+        async arrival(signal) {
+          let wake = () => {}
+          const woken = new Promise<void>((resolve) => {
+            wake = resolve
+          })
+          wakes.add(wake)
+          await untilAborted(woken, signal)
+          wakes.delete(wake)
+        },
+        close: () => listener.close(),
+      },
+    }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error
+    return fail(code, `The receiver of webhooks cannot listen on port ${port}.`, 'Choose another with --webhook-port.')
+  }
+}

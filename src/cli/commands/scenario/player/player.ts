@@ -1,0 +1,165 @@
+import type { CredentialKind } from '../../../../contract/endpoint.js'
+import * as platform from '../../../../contract/platform.js'
+import type { Context } from '../../../command/context.js'
+import { pause } from '../../../../workbench/pause.js'
+import type { JqThread } from '../../../output/jq-thread.js'
+import type { AdvanceStep, CallStep, Expected, ReceiveStep, Step } from './document.js'
+import { evaluator } from './evaluate.js'
+import type { Arrived } from './inbox.js'
+import { judge, outcomeOf, type Seen } from './assertion.js'
+import { shown } from './match.js'
+import { Secrets } from './secrets.js'
+import { send } from './send.js'
+import type { Stage } from './fixture.js'
+import { filled, filledExpression, filledText, isUnknownVariable } from './variables.js'
+
+const WITHIN_MS = 10_000
+const REPEAT_MS = 100
+
+/** What is wrong with the outcome of a step, a line each; none: it passed. */
+export type Problems = readonly string[]
+
+/** Runs steps one after another; what they capture is known to those that follow. */
+export class Player {
+  readonly #context: Context
+  readonly #stage: Stage
+  readonly #jq: JqThread
+  readonly #variables = new Map<string, unknown>()
+  readonly #credentials = new Map<CredentialKind, string>()
+  readonly #secrets = new Secrets()
+
+  constructor(context: Context, stage: Stage, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
+    this.#context = context
+    this.#stage = stage
+    this.#jq = jq
+    const { inbox } = stage
+    this.#secrets.add(inbox.secret)
+    for (const [name, value] of Object.entries(context.host.env)) this.#variables.set(`env.${name}`, value)
+    this.#variables.set('run', context.host.newId().replaceAll('-', '').slice(-12))
+    this.#variables.set('webhook.url', inbox.url).set('webhook.secret', inbox.secret)
+    for (const [name, value] of Object.entries(vars)) this.#variables.set(name, filled(value, this.#variables))
+  }
+
+  async play(step: Step, signal: AbortSignal): Promise<Problems> {
+    try {
+      const problems = await this.#perform(step, signal)
+      return problems.map((it) => this.#secrets.hide(it))
+    } catch (error) {
+      if (isUnknownVariable(error)) return [`${error.message}: the step that captures it has not passed`]
+      throw error
+    }
+  }
+
+  #perform(step: Step, signal: AbortSignal): Promise<Problems> {
+    if (step.kind === 'advance') return this.#advance(step, signal)
+    return step.kind === 'call' ? this.#call(step, signal) : this.#receive(step, signal)
+  }
+
+  async #advance(step: AdvanceStep, signal: AbortSignal): Promise<Problems> {
+    const { seconds } = step
+    const seen = await this.#send(platform.advanceClock, { seconds }, { ...step, as: 'operator', key: null }, signal)
+    return seen.ok ? [] : [outcomeOf(seen)]
+  }
+
+  /** Once, or until it fits. */
+  async #call(step: CallStep, signal: AbortSignal): Promise<Problems> {
+    const input = filled(step.with, this.#variables)
+    const expect = this.#filledExpectation(step.expect)
+    const endsAt = performance.now() + (step.withinMs ?? 0)
+    for (;;) {
+      const seen = await this.#send(this.#filledTarget(step.target), input, step, signal)
+      const problems = await judge(expect, seen, evaluator(this.#jq, signal))
+      if (problems.length === 0) return this.#keep(step, seen, signal)
+      if (performance.now() >= endsAt || signal.aborted) return problems
+      await pause(REPEAT_MS, signal)
+    }
+  }
+
+  /** Takes the first delivery of the type that fits. */
+  async #receive(step: ReceiveStep, signal: AbortSignal): Promise<Problems> {
+    const { inbox } = this.#stage
+    const expect = this.#filledExpectation(step.expect)
+    const withinMs = step.withinMs ?? WITHIN_MS
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(withinMs)])
+    let looked = 0
+    let last: Problems = []
+    for (;;) {
+      for (; looked < inbox.waiting.length; looked += 1) {
+        const { type, body } = inbox.waiting[looked] as (typeof inbox.waiting)[number]
+        if (type !== step.type) continue
+        const seen = { ok: true, status: null, replayed: false, data: body } as const
+        last = await judge(expect, seen, evaluator(this.#jq, signal))
+        if (last.length > 0) continue
+        inbox.waiting.splice(looked, 1)
+        return this.#keep(step, seen, signal)
+      }
+      if (limit.aborted)
+        return [
+          `no ${step.type} that fits arrived within ${withinMs / 1000} s`,
+          ...arrivedInstead(inbox.waiting),
+          ...last,
+        ]
+      await inbox.arrival(limit)
+    }
+  }
+
+  async #send(
+    target: CallStep['target'],
+    input: unknown,
+    { as, key }: Pick<CallStep, 'as' | 'key'>,
+    signal: AbortSignal,
+  ): Promise<Seen> {
+    const own = as === 'none' ? undefined : this.#credentials.get(as)
+    const found =
+      as === 'none' || own !== undefined ? { ok: true as const, value: own } : await this.#stage.credential(as)
+    if (!found.ok) return { ...found, status: found.status ?? 0 }
+    if (found.value !== undefined) this.#secrets.add(found.value)
+    const result = await send(this.#context, this.#stage.transport, {
+      target,
+      as,
+      input,
+      token: found.value,
+      key: key === null ? null : filledText(key, this.#variables),
+      signal,
+    })
+    this.#secrets.addFrom(result.ok ? result.data : result.details)
+    return result
+  }
+
+  async #keep({ capture, use }: Step, seen: Seen, signal: AbortSignal): Promise<Problems> {
+    if (!seen.ok) return []
+    for (const [name, expression] of Object.entries(capture)) {
+      const result = await evaluator(this.#jq, signal)(filledExpression(expression, this.#variables), seen.data)
+      if (!result.ok) return [`capture ${name}: ${result.message}`]
+      const [value] = result.values
+      if (result.values.length !== 1 || value === null) {
+        return [`capture ${name}: ${expression} gives ${shown(result.values)} in place of one value`]
+      }
+      this.#variables.set(name, value)
+    }
+    for (const [kind, template] of Object.entries(use)) {
+      const value = filledText(template, this.#variables)
+      this.#secrets.add(value)
+      this.#credentials.set(kind as CredentialKind, value)
+    }
+    return []
+  }
+
+  #filledTarget(target: CallStep['target']): CallStep['target'] {
+    return 'id' in target ? target : { ...target, path: filledText(target.path, this.#variables, encoded) }
+  }
+
+  #filledExpectation(expect: Expected): Expected {
+    const { that, ...values } = expect
+    return {
+      ...(filled(values, this.#variables) as Omit<Expected, 'that'>),
+      that: that.map((it) => filledExpression(it, this.#variables)),
+    }
+  }
+}
+
+const encoded = (value: unknown) => encodeURIComponent(String(value))
+
+function arrivedInstead(waiting: readonly Arrived[]): string[] {
+  return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
+}

@@ -1,0 +1,40 @@
+import type { CallResult } from '../../../../client/call.js'
+import { sendPrepared } from '../../../../client/call.js'
+import { unsendable } from '../../../../client/failure.js'
+import type { PreparedCall, UnsendableCall } from '../../../../client/prepare.js'
+import { prepareCall } from '../../../../client/prepare.js'
+import type { Transport } from '../../../../client/transport.js'
+import { readPath } from '../../api/path.js'
+import { prepareAny } from '../../api/send.js'
+import type { Context } from '../../../command/context.js'
+import type { CallStep } from './document.js'
+
+/** A call with everything filled in. */
+export interface FilledCall extends Pick<CallStep, 'target' | 'as'> {
+  readonly input: unknown
+  readonly token: string | undefined
+  /** Null: one is made where the call takes one. */
+  readonly key: string | null
+  readonly signal: AbortSignal
+}
+
+export async function send(context: Context, transport: Transport, call: FilledCall): Promise<CallResult<unknown>> {
+  const prepared = await prepare(context, call)
+  return prepared.ok ? sendPrepared(transport, prepared) : unsendable(prepared)
+}
+
+async function prepare(context: Context, call: FilledCall): Promise<PreparedCall | UnsendableCall> {
+  const { target, input, token, key, signal } = call
+  const limits = { signal, timeoutMs: context.settings.timeoutMs.value }
+  if ('id' in target) {
+    const keyed = key === null ? {} : { idempotencyKey: key }
+    const settings = token === undefined ? {} : { token }
+    return prepareCall(target, (input ?? {}) as Record<string, unknown>, settings, { ...limits, ...keyed })
+  }
+  const path = readPath(target.path)
+  if (!path.ok) return { ok: false, message: path.message, details: {} }
+  const globals = { ...context.globals, 'idempotency-key': key ?? undefined }
+  const body = input === undefined ? undefined : JSON.stringify(input)
+  const prepared = prepareAny({ ...context, globals }, { ...target, path: path.path, body, kind: call.as }, token)
+  return { ...prepared, request: { ...prepared.request, ...limits } }
+}

@@ -1,0 +1,108 @@
+import { closest } from '../../../../contract/closest.js'
+
+export interface Problem {
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+export type Path = readonly (string | number)[]
+export type Members = Readonly<Record<string, unknown>>
+
+/** Larger files are no scenarios; references between parts of a file may not multiply it beyond reason. */
+const ALIASES_MAX = 100
+
+/** The library, handed in: it is loaded on demand, as for the output in YAML. */
+export type Yaml = typeof import('yaml')
+
+/** A YAML file as values, which knows the line of each and gathers what is wrong with them. */
+export class Source {
+  readonly value: unknown
+  readonly problems: Problem[] = []
+  readonly #lines: InstanceType<Yaml['LineCounter']>
+  readonly #document: ReturnType<Yaml['parseDocument']>
+  readonly #isNode: Yaml['isNode']
+
+  constructor(text: string, { isNode, LineCounter, parseDocument }: Yaml) {
+    this.#isNode = isNode
+    this.#lines = new LineCounter()
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' })
+    for (const { pos, message } of this.#document.errors) this.#add(pos[0], firstSentence(message))
+    if (this.problems.length > 0) return
+    try {
+      this.value = this.#document.toJS({ maxAliasCount: ALIASES_MAX })
+    } catch (error) {
+      this.#add(0, `The aliases cannot be followed: ${error instanceof Error ? error.message : ''}`)
+    }
+  }
+
+  wrong(path: Path, message: string): undefined {
+    this.#add(this.#startOf(path), message)
+    return undefined
+  }
+
+  lineOf(path: Path): number {
+    return this.#lines.linePos(this.#startOf(path)).line
+  }
+
+  /** The members of a record with these names and no others. */
+  record(path: Path, value: unknown, known?: readonly string[]): Members | undefined {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return this.wrong(
+        path,
+        `${nameOf(path)} must be a record${known === undefined ? '' : ` of ${known.join(', ')}`}.`,
+      )
+    }
+    for (const name of Object.keys(value)) {
+      if (known === undefined || known.includes(name)) continue
+      const meant = closest(name, known)
+      const hint = meant === undefined ? `it takes ${known.join(', ')}` : `did you mean "${meant}"?`
+      this.wrong([...path, name], `${nameOf(path)} has no member "${name}": ${hint}`)
+    }
+    return value as Members
+  }
+
+  list(path: Path, value: unknown): readonly unknown[] | undefined {
+    return Array.isArray(value) && value.length > 0
+      ? value
+      : this.wrong(path, `${nameOf(path)} must be a list of steps.`)
+  }
+
+  text(path: Path, value: unknown): string | undefined {
+    return typeof value === 'string' && value !== '' ? value : this.wrong(path, `${nameOf(path)} must be a text.`)
+  }
+
+  flag(path: Path, value: unknown): boolean | undefined {
+    return typeof value === 'boolean' ? value : this.wrong(path, `${nameOf(path)} must be true or false.`)
+  }
+
+  /** Of the key of a member, where there is one: that is where a reader looks. */
+  #startOf(path: Path): number {
+    for (let length = path.length; length > 0; length -= 1) {
+      const parent = this.#document.getIn(path.slice(0, length - 1), true)
+      const name = path[length - 1]
+      if (this.#isNode(parent) && 'items' in parent) {
+        for (const item of parent.items) {
+          if (this.#isNode(item)) continue
+          const { key } = item as { key: unknown }
+          if (this.#isNode(key) && 'value' in key && key.value === name) return key.range?.[0] ?? 0
+        }
+      }
+      const node = this.#document.getIn(path.slice(0, length), true)
+      if (this.#isNode(node)) return node.range?.[0] ?? 0
+    }
+    return 0
+  }
+
+  #add(offset: number, message: string): void {
+    const { line, col } = this.#lines.linePos(offset)
+    this.problems.push({ line: Math.max(line, 1), column: Math.max(col, 1), message })
+  }
+}
+
+function nameOf(path: Path): string {
+  const last = path.at(-1) ?? 'The file'
+  return typeof last === 'number' ? 'A step' : last
+}
+
+const firstSentence = (message: string) => `${(message.split('\n')[0] ?? '').replace(/[.:]?$/, '')}.`

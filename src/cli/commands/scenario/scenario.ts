@@ -1,0 +1,229 @@
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { codeOf } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import { readTextFile } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
+import { integer, text } from '../../flags/flags.js'
+import type { Group, Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { plainLine } from '../../output/plain.js'
+import { projectNotAllowed } from '../../config/project-permission.js'
+import type { Scenario } from './player/document.js'
+import type { ScenarioReport, StepReport } from './player/run.js'
+import { isGivenForCall } from '../../config/sourced.js'
+
+const PARALLEL_MAX = 64
+
+export const scenario: Group = {
+  name: 'scenario',
+  alias: 'scenarios',
+  summary: 'Steps in a file, played against a server and checked',
+  commands: [
+    leaf({
+      name: 'run',
+      summary: 'Play the steps of YAML files and check what comes of them',
+      notes: [
+        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file; its teardown is played all the same. Exit code 1 when a step failed.',
+        'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` what must come of it (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
+        'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
+      ],
+      positional: { name: 'FILE', summary: 'Scenario, any number of them', ask: 'Scenario file', several: true },
+      flags: {
+        parallel: integer('N', 'Files at the same time, default one for each processor', 1, PARALLEL_MAX),
+        junit: text('FILE', 'Write a JUnit report'),
+        'webhook-port': integer(
+          'N',
+          'Port that receives deliveries, default any free one; with it, one file at a time',
+          1,
+          65_535,
+        ),
+      },
+      examples: [
+        { command: 'voucherctl scenario run refund.yaml' },
+        { command: 'voucherctl scenario run scenarios/*.yaml --junit report.xml', comment: 'In CI' },
+        {
+          command: 'voucherctl scenario run refund.yaml --base-url https://staging.example --profile staging',
+          comment: 'Against a server that runs',
+        },
+      ],
+      changes: true,
+      run: async (context, { positional, rest, flags }): Promise<Outcome<unknown>> => {
+        const read = await readScenarios(context, [positional, ...rest])
+        if (!read.ok) return read
+        const { scenarios } = read
+        const { notAllowed } = context.settings
+        if (isNamed(context) && notAllowed !== undefined) return projectNotAllowed(notAllowed)
+        const baseUrl = namedServer(context)
+        if (context.dryRun) {
+          const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
+          const plans = scenarios.map(({ file, steps }) =>
+            context.plan(`play ${counted(steps)} of ${file} on ${where}`),
+          )
+          return plans.at(-1) as Outcome<unknown>
+        }
+        const problem = await allowed(context, baseUrl, flags.junit)
+        if (problem !== undefined) return problem
+        const port = flags['webhook-port']
+        const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
+        return playAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit: flags.junit })
+      },
+    }),
+  ],
+}
+
+const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
+
+/** A stored profile alone names no server: a scenario must not meet one by accident. */
+const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
+
+const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
+
+type Read = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
+
+/** All files, or everything that is wrong with them. */
+async function readScenarios({ host }: Context, files: readonly string[]): Promise<Read> {
+  const { parseScenario } = await import('./player/parse.js')
+  const { knownRoutes } = await import('../api/endpoint.js')
+  const routes = await knownRoutes()
+  const yaml = await import('yaml')
+  const { brokenExpressions } = await import('./player/evaluate.js')
+  const { JqThread } = await import('../../output/jq-thread.js')
+  const jq = new JqThread()
+  const scenarios: Scenario[] = []
+  const errors: { pointer: string; message: string }[] = []
+  for (const file of files) {
+    const read = await readTextFile(host, file)
+    if (!read.ok) return read
+    const parsed = parseScenario(read.text, file, routes, yaml)
+    if (!parsed.ok) {
+      errors.push(...parsed.problems.map((it) => ({ pointer: `${file}:${it.line}:${it.column}`, message: it.message })))
+      continue
+    }
+    scenarios.push(parsed.scenario)
+    const broken = await brokenExpressions(parsed.scenario, jq, host.signal)
+    errors.push(...broken.map(({ line, message }) => ({ pointer: `${file}:${line}`, message })))
+  }
+  jq.close()
+  if (errors.length === 0) return { ok: true, scenarios }
+  const hint = 'Nothing was played. `voucherctl scenario run --help` tells what a step may hold.'
+  return fail(
+    'INVALID_INPUT',
+    errors.length === 1 ? 'A scenario has a mistake.' : `The scenarios have ${errors.length} mistakes.`,
+    hint,
+    { errors },
+  )
+}
+
+/** Asked before the first step: whether it may be played there, and whether the report can be written. */
+async function allowed(
+  context: Context,
+  baseUrl: string | undefined,
+  junit: string | undefined,
+): Promise<Failure | undefined> {
+  if (junit !== undefined) {
+    const problem = await writeReport(context.host, junit, [])
+    if (problem !== undefined) return problem
+  }
+  if (baseUrl === undefined) return undefined
+  const { profileName } = context.settings
+  const refusal = await context.confirm({ action: `Playing scenarios on ${baseUrl}`, word: profileName.value })
+  if (refusal !== undefined) return refusal
+  const { checkServer } = await import('./player/fixture.js')
+  return checkServer(context, baseUrl)
+}
+
+interface PlayOptions {
+  readonly baseUrl: string | undefined
+  readonly webhookPort: number
+  readonly parallel: number
+  readonly junit: string | undefined
+}
+
+/** Several at a time; told in the order of the files. */
+async function playAll(
+  context: Context,
+  scenarios: readonly Scenario[],
+  { parallel, junit, ...options }: PlayOptions,
+): Promise<Outcome<unknown>> {
+  const { runScenario } = await import('./player/run.js')
+  const { output } = context
+  const isForPeople = output.options.format === 'table' && output.options.fields === undefined
+  const startedAt = performance.now()
+  const left = [...scenarios.entries()]
+  const running: ReturnType<typeof runScenario>[] = []
+  const settle: ((played: ReturnType<typeof runScenario>) => void)[] = []
+  for (const at of scenarios.keys()) running[at] = new Promise((resolve) => (settle[at] = resolve))
+  const worker = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const played = runScenario(context, next[1], options)
+      settle[next[0]]?.(played)
+      await played.catch(() => {})
+    }
+  }
+  const workers = Array.from({ length: Math.min(parallel, scenarios.length) }, worker)
+  const reports: ScenarioReport[] = []
+  let failure: Failure | undefined
+  for (const played of running) {
+    const result = await played
+    if (!result.ok) {
+      failure ??= result
+      left.length = 0
+      break
+    }
+    reports.push(result.report)
+    if (isForPeople) await tell(context, result.report)
+  }
+  await Promise.all(workers)
+  if (failure !== undefined) return failure
+  if (junit !== undefined) {
+    const problem = await writeReport(context.host, junit, reports)
+    if (problem !== undefined) return problem
+  }
+  const failed = reports.filter((it) => !it.passed).length
+  const data = {
+    items: reports,
+    passed: reports.length - failed,
+    failed,
+    duration_ms: Math.round(performance.now() - startedAt),
+  }
+  const exit = failed === 0 ? {} : { exit: 1 }
+  if (!isForPeople) return { ok: true, data, ...exit }
+  output.say(`\n${data.passed} passed, ${failed} failed, in ${(data.duration_ms / 1000).toFixed(1)} s`)
+  return { ok: true, printed: true, ...exit }
+}
+
+async function tell(
+  { output }: Context,
+  { file, name, passed, duration_ms, steps, teardown }: ScenarioReport,
+): Promise<void> {
+  const paint = await output.paint()
+  const mark = passed ? paint.done('✓') : paint.error('✗')
+  const title = name === file ? '' : `  ${name}`
+  const extent = `${counted(steps)}, ${(duration_ms / 1000).toFixed(1)} s`
+  output.say(plainLine(`${mark} ${file}${title} `) + paint.quiet(`(${extent})`))
+  for (const step of [...steps, ...teardown]) {
+    if (step.status === 'failed') output.say(problemLines(file, step))
+  }
+}
+
+function problemLines(file: string, { name, line, problems }: StepReport): string {
+  return [`    ${file}:${line}: ${name}`, ...problems.map((it) => `      ${it}`)].map((it) => plainLine(it)).join('\n')
+}
+
+async function writeReport(
+  { cwd }: Host,
+  path: string,
+  reports: readonly ScenarioReport[],
+): Promise<Failure | undefined> {
+  const { writeFile } = await import('node:fs/promises')
+  const { junitOf } = await import('./player/junit.js')
+  try {
+    await writeFile(resolve(cwd, path), junitOf(reports))
+    return undefined
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
+  }
+}

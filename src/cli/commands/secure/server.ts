@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { unanswered } from '../../../client/failure.js'
+import { secureError } from '../../../client/secure.js'
+import { makeClientKeyPair } from '../../../secure/client/key.js'
+import { exchange } from '../../../secure/exchange.js'
+import type { Phase, SecureFailure } from '../../../secure/failure.js'
+import { fail as failSecurely } from '../../../secure/failure.js'
+import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
+import type { Bootstrap, ClientSession, DisabledBootstrap } from '../../../secure/client/negotiation.js'
+import {
+  bootstrapRequest,
+  clockOffsetOf,
+  readBootstrap,
+  readSession,
+  sessionRequest,
+} from '../../../secure/client/negotiation.js'
+import type { Context } from '../../command/context.js'
+import { refuseImpostor } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fromCall } from '../../failure.js'
+import { openPlain } from '../../command/transport.js'
+
+/** The protocol of the chosen server one call at a time: nothing is repeated, so that each step shows what it is. */
+export interface SecureServer {
+  readonly baseUrl: string
+  send(
+    request: HttpRequest,
+    phase: Phase,
+  ): Promise<{ readonly ok: true; readonly response: HttpResponse } | SecureFailure>
+}
+
+export async function reach(context: Context): Promise<{ readonly ok: true; readonly server: SecureServer } | Failure> {
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const impostor = context.dryRun ? undefined : await refuseImpostor(context.settings, base.value)
+  if (impostor !== undefined) return impostor
+  const transport = await openPlain(context, base.value)
+  const limits = { signal: context.host.signal, timeoutMs: context.settings.timeoutMs.value }
+  return {
+    ok: true,
+    server: {
+      baseUrl: base.value,
+      send: (request, phase) => exchange(transport, { ...request, ...limits }, phase),
+    },
+  }
+}
+
+/** What a bootstrap said, with the milliseconds that the server's clock is ahead. */
+export type Description =
+  | { readonly ok: true; readonly bootstrap: Bootstrap; readonly offset: number }
+  | { readonly ok: true; readonly bootstrap: DisabledBootstrap }
+  | SecureFailure
+
+export async function describeServer(
+  { send }: SecureServer,
+  now: () => number,
+  pins: readonly string[],
+): Promise<Description> {
+  const asked = now()
+  const sent = await send(bootstrapRequest, 'bootstrap')
+  if (!sent.ok) return sent
+  const bootstrap = readBootstrap(sent.response, pins)
+  if (!bootstrap.ok) return bootstrap
+  if (!bootstrap.enabled) return { ok: true, bootstrap }
+  return { ok: true, bootstrap, offset: clockOffsetOf(bootstrap.serverTime, asked, now()) }
+}
+
+/** Bootstrap, with the pins, and a session. */
+export async function openSession(
+  server: SecureServer,
+  now: () => number,
+  pins: readonly string[],
+  origin: string,
+): Promise<{ readonly ok: true; readonly session: ClientSession; readonly serverNow: number } | SecureFailure> {
+  const described = await describeServer(server, now, pins)
+  if (!described.ok) return described
+  if (!('offset' in described)) return disabled()
+  const { bootstrap, offset } = described
+  const keyPair = makeClientKeyPair(randomBytes)
+  const opened = await server.send(sessionRequest(bootstrap, keyPair, origin), 'session')
+  if (!opened.ok) return opened
+  const serverNow = now() + offset
+  const read = readSession(opened.response, bootstrap, keyPair, { origin, serverNow })
+  return read.ok ? { ...read, serverNow } : read
+}
+
+export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstrap')
+
+/** As the commands fail: exit 10, or 9 where no answer came. */
+export async function failureOf(failure: SecureFailure): Promise<Failure> {
+  return fromCall(unanswered(secureError(failure, {}), { key: {}, mutates: false }))
+}

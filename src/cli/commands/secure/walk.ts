@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto'
+import type { CredentialKind } from '../../../contract/endpoint.js'
+import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
+import { makeClientKeyPair } from '../../../secure/client/key.js'
+import type { SealedRequest } from '../../../secure/dispatch.js'
+import { openAnswer, sealRequest } from '../../../secure/dispatch.js'
+import type { SecureFailure } from '../../../secure/failure.js'
+import { secureCodeOf } from '../../../secure/failure.js'
+import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
+import { asMembers, parseJson } from '../../../secure/json.js'
+import type { Bootstrap, ClientSession } from '../../../secure/client/negotiation.js'
+import { bootstrapRequest, readBootstrap, readSession, sessionRequest } from '../../../secure/client/negotiation.js'
+import { kidOf } from '../../../secure/public-key.js'
+import type { SecureCode } from '../../../secure/suite.js'
+import { CLOCK_SKEW_MS, SUITE } from '../../../secure/suite.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { profileLatch } from '../../command/downgrade-protection.js'
+import type { Answer } from '../../command/leaf.js'
+import type { InnerCall } from './inside.js'
+import { chooseCall } from './inside.js'
+import { disabled, type SecureServer } from './server.js'
+
+export interface Step {
+  readonly step: string
+  readonly ok: boolean
+  readonly ms: number
+  /** Of the bodies; null for a step without a call. */
+  readonly request_bytes: number | null
+  readonly answer_bytes: number | null
+  /** What was verified, or why it failed. */
+  readonly result: string
+  /** Null where the step passed. */
+  readonly code: string | null
+}
+
+export interface Walked {
+  readonly base_url: string
+  readonly ok: boolean
+  readonly steps: readonly Step[]
+}
+
+interface Passed<Value> {
+  readonly ok: true
+  readonly value: Value
+  readonly result: string
+  readonly request?: HttpRequest
+  readonly answer?: HttpResponse
+}
+type Failed = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: string; readonly message: string }
+type Verdict<Value> = Passed<Value> | Failed
+
+/** No answer at all is the network's affair: exit 9. */
+const unanswered = ['SECURE_NO_ANSWER', 'SECURE_TIMEOUT', 'SECURE_ABORTED']
+const ELSEWHERE = 'https://elsewhere.invalid'
+
+/** Steps until one fails that the others need. */
+class Walk {
+  readonly steps: Step[] = []
+  readonly #exits: number[] = []
+
+  /** What a script acts on: first whether the server could be asked at all. */
+  get exit(): number | undefined {
+    return [9, 7, 10].find((it) => this.#exits.includes(it))
+  }
+
+  async take<Value>(step: string, work: () => Promise<Verdict<Value>> | Verdict<Value>): Promise<Value | undefined> {
+    const startedAt = performance.now()
+    const verdict = await work()
+    const ms = Math.round((performance.now() - startedAt) * 10) / 10
+    const { ok, answer } = verdict
+    const request = ok ? verdict.request : undefined
+    if (!ok) this.#exits.push(exitOf(verdict))
+    this.steps.push({
+      step,
+      ok,
+      ms,
+      request_bytes: answer === undefined ? null : bytesOf(request?.body),
+      answer_bytes: answer === undefined ? null : bytesOf(answer.body),
+      result: ok ? verdict.result : verdict.message,
+      code: ok ? null : verdict.code,
+    })
+    return ok ? verdict.value : undefined
+  }
+}
+
+/** A server in trouble, or one that is asked too often, has given no verdict: as for a plain call. */
+function exitOf({ code, answer }: Failed): number {
+  if (unanswered.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
+  return answer?.status === 429 ? 7 : 10
+}
+
+const bytesOf = (body = '') => Buffer.byteLength(body)
+
+/** Walks through the protocol, once, without repeats. */
+export async function walk(
+  context: Context,
+  server: SecureServer,
+  as: CredentialKind | undefined,
+): Promise<Answer<Walked> | Failure> {
+  const inside = await chooseCall(context, server.baseUrl, as)
+  if ('code' in inside) return inside
+  const walked = new Walk()
+  await takeSteps(context, server, inside, walked)
+  const { steps, exit } = walked
+  const data = { base_url: server.baseUrl, ok: exit === undefined, steps }
+  return { ok: true, data, ...(exit === undefined ? {} : { exit }) }
+}
+
+async function takeSteps(context: Context, server: SecureServer, inside: InnerCall, walked: Walk): Promise<void> {
+  const { now } = context.host
+  const origin = context.settings.secure.origin.value ?? ''
+  const asked = now()
+  const bootstrap = await walked.take('bootstrap', () => takeBootstrap(server))
+  if (bootstrap === undefined) return
+  const offset = Math.round(bootstrap.serverTime - (asked + now()) / 2)
+  const { value: pins } = context.settings.secure.pins
+  if ((await walked.take('key', () => checkKey(bootstrap, pins))) === undefined) return
+  await walked.take('clock', () => checkClock(offset))
+
+  const keyPair = makeClientKeyPair(randomBytes)
+  const opened = await walked.take<HttpResponse>('session', async () => {
+    const request = sessionRequest(bootstrap, keyPair, origin)
+    const sent = await server.send(request, 'session')
+    if (!sent.ok) return sent
+    const { response } = sent
+    if (response.status !== 200 && response.status !== 201) return refusedWith(response, 'the session')
+    return { ok: true, value: response, result: `answered ${response.status}`, request, answer: response }
+  })
+  if (opened === undefined) return
+  const session = await walked.take<ClientSession>('ECDH and HKDF', () => {
+    const read = readSession(opened, bootstrap, keyPair, { origin, serverNow: now() + offset })
+    if (!read.ok) return read
+    const { sid, brand, origin: bound, saltBytes, expiresAt } = read.session
+    const seconds = Math.floor((expiresAt - now() - offset) / 1000)
+    const where = bound === '' ? 'no origin' : bound
+    return {
+      ok: true,
+      value: read.session,
+      result: `${sid}, brand ${brand}, ${where}, ${seconds} s, salt of ${saltBytes} bytes; two keys of 32 bytes`,
+    }
+  })
+  if (session === undefined) return
+  await profileLatch(context, server.baseUrl).set()
+  await takeDispatch(server, inside, session, () => now() + offset, walked)
+}
+
+async function takeBootstrap(server: SecureServer): Promise<Verdict<Bootstrap>> {
+  const sent = await server.send(bootstrapRequest, 'bootstrap')
+  if (!sent.ok) return sent
+  const { response } = sent
+  const read = readBootstrap(response, [])
+  if (!read.ok) return read
+  if (!read.enabled) return disabled()
+  return { ok: true, value: read, result: `v 1, ${SUITE}, switched on`, request: bootstrapRequest, answer: response }
+}
+
+function checkKey({ kid, pin, serverPublicKey }: Bootstrap, pins: readonly string[]): Verdict<true> {
+  const form = `a point of P-256, 65 bytes; kid ${kid}${kid === kidOf(serverPublicKey) ? ' is of this key' : ''}; ${pin}`
+  if (pins.length === 0) return { ok: true, value: true, result: `${form}, not pinned` }
+  if (pins.includes(pin)) return { ok: true, value: true, result: `${form}, pinned` }
+  return { ok: false, code: 'SECURE_PIN_MISMATCH', message: `${form} is none of the pinned ones` }
+}
+
+function checkClock(offset: number): Verdict<true> {
+  const ahead = `the server is ${Math.abs(offset)} ms ${offset < 0 ? 'behind' : 'ahead'}`
+  const far = Math.abs(offset) > CLOCK_SKEW_MS ? ', more than the 60 s that are allowed: ts is corrected by it' : ''
+  return { ok: true, value: true, result: `${ahead}${far}` }
+}
+
+async function takeDispatch(
+  server: SecureServer,
+  inside: InnerCall,
+  session: ClientSession,
+  serverNow: () => number,
+  walked: Walk,
+): Promise<void> {
+  const seal = () => sealRequest(inside.plaintext, session, serverNow(), randomBytes) as SealedRequest
+  const first = seal()
+  const answered = await walked.take<HttpResponse>('dispatch', async () => {
+    const sent = await server.send(first.request, 'dispatch')
+    if (!sent.ok) return sent
+    const { response } = sent
+    if (response.status !== 200) return refusedWith(response, 'the dispatch')
+    return { ok: true, value: response, result: `${inside.words}; outer 200`, request: first.request, answer: response }
+  })
+  if (answered === undefined) return
+  const refusal = (step: string, code: SecureCode, request: HttpRequest) =>
+    walked.take(step, () => expectRefusal(server, code, request))
+  await refusal('a replay is refused', 'REQUEST_REPLAYED', first.request)
+  await refusal('a changed tag is refused', 'DECRYPTION_FAILED', withOtherTag(seal()))
+  const { request } = seal()
+  await refusal('another origin is refused', 'SECURE_SESSION_ORIGIN_MISMATCH', {
+    ...request,
+    headers: { ...request.headers, origin: ELSEWHERE },
+  })
+  await walked.take<true>('decryption', () => {
+    const opened = openAnswer(answered, first.envelope, session)
+    if (!opened.ok) return opened
+    const { status, body } = opened.response
+    const code = asMembers(parseJson(body))?.code
+    const said = typeof code === 'string' ? `${status} ${code}` : String(status)
+    return { ok: true, value: true, result: `six fields repeated, tag verified; inner status ${said}` }
+  })
+}
+
+async function expectRefusal(server: SecureServer, code: SecureCode, request: HttpRequest): Promise<Verdict<true>> {
+  const sent = await server.send(request, 'dispatch')
+  if (!sent.ok) return sent
+  const { response: answer } = sent
+  const found = secureCodeOf(answer.body)
+  if (answer.status >= 400 && found === code) {
+    return { ok: true, value: true, result: `${answer.status} ${code}`, request, answer }
+  }
+  const said = `${answer.status}${found === undefined ? '' : ` ${found}`}`
+  return { ok: false, code: 'NOT_REFUSED', message: `The server answered ${said} in place of ${code}.`, answer }
+}
+
+function refusedWith(answer: HttpResponse, what: string): Failed {
+  const code = secureCodeOf(answer.body)
+  const said = `${answer.status}${code === undefined ? '' : ` ${code}`}`
+  return {
+    ok: false,
+    code: code ?? 'SECURE_ANSWER_REFUSED',
+    message: `The server answered ${said} to ${what}.`,
+    answer,
+  }
+}
+
+/** The same envelope, one bit of its tag turned. */
+function withOtherTag({ request, envelope }: SealedRequest): HttpRequest {
+  const sealed = Buffer.from(decodeBase64url(envelope.ciphertext) ?? [])
+  sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1
+  return { ...request, body: JSON.stringify({ ...envelope, ciphertext: encodeBase64url(sealed) }) }
+}

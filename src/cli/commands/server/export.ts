@@ -1,0 +1,92 @@
+import { resolve } from 'node:path'
+import type { ExportReport } from '../../../server/maintenance/export.js'
+import { codeOf } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import { refuseOpenKeyFile } from '../../config/data-folder.js'
+import { defined } from '../../flags/defined.js'
+import { usage } from '../../failure.js'
+import { text } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
+import { dataFlag, serverFolder } from './folder.js'
+import { countsOf, moveFailure, watched } from './move.js'
+
+export const exportStore = leaf({
+  name: 'export',
+  summary: 'Write all that a store holds into one file, as a backup or to move it',
+  notes: [
+    'Of PostgreSQL it is one snapshot, taken while servers go on. Of SQLite the server must be stopped.',
+    'The file is NDJSON, readable by you alone: a header, one line a row, and counts and SHA-256 at the end. It is there under its name when all of it is. `voucherctl server import` takes it, on the same engine or the other.',
+    'It holds what the database holds: tokens, codes and secrets as hashes or sealed, names, texts and metadata as they are. The keys are not in it: keep keys.json of the data folder, or the --key-file, in another place. Without them no voucher of the export can be verified.',
+    'What lasts a moment is left out: encrypted sessions, open polls, leases. A delivery that is under way goes out again after an import.',
+  ],
+  flags: {
+    out: text('FILE|-', 'Where to; - is standard output, also the default where that is no terminal'),
+    ...dataFlag,
+    ...databaseUrlFlag,
+    'key-file': text('FILE', 'Credential keys of a SQLite store, where they are not in its folder'),
+  },
+  examples: [
+    {
+      command: 'voucherctl server export --out backup.ndjson',
+      comment: 'Of the local data folder, its server stopped',
+    },
+    {
+      command: 'voucherctl server export --database-url postgres://db/shop | gzip > backup.gz',
+      comment: 'While servers run on it',
+    },
+  ],
+  changes: true,
+  view: {
+    headline: ({ total, store }: ExportReport) => `Exported ${total.toLocaleString('en-US')} rows of ${store}.`,
+    body: countsOf,
+    next: () => 'The keys are not in it: keep keys.json, or the --key-file, in another place.',
+  },
+  run: async (context, { flags }): Promise<Outcome<ExportReport>> => {
+    const { host, globals, output } = context
+    const database = readDatabaseUrl(host, flags['database-url'])
+    if (!database.ok) return database
+    if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
+    const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
+    if (openKeys !== undefined) return openKeys
+    const toStdout = (flags.out ?? '-') === '-'
+    if (flags.out === undefined && host.stdout.isTTY === true)
+      return usage('The export would go to this terminal.', 'Name a file with --out FILE, or --out - to see it here.')
+    if (toStdout && (globals.fields !== undefined || globals.jq !== undefined))
+      return usage('--fields and --jq are for the summary of an export that goes to a file.', 'Name one with --out.')
+    const folder = serverFolder(context, flags.data)
+    if (!folder.ok) return folder
+    const { dir: dataDir } = folder
+    if (context.dryRun) {
+      const store = database.value === undefined ? dataDir : 'PostgreSQL'
+      return context.plan(`export the store of ${store} to ${toStdout ? 'standard output' : flags.out}`)
+    }
+    const place = { dataDir, ...defined({ databaseUrl: database.value, keyFile: flags['key-file'] }) }
+    const to = toStdout ? stdoutOf(context) : { path: resolve(host.cwd, flags.out as string) }
+    const server = await import('../../../server/listen.js')
+    try {
+      const data = await watched(context, (onProgress) =>
+        server.exportStore(place, { version: host.version(), to, signal: host.signal, onProgress }),
+      )
+      if (!toStdout) return { ok: true, data }
+      if (host.stderr.isTTY === true)
+        output.notice(`Exported ${data.total.toLocaleString('en-US')} rows of ${data.store}.`)
+      return { ok: true, printed: true }
+    } catch (error) {
+      return moveFailure(error)
+    }
+  },
+})
+
+/** Whoever reads no further has no backup: unlike elsewhere, that is a failure. */
+function stdoutOf({ host, output }: Context) {
+  return {
+    async write(text: string) {
+      if (await output.write(text)) return
+      const reason = codeOf(host.stdout.gone?.reason)
+      const message = `Standard output was closed before the export was whole (${reason}).`
+      throw Object.assign(new Error(message), { code: 'FILE_UNWRITABLE' })
+    },
+  }
+}

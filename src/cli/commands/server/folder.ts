@@ -1,0 +1,49 @@
+import { resolve } from 'node:path'
+import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import { text } from '../../flags/flags.js'
+import type { Host } from '../../host/host.js'
+import { dataDirOf, defaultDataDir } from '../../config/local-server.js'
+import { profileNotFound } from '../../config/profile-not-found.js'
+import type { Settings } from '../../config/settings.js'
+import { shellWord } from '../../host/shell.js'
+import { isGivenForCall } from '../../config/sourced.js'
+
+export const dataFlag = {
+  data: text('DIR', 'Data folder, default that of the profile, else $XDG_DATA_HOME/voucherctl'),
+}
+
+/**
+ * The absolute data folder that a command acts on: --data, else that of the profile, else the default
+ * (contract/DECISIONS.md#local-server).
+ * @param mayBeNew the profile may not exist yet
+ */
+export function serverFolder(
+  { host, settings }: Pick<Context, 'host' | 'settings'>,
+  named: string | undefined,
+  mayBeNew = false,
+): { readonly ok: true; readonly dir: string } | Failure {
+  if (named !== undefined) return { ok: true, dir: resolve(host.cwd, named) }
+  const { profile, profileName, profileMissing, config } = settings
+  if (profileMissing && !mayBeNew) return profileNotFound(profileName.value, config)
+  const remote = remoteOf(settings)
+  if (remote === undefined) return { ok: true, dir: resolve(host.cwd, dataDirOf(host, profile)) }
+  return usage(
+    `Profile ${profileName.value} is for ${remote}, which is no local server.`,
+    'Name the data folder of a local one with --data DIR, or choose another profile with -p.',
+  )
+}
+
+/** The base URL of a profile that a flag or the environment names, if its server is on another machine. */
+export function remoteOf({ profile, profileName }: Settings): string | undefined {
+  if (profile.data_dir !== undefined || !isGivenForCall(profileName)) return undefined
+  const { base_url: baseUrl } = profile
+  return baseUrl === undefined || !URL.canParse(baseUrl) || isLoopback(parseBaseUrl(baseUrl)) ? undefined : baseUrl
+}
+
+/** The --data option that makes a suggested command act on this folder; empty for the default folder. */
+export function dataOption(host: Pick<Host, 'env' | 'homeDir'>, dir: string): string {
+  return dir === defaultDataDir(host) ? '' : ` --data ${shellWord(dir)}`
+}

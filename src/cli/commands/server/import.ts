@@ -1,0 +1,90 @@
+import type { ImportReport } from '../../../server/maintenance/import.js'
+import type { MovePlace } from '../../../server/maintenance/move-place.js'
+import type { BulkInput } from '../vouchers/bulk/input/input.js'
+import type { Context } from '../../command/context.js'
+import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
+import { defined } from '../../flags/defined.js'
+import { usage } from '../../failure.js'
+import { text } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { defaultDataDir } from '../../config/local-server.js'
+import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
+import { dataFlag, serverFolder } from './folder.js'
+import { countsOf, moveFailure, watched } from './move.js'
+
+export const importStore = leaf({
+  name: 'import',
+  summary: 'Fill an empty store with what `server export` has written',
+  notes: [
+    'All of it or nothing, in one transaction: a file that is cut off or changed anywhere is refused with its line, and every row is read back and compared before it counts. No server can start on the store meanwhile.',
+    'The store must be empty: a new data folder, or a new PostgreSQL database that no server has been started on. Either engine takes the export of either.',
+    'First bring the keys, which are not in the export: copy keys.json of the server that it comes from into the data folder, or name it with --key-file. Other keys are refused before anything is written.',
+    '--dry-run reads the file to its end and says whether it is whole; it needs no store and no keys.',
+  ],
+  positional: { name: 'FILE', summary: 'The export, or - for standard input', ask: 'File' },
+  flags: {
+    ...dataFlag,
+    ...databaseUrlFlag,
+    'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
+  },
+  examples: [
+    { command: 'voucherctl server import backup.ndjson --dry-run', comment: 'Is the backup whole?' },
+    {
+      command: 'voucherctl server import backup.ndjson --database-url postgres://db/shop',
+      comment: 'From SQLite to PostgreSQL, with keys.json in the data folder',
+    },
+    { command: 'gunzip -c backup.gz | voucherctl server import - --data restored' },
+  ],
+  changes: true,
+  view: {
+    headline: ({ total, store, exported_at }: ImportReport) =>
+      store === null
+        ? `The export of ${exported_at} is whole: ${total.toLocaleString('en-US')} rows. Nothing was changed.`
+        : `Imported ${total.toLocaleString('en-US')} rows into ${store}.`,
+    body: countsOf,
+    next: ({ store }) => (store === null ? undefined : 'Next: voucherctl server start'),
+  },
+  run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
+    const database = readDatabaseUrl(context.host, flags['database-url'])
+    if (!database.ok) return database
+    if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
+    const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
+    if (openKeys !== undefined) return openKeys
+    const folder = serverFolder(context, flags.data)
+    if (!folder.ok) return folder
+    const { openInput } = await import('../vouchers/bulk/input/input.js')
+    const opened = await openInput(context.host, positional)
+    if (!opened.ok) return opened
+    try {
+      return await importFrom(context, opened.input, {
+        dataDir: folder.dir,
+        isNamed: folder.dir !== defaultDataDir(context.host),
+        ...defined({ databaseUrl: database.value, keyFile: flags['key-file'] }),
+      })
+    } finally {
+      await opened.input.close()
+    }
+  },
+})
+
+type Place = MovePlace & { readonly isNamed: boolean }
+
+async function importFrom(context: Context, input: BulkInput, place: Place): Promise<Outcome<ImportReport>> {
+  const { host, dryRun, output } = context
+  const isFolder = !dryRun && place.databaseUrl === undefined
+  const folder = isFolder ? prepareDataFolder(place.dataDir, place.isNamed) : { ok: true as const, warnings: [] }
+  if (!folder.ok) return folder
+  const server = await import('../../../server/listen.js')
+  const { name } = input
+  try {
+    const data = await watched(context, (onProgress) => {
+      const options = { name, signal: host.signal, onProgress }
+      return dryRun ? server.verifyExport(input.chunks(), options) : server.importStore(place, input.chunks(), options)
+    })
+    for (const it of folder.warnings) output.notice(`warning: ${it}`)
+    return dryRun ? { ok: true, data, reads: true } : { ok: true, data }
+  } catch (error) {
+    return moveFailure(error)
+  }
+}

@@ -1,0 +1,138 @@
+import { isTrustedChannel } from '../../../client/base-url.js'
+import { refusePlain } from '../../../client/secure.js'
+import { isTransportError } from '../../../client/transport.js'
+import { requestLogEntry, requests } from '../../../contract/platform.js'
+import { parseObject } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, fromCall } from '../../failure.js'
+import { refuseUnknownInContract } from '../../output/fields.js'
+import { toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { findLocalServer, readOperatorKey } from '../../config/local-server.js'
+import { identify } from '../../config/server-identity.js'
+import { notRunning } from './not-running.js'
+import { dataFlag, dataOption, remoteOf, serverFolder } from './folder.js'
+
+type Entry = Readonly<Record<string, unknown>>
+
+export const logs = leaf({
+  name: 'logs',
+  summary: 'Show the requests of the local server, or the log of its last detached run',
+  notes: [
+    'While a server runs: its last 1000 requests, without queries, headers and bodies. When none runs: server.log of the data folder. With --json one object a line.',
+  ],
+  flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C') },
+  examples: [{ command: 'voucherctl server logs --follow' }, { command: 'voucherctl server logs --json' }],
+  view: { headline: lineOf },
+  run: async (context, { flags }): Promise<Outcome<Entry>> => {
+    const target = await findTarget(context, flags.data)
+    if ('ok' in target) return target
+    sayWhose(context, target)
+    return target.credential === undefined
+      ? readLogFile(context, target.dir, flags.follow)
+      : readRequests(context, target.baseUrl, target.credential, flags.follow)
+  },
+})
+
+type Target = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
+
+/** The server that --base-url or a remote profile names, else the server of the data folder. */
+async function findTarget(context: Context, data: string | undefined): Promise<Target | Failure> {
+  const { globals, settings } = context
+  const named = data === undefined ? (globals['base-url'] ?? remoteOf(settings)) : undefined
+  if (named !== undefined) {
+    const credential = await context.credential('operator', named)
+    return credential.ok ? { dir: '', baseUrl: named, credential: credential.value } : credential
+  }
+  const folder = serverFolder(context, data)
+  if (!folder.ok) return folder
+  const { dir } = folder
+  const server = findLocalServer(dir)
+  const identity = server === undefined ? 'other' : await identify(server)
+  if (server === undefined || identity === 'other') return { dir, baseUrl: '', credential: undefined }
+  if (identity === 'silent') return fail('NETWORK_ERROR', `The server of ${dir} does not answer on ${server.base_url}.`)
+  const credential = readOperatorKey(server)
+  if (credential !== undefined) return { dir, baseUrl: server.base_url, credential }
+  return fail(
+    'CREDENTIAL_REQUIRED',
+    'The local server has no operator plane.',
+    'Start it with --operator on; its log is on its stderr.',
+  )
+}
+
+/** Names the source of the log on a terminal; scripts read log lines alone. */
+function sayWhose({ host, output }: Context, { dir, baseUrl }: Target): void {
+  if (host.stderr.isTTY !== true) return
+  const folder = dir === '' ? '' : ` Its data folder is ${dir}.`
+  output.notice(baseUrl === '' ? `No server runs in ${dir}: its last log.` : `Requests of ${baseUrl}.${folder}`)
+}
+
+async function readRequests(
+  { host, settings, globals }: Context,
+  baseUrl: string,
+  token: string,
+  follow: boolean,
+): Promise<Outcome<Entry>> {
+  const unknown = globals.fields && refuseUnknownInContract(globals.fields, requestLogEntry)
+  if (unknown !== undefined) return unknown
+  const refusal = refusePlain({
+    mode: settings.secure.mode.value,
+    trustedChannel: isTrustedChannel(baseUrl),
+  })
+  if (refusal !== undefined) return fail('SECURE_PLAIN_REFUSED', refusal.message, 'Use an https base URL for it.')
+  const { createStream } = await import('../../../client/stream.js')
+  const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
+  const opened = await createStream(baseUrl, { token })(requests, follow ? { follow: 'true' } : {}, options)
+  return opened.ok ? { ok: true, lines: untilBroken(opened.data, host.signal) } : fromCall(opened)
+}
+
+/** The entries; at the end, why the stream broke off, if it did. */
+async function* untilBroken(
+  entries: AsyncIterable<Entry>,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Failure | undefined> {
+  try {
+    yield* entries
+    return undefined
+  } catch (error) {
+    if (signal.aborted) return undefined
+    if (isTransportError(error)) return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
+    throw error
+  }
+}
+
+async function readLogFile(context: Context, dir: string, follow: boolean): Promise<Outcome<Entry>> {
+  const { globals, host } = context
+  const { readFile } = await import('node:fs/promises')
+  const { join } = await import('node:path')
+  const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
+  if (content === undefined) return notRunning(dir, dataOption(host, dir))
+  const lines = content.split('\n').filter((line) => line !== '')
+  const unknown = globals.fields && refuseUnknownInLog(lines, globals.fields)
+  return unknown ?? { ok: true, lines: entriesOf(lines) }
+}
+
+const entryOf = (line: string): Entry => parseObject(line) ?? { msg: line }
+
+async function* entriesOf(lines: readonly string[]): AsyncGenerator<Entry, undefined> {
+  for (const line of lines) yield entryOf(line)
+  return undefined
+}
+
+/** Lines of a log have the members that they have: those of a request, and whatever else stands in this one. */
+function refuseUnknownInLog(lines: readonly string[], fields: readonly string[]): Failure | undefined {
+  const members = new Set(lines.flatMap((line) => Object.keys(entryOf(line))))
+  const properties = Object.fromEntries([...members].map((name) => [name, {}]))
+  return refuseUnknownInContract(fields, { properties: { ...properties, ...requestLogEntry.properties, msg: {} } })
+}
+
+/** A request, or any other line of the server's log, for a person. */
+function lineOf(entry: Entry): string {
+  // A copy: an entry has the members that apply to it, and a sentence drops whatever asks for one that is not there.
+  const { time, method, path, status, code, duration_ms, msg }: Entry = { ...entry }
+  if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
+  const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined
+  return [time, status, method, path ?? '-', code, took].filter((it) => it !== undefined && it !== null).join(' ')
+}

@@ -1,0 +1,178 @@
+import type { Template } from '../../../contract/templates.js'
+import * as botDoor from '../../../contract/bots.js'
+import { fulfillmentCategories } from '../../../contract/fields.js'
+import * as contract from '../../../contract/templates.js'
+import { parseObject } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { readTextFile } from '../../host/files.js'
+import type { ValuesOf } from '../../flags/flags.js'
+import { choice, integer, pairs, text, toggle } from '../../flags/flags.js'
+import { leaf } from '../../command/leaf.js'
+import { required } from '../../command/required.js'
+
+/** The bot-side door: the account acts for one of its bots, with its JWT. */
+export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
+/** The flag, as a command that follows takes it. */
+export const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
+
+const flags = {
+  'external-id': text('ID', 'Your own id of the template'),
+  name: text('NAME', 'Name, at most 100 characters'),
+  type: text('TYPE', `Such as ${contract.suggestedTypes.join(', ')}`),
+  'issuer-name': text('NAME', 'Who issues it'),
+  'fulfiller-name': text('NAME', 'Who fulfils it'),
+  'fulfillment-category': choice(fulfillmentCategories, 'How it is fulfilled'),
+  'acquisition-source': text('SOURCE', `Such as ${contract.suggestedSources.join(', ')}`),
+  'valid-days': integer('N', 'Valid for so many days from its issue', 1, 1_000_000),
+  'delay-days': integer('N', 'With --valid-days: usable so many days later', 0, 1_000_000),
+  'not-after': text('TIME', 'With --valid-days: never valid after this time'),
+  'valid-from': text('TIME', 'Valid from this time, as 2027-01-31T00:00:00Z'),
+  'valid-to': text('TIME', 'Valid until this time'),
+  'issue-limit': integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER),
+  description: text('TEXT', 'Description, at most 500 characters'),
+  metadata: pairs('Your own data'),
+  ...botFlag,
+  file: text('FILE|-', 'JSON with the members of the interface; flags win over it'),
+  submit: toggle('Submit it for review at once'),
+}
+
+type Given = ValuesOf<typeof flags>
+
+/** The nine members that the interface requires, with the flag and the question of each. */
+const needed = [
+  ['external_template_id', 'external-id', 'Your own id of the template'],
+  ['name', 'name', 'Name of the template'],
+  ['type', 'type', 'Type'],
+  ['issuer_name', 'issuer-name', 'Who issues it'],
+  ['fulfiller_name', 'fulfiller-name', 'Who fulfils it'],
+  ['fulfillment_category', 'fulfillment-category', 'How it is fulfilled'],
+  ['acquisition_source', 'acquisition-source', 'Acquisition source'],
+  ['validity', 'valid-days', 'Valid for how many days from its issue'],
+  ['issue_limit', 'issue-limit', 'How many can be issued'],
+] as const
+
+const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
+  type: contract.suggestedTypes,
+  'acquisition-source': contract.suggestedSources,
+  'fulfillment-category': fulfillmentCategories,
+}
+
+export const create = leaf({
+  name: 'create',
+  summary: contract.create.summary,
+  answers: contract.create.output,
+  notes: ['A template starts as a draft. Submit it for review; only an approved (active) one can be issued.'],
+  flags,
+  examples: [
+    {
+      command:
+        'voucherctl templates create --external-id coffee-1 --name "Free coffee" --type exchange --issuer-name "Corner shop" --fulfiller-name "Corner shop" --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 500 --submit',
+    },
+    { command: 'voucherctl templates create --file template.json --issue-limit 100' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: Template) =>
+      `${it.status === 'draft' ? 'Created' : 'Created and submitted'} template ${it.name}: ${it.status}.`,
+    members: ['id', 'externalTemplateId', 'name', 'status', 'type', 'validity', 'issueLimit'],
+    next: (it) =>
+      it.status === 'draft'
+        ? `Next: voucherctl templates submit ${it.id}`
+        : `On a local server you decide: voucherctl platform templates approve ${it.id}`,
+  },
+  run: async (context, { flags: given }) => {
+    const definition = await readDefinition(context, given)
+    if (!definition.ok) return definition
+    const { bot } = given
+    const check = { check: `voucherctl templates list${through(bot)}` }
+    const created =
+      bot === undefined
+        ? await context.call(contract.create, definition.value as never, check)
+        : await context.call(botDoor.createTemplate, { botId: bot, ...definition.value } as never, check)
+    if (!given.submit) return created
+    const submit = (templateId: string) =>
+      bot === undefined
+        ? context.call(contract.submit, { templateId }, check)
+        : context.call(botDoor.submitTemplate, { botId: bot, templateId }, check)
+    // A dry run shows the second call too; its id is only known afterwards.
+    if (!created.ok) return 'plan' in created ? submit('TEMPLATE_ID') : created
+    const { id } = created.data
+    const submitted = await submit(id)
+    if (submitted.ok || 'plan' in submitted) return submitted
+    const hint = `The template was created as ${id}: repeat with \`voucherctl templates submit ${id}${through(bot)}\`. ${submitted.hint ?? ''}`
+    return { ...submitted, hint: hint.trim(), details: { ...submitted.details, template_id: id } }
+  },
+})
+
+async function readDefinition(
+  context: Context,
+  given: Given,
+): Promise<{ ok: true; value: Record<string, unknown> } | Failure> {
+  const conflict = conflictOf(given)
+  if (conflict !== undefined) return conflict
+  const file = given.file === undefined ? {} : await readDefinitionFile(context, given.file)
+  if ('ok' in file) return file as Failure
+  const { description, metadata } = given
+  const validity = validityOf(given)
+  const value: Record<string, unknown> = { ...file, ...defined({ validity, description, metadata }) }
+  for (const [member, flag] of needed)
+    if (member !== 'validity' && given[flag] !== undefined) value[member] = given[flag]
+  const missing = needed.filter(([member]) => value[member] === undefined)
+  const names = missing.map(([member, flag]) =>
+    member === 'validity' ? '--valid-days, or --valid-from and --valid-to' : `--${flag}`,
+  )
+  for (const [member, flag, question] of missing) {
+    const choices = suggestions[flag]
+    const asked = await context.ask(
+      () => required(names),
+      (questions) => (choices === undefined ? questions.text(question) : questions.choose(question, choices)),
+    )
+    if (!asked.ok) return asked
+    const read = flags[flag].read([asked.value.trim()])
+    if (!read.ok) return usage(`--${flag} ${read.message}.`)
+    value[member] = member === 'validity' ? { type: 'relative', duration_days: read.value } : read.value
+  }
+  return { ok: true, value }
+}
+
+function conflictOf(given: Given): Failure | undefined {
+  const relative = given['valid-days'] !== undefined
+  const fixed = given['valid-from'] !== undefined || given['valid-to'] !== undefined
+  if (relative && fixed) return usage('--valid-days and --valid-from/--valid-to define two validities; give one.')
+  if (!relative && (given['delay-days'] !== undefined || given['not-after'] !== undefined)) {
+    return usage('--delay-days and --not-after go with --valid-days.')
+  }
+  if (fixed && (given['valid-from'] === undefined || given['valid-to'] === undefined)) {
+    return fail(
+      'INPUT_REQUIRED',
+      `Missing: ${given['valid-from'] === undefined ? '--valid-from' : '--valid-to'}.`,
+      'A fixed validity has a start and an end.',
+    )
+  }
+  return undefined
+}
+
+function validityOf(given: Given): Record<string, unknown> | undefined {
+  if (given['valid-days'] !== undefined) {
+    const { 'valid-days': duration_days, 'delay-days': delay_days, 'not-after': not_after } = given
+    return { type: 'relative', duration_days, ...defined({ delay_days, not_after }) }
+  }
+  if (given['valid-from'] === undefined) return undefined
+  return { type: 'fixed', starts_at: given['valid-from'], ends_at: given['valid-to'] }
+}
+
+async function readDefinitionFile(
+  { host, globals }: Context,
+  path: string,
+): Promise<Record<string, unknown> | Failure> {
+  if (path === '-' && globals['token-file'] === '-') return usage('--file and --token-file cannot both read stdin.')
+  const content = await readTextFile(host, path)
+  if (!content.ok) return content
+  return (
+    parseObject(content.text) ??
+    fail('INVALID_INPUT', `${path === '-' ? 'Standard input' : path} is not a JSON object.`)
+  )
+}

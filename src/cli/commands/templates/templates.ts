@@ -1,0 +1,93 @@
+import type { Template } from '../../../contract/templates.js'
+import * as botDoor from '../../../contract/bots.js'
+import * as contract from '../../../contract/templates.js'
+import { defined } from '../../flags/defined.js'
+import { choice, text } from '../../flags/flags.js'
+import type { Group, View } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+import { botFlag, create, through } from './create.js'
+
+export const templateView = (done: (template: Template) => string): View<Template> => ({
+  headline: done,
+  members: [
+    'id',
+    'externalTemplateId',
+    'name',
+    'status',
+    'type',
+    'issuerName',
+    'fulfillerName',
+    'fulfillmentCategory',
+    'acquisitionSource',
+    'validity',
+    'issueLimit',
+    'issuedCount',
+    'rejectionCode',
+    'rejectionReason',
+    'createdAt',
+  ],
+})
+
+export const templates: Group = {
+  name: 'templates',
+  alias: 'template',
+  summary: 'Voucher templates',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.list.summary,
+      answers: contract.list.output,
+      flags: {
+        status: choice(contract.templateStatuses, 'Only these'),
+        'external-id': text('ID', 'Only the one with your own id'),
+        ...botFlag,
+        ...pageFlags,
+      },
+      examples: [
+        { command: 'voucherctl templates list --status active' },
+        { command: 'voucherctl templates list --all -o csv' },
+        {
+          command: 'voucherctl templates list --bot bot_01JC…',
+          comment: 'Those that a bot can issue, with the account JWT',
+        },
+      ],
+      view: { members: ['id', 'name', 'status', 'issuedCount', 'issueLimit'] },
+      run: (context, { flags }) => {
+        const { status, 'external-id': externalId, bot } = flags
+        const filters = defined({ status, external_template_id: externalId })
+        return fetchList(context, flags, (paging, options) =>
+          bot === undefined
+            ? context.call(contract.list, { ...filters, ...paging }, options)
+            : context.call(botDoor.templates, { botId: bot, ...filters, ...paging }, options),
+        )
+      },
+    }),
+    create,
+    leaf({
+      name: 'submit',
+      summary: contract.submit.summary,
+      answers: contract.submit.output,
+      positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
+      flags: botFlag,
+      examples: [
+        { command: 'voucherctl templates submit tpl_01JC…' },
+        { command: 'voucherctl templates submit tpl_01JC… --bot bot_01JC…' },
+      ],
+      changes: true,
+      view: {
+        ...templateView((it) => `Submitted template ${it.name}: ${it.status}.`),
+        next: (it) =>
+          it.status === 'reviewing'
+            ? `On a local server you decide: voucherctl platform templates approve ${it.id}`
+            : undefined,
+      },
+      run: ({ call }, { positional: templateId, flags: { bot } }) => {
+        const check = { check: `voucherctl templates list${through(bot)}` }
+        return bot === undefined
+          ? call(contract.submit, { templateId }, check)
+          : call(botDoor.submitTemplate, { botId: bot, templateId }, check)
+      },
+    }),
+  ],
+}

@@ -1,0 +1,114 @@
+import { scopes } from '../../../contract/endpoint.js'
+import type { Token } from '../../../contract/tokens.js'
+import * as contract from '../../../contract/tokens.js'
+import { confirmLoss } from '../../command/confirmation.js'
+import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
+import type { Read } from '../../flags/flags.js'
+import { atLeastOne, list, one, required, text, toggle } from '../../flags/flags.js'
+import type { Group } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+
+const app = required(text('ID', 'Application, app_…'), 'Application id')
+const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
+
+/** Days, or null for `never`. */
+function readDays(it: string): Read<number | null> {
+  if (it === 'never') return { ok: true, value: null }
+  const days = /^\d{1,6}$/.test(it) ? Number(it) : 0
+  return days > 0 ? { ok: true, value: days } : { ok: false, message: 'must be a number of days, or never' }
+}
+
+const trusted = 'Tokens are kept on trusted servers only. Choose the least scopes that do.'
+
+export const tokens: Group = {
+  name: 'tokens',
+  alias: 'token',
+  summary: 'Tokens of an application',
+  commands: [
+    leaf({
+      name: 'list',
+      summary: contract.list.summary,
+      answers: contract.list.output,
+      flags: { app, ...pageFlags },
+      examples: [{ command: 'voucherctl tokens list --app app_01JC…' }],
+      view: { members: ['id', 'name', 'tokenPrefix', 'last4', 'status', 'expiresAt'] },
+      run: (context, { flags }) =>
+        fetchList(context, flags, (paging, options) =>
+          context.call(contract.list, { appId: flags.app, ...paging }, options),
+        ),
+    }),
+    leaf({
+      name: 'create',
+      summary: contract.create.summary,
+      answers: contract.create.output,
+      notes: [trusted],
+      flags: {
+        app,
+        name: text('NAME', 'Name, default "voucherctl"'),
+        scope: atLeastOne(list('SCOPE', `One of ${scopes.join(', ')}`, scopes), 'Scopes of the token'),
+        'expires-in-days': one('N|never', 'Days until it expires, default 365', readDays),
+        save: toggle('Put it into the profile instead of showing it, in every format'),
+      },
+      examples: [
+        {
+          command: 'voucherctl tokens create --app app_01JC… --scope vouchers:issue --scope vouchers:verify --save',
+          comment: 'Commands that follow use it',
+        },
+      ],
+      changes: true,
+      run: async (context, { flags }) => {
+        const days = flags['expires-in-days']
+        const refusal = flags.save ? await confirmReplacing(context, 'token') : undefined
+        if (refusal !== undefined) return refusal
+        const unkept = await checkKeeping(context, flags.save)
+        if (unkept !== undefined) return unkept
+        const created = await context.call(
+          contract.create,
+          {
+            appId: flags.app,
+            name: flags.name ?? 'voucherctl',
+            scopes: [...flags.scope],
+            ...(days === undefined ? {} : { expires_in_days: days }),
+          },
+          { check: `voucherctl tokens list --app ${flags.app}` },
+        )
+        if (!created.ok) return created
+        if (flags.save) {
+          const problem = await storeCredential(context, 'token', created.data.token)
+          if (problem !== undefined) {
+            const { id } = created.data
+            const hint = `Token ${id} exists, but its value is lost. Revoke it: voucherctl tokens revoke ${id} --app ${flags.app}`
+            return { ...problem, hint, details: { ...problem.details, token_id: id } }
+          }
+        }
+        const { token: value, ...kept } = created.data
+        const data = (flags.save ? kept : created.data) as typeof created.data
+        await context.output.print(data, {
+          headline: (it) =>
+            `Created token ${it.name}${flags.save ? `, kept in profile ${context.settings.profileName.value}.` : '. Keep it now: it is not shown again.'}`,
+          members: flags.save ? members : [...members, 'token'],
+          shownOnce: { member: 'token', otherwise: 'Revoke it and create another, with --save or all fields.' },
+          next: () => (flags.save ? 'Next: voucherctl templates create --help' : undefined),
+        })
+        return { ok: true, printed: true }
+      },
+    }),
+    leaf({
+      name: 'revoke',
+      summary: contract.revoke.summary,
+      answers: contract.revoke.output,
+      positional: { name: 'TOKEN_ID', summary: 'Id of the token, tok_…', ask: 'Token id' },
+      flags: { app },
+      examples: [{ command: 'voucherctl tokens revoke tok_01JC… --app app_01JC…' }],
+      changes: true,
+      view: { headline: (token: Token) => `Revoked token ${token.name}. It stops working at once.`, members },
+      run: async (context, { positional, flags }) => {
+        const refusal = await confirmLoss(context, contract.revoke.id, positional)
+        if (refusal !== undefined) return refusal
+        const check = `voucherctl tokens list --app ${flags.app}`
+        return context.call(contract.revoke, { appId: flags.app, tokenId: positional }, { check })
+      },
+    }),
+  ],
+}

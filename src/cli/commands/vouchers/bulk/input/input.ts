@@ -1,0 +1,48 @@
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { codeOf } from '../../../../config/config.js'
+import type { Failure } from '../../../../failure.js'
+import { fail } from '../../../../failure.js'
+import { openFifo } from '../../../../host/files.js'
+import type { Host } from '../../../../host/host.js'
+import type { BulkFormat } from './read-rows.js'
+import { formatOf } from './read-rows.js'
+
+/** Where the rows come from. */
+export interface BulkInput {
+  /** For a person. */
+  readonly name: string
+  /** By its name; undefined where its first byte tells. */
+  readonly format: BulkFormat | undefined
+  /** False for a pipe: it is read once, so that its rows are judged while they are issued. */
+  readonly isFile: boolean
+  chunks(): AsyncIterable<Uint8Array | string>
+  close(): Promise<void>
+}
+
+const CHUNK_BYTES = 64 * 1024
+
+/** Opens a file, a FIFO, or standard input by the name `-`. A file stays the same file for both of its readings. */
+export async function openInput(host: Host, path: string): Promise<{ ok: true; input: BulkInput } | Failure> {
+  if (path === '-') {
+    const input = { name: 'standard input', format: undefined, isFile: false }
+    return { ok: true, input: { ...input, chunks: () => host.stdin, close: async () => {} } }
+  }
+  const absolute = resolve(host.cwd, path)
+  try {
+    const fifo = await openFifo(absolute)
+    if (fifo !== undefined) {
+      const input = { name: path, format: formatOf(path), isFile: false }
+      return { ok: true, input: { ...input, chunks: () => fifo, close: async () => void fifo.destroy() } }
+    }
+    const file = await open(absolute)
+    if ((await file.stat()).isDirectory()) {
+      await file.close()
+      return fail('FILE_UNREADABLE', `${path} is a folder.`, 'Name a CSV or NDJSON file.')
+    }
+    const chunks = () => file.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK_BYTES })
+    return { ok: true, input: { name: path, format: formatOf(path), isFile: true, chunks, close: () => file.close() } }
+  } catch (error) {
+    return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')
+  }
+}

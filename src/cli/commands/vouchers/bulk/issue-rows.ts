@@ -1,0 +1,190 @@
+import { setMaxListeners } from 'node:events'
+import type { Call, CallFailure, CallResult } from '../../../../client/call.js'
+import type { IssuedVoucher } from '../../../../contract/vouchers.js'
+import * as contract from '../../../../contract/vouchers.js'
+import { codeOf } from '../../../config/config.js'
+import type { Failure } from '../../../failure.js'
+import { fail, fromCall } from '../../../failure.js'
+import type { Fingerprints } from './fingerprints.js'
+import type { Ledger } from './results.js'
+import type { Pace } from './throttle.js'
+import { digestOf } from './journal.js'
+import type { ReadRow, Row } from './input/row.js'
+import { isBad, isUnreadableInput, keyOf } from './input/row.js'
+import { RowFeed } from './input/row-feed.js'
+import type { Tally } from './counters.js'
+import { isTooManyCalls } from './too-many-calls.js'
+import { verdictOf } from './verdict.js'
+
+export interface Issuing {
+  readonly template: string
+  readonly rows: AsyncIterable<readonly ReadRow[]>
+  /** Repeats by itself what failed for now; a 429 comes out as TooManyCalls. */
+  readonly call: Call
+  readonly timeoutMs: number
+  readonly concurrency: number
+  /** Rows that have their voucher in the results. */
+  readonly done: Fingerprints
+  readonly ledger: Ledger
+  readonly tally: Tally
+  readonly pace: Pace
+  /** Called when a 429 makes all rows wait, with the milliseconds of the wait. */
+  readonly onPause?: (ms: number) => void
+  /** Takes no further row; what is in flight ends by itself. */
+  readonly signal: AbortSignal
+}
+
+/** What is in flight when the run is interrupted has so long; afterwards its rows are asked for by the next run. */
+const GRACE_MS = 10_000
+/** A Retry-After above this ends the run; --resume continues it. */
+const PAUSE_MS_MAX = 5 * 60_000
+/** Rows in a row that a server fails while it answers, before it counts as broken. */
+const TROUBLE_MAX = 10
+
+/** Issues every row once. Undefined when all were tried; else why the run ended before. */
+export async function issueRows(issuing: Issuing): Promise<Failure | undefined> {
+  const run = new Run(issuing)
+  const workers = await Promise.allSettled(Array.from({ length: issuing.concurrency }, () => run.work()))
+  run.end()
+  await issuing.ledger.close()
+  const thrown = workers.find((it) => it.status === 'rejected')
+  if (thrown !== undefined) throw thrown.reason
+  const { error } = issuing.ledger
+  if (error !== undefined) return fail('FILE_UNWRITABLE', `The results cannot be written (${codeOf(error)}).`)
+  if (run.failure !== undefined) return run.failure
+  return issuing.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined
+}
+
+class Run {
+  readonly #it: Issuing
+  readonly #feed: RowFeed
+  readonly #stop = new AbortController()
+  readonly #calls = new AbortController()
+  readonly #onSignal = () => this.#interrupt()
+  #grace: NodeJS.Timeout | undefined
+  #answers = 0
+  #trouble = 0
+  failure: Failure | undefined
+
+  constructor(issuing: Issuing) {
+    this.#it = issuing
+    // As many listeners as calls at once are no leak.
+    setMaxListeners(0, this.#stop.signal, this.#calls.signal)
+    this.#feed = new RowFeed(issuing.rows, this.#stop.signal)
+    issuing.signal.addEventListener('abort', this.#onSignal, { once: true })
+    if (issuing.signal.aborted) this.#interrupt()
+  }
+
+  /** Takes rows until there are none, or the run ends. @throws what nobody expects, after it has ended the others */
+  async work(): Promise<void> {
+    try {
+      await this.#takeRows()
+    } catch (error) {
+      this.#stop.abort()
+      if (!isUnreadableInput(error)) throw error
+      this.failure ??= fail('INVALID_INPUT', error.message, error.hint)
+    }
+  }
+
+  async #takeRows(): Promise<void> {
+    const { tally, ledger, done, template } = this.#it
+    while (!this.#stop.signal.aborted) {
+      const row = await this.#feed.next()
+      if (row === undefined || this.#stop.signal.aborted) return
+      if (isBad(row)) {
+        await ledger.keep({ row, failure: { ...row.fault, requestId: null } })
+        tally.failed += 1
+        continue
+      }
+      const key = keyOf(template, row)
+      if (done.find(digestOf(key)) === undefined) await this.#issue(row, key)
+      else tally.skipped += 1
+      if (ledger.error !== undefined) this.#stop.abort()
+    }
+  }
+
+  end(): void {
+    clearTimeout(this.#grace)
+    this.#it.signal.removeEventListener('abort', this.#onSignal)
+  }
+
+  async #issue(row: Row, key: string): Promise<void> {
+    for (let again = false; ; again = true) {
+      const answersBefore = this.#answers
+      const result = await this.#ask(row, key)
+      if (result === undefined) return
+      if (result.ok) return this.#keep(row, key, result.data, result.replayed)
+      if (result.code === 'ABORTED') return
+      const verdict = verdictOf(result)
+      if (verdict === 'run') return this.#fail(result)
+      // Where others were answered meanwhile, the server is there, and the row is asked for once more.
+      if (verdict === 'away' && this.#answers === answersBefore) return this.#fail(result)
+      if (verdict === 'away' && !again) continue
+      if (verdict === 'row') this.#answered()
+      else if ((this.#trouble += 1) >= TROUBLE_MAX) return this.#fail(result)
+      this.#it.tally.failed += 1
+      return this.#it.ledger.keep({ row, key, failure: result })
+    }
+  }
+
+  /** The answer, however long the server asks to wait; undefined when the run has ended before. */
+  async #ask(row: Row, key: string): Promise<CallResult<IssuedVoucher> | undefined> {
+    const { pace, call, template, timeoutMs } = this.#it
+    const { line: _line, ...input } = row
+    const issue = { template_id: template, ...input } as Parameters<typeof call<typeof contract.issue>>[1]
+    while (await pace.enter(this.#stop.signal)) {
+      try {
+        return await call(contract.issue, issue, { idempotencyKey: key, timeoutMs, signal: this.#calls.signal })
+      } catch (error) {
+        if (!isTooManyCalls(error)) throw error
+        const { retryAfterMs } = error
+        if (retryAfterMs !== null && retryAfterMs > PAUSE_MS_MAX) return tooLongAWait(retryAfterMs)
+        const isNew = pace.pauseMs === 0
+        pace.slowDown(retryAfterMs)
+        if (isNew) this.#it.onPause?.(pace.pauseMs)
+      } finally {
+        pace.leave()
+      }
+    }
+    return undefined
+  }
+
+  #keep(row: Row, key: string, voucher: IssuedVoucher, replayed: boolean): Promise<void> {
+    this.#answered()
+    this.#it.tally[replayed ? 'replayed' : 'issued'] += 1
+    return this.#it.ledger.keep({ row, key, voucher })
+  }
+
+  #answered(): void {
+    this.#answers += 1
+    this.#trouble = 0
+    this.#it.pace.answered()
+  }
+
+  /** The first failure ends the run; those that were in flight beside it say the same. */
+  #fail(result: CallFailure): void {
+    // The keys of the rows are made from the rows: nobody repeats with one by hand.
+    const { idempotencyKey: _key, ...rest } = result
+    this.failure ??= fromCall({ ...rest, outcomeUnknown: false })
+    this.#stop.abort()
+  }
+
+  #interrupt(): void {
+    this.#stop.abort()
+    this.#grace = setTimeout(() => this.#calls.abort(), GRACE_MS)
+  }
+}
+
+function tooLongAWait(ms: number): CallFailure {
+  return {
+    ok: false,
+    code: 'RATE_LIMITED',
+    message: 'The server asks for a longer wait than the 5 minutes that a run waits.',
+    status: 429,
+    retryable: true,
+    details: {},
+    requestId: null,
+    outcomeUnknown: false,
+    headers: { 'retry-after': String(Math.ceil(ms / 1000)) },
+  }
+}

@@ -1,0 +1,94 @@
+// The journal of issue-many (contract/DECISIONS.md#journal-of-issue-many).
+import { closeSync, openSync } from 'node:fs'
+import { readLines, withSum, withoutSum } from '../../../../files/summed-lines.js'
+import { Fingerprints } from './fingerprints.js'
+
+/** What a run issues, and where: another run may go on only with the same. No secret is in it. */
+export interface RunIdentity {
+  readonly template: string
+  /** Origin and path of the base URL. */
+  readonly server: string
+  /** SHA-256 of the input file; null for a pipe, whose rows are known by their keys alone. */
+  readonly input_sha256: string | null
+}
+
+/** What a row got: a voucher, whose line in the results ends at byte `end`; or a failure. */
+export type JournalEntry =
+  | { readonly line: number; readonly key: string; readonly voucher_id: string | null; readonly end: number }
+  | { readonly line: number; readonly key?: string; readonly code: string }
+
+const PROGRAM = 'voucherctl vouchers issue-many'
+const VERSION = 2
+
+export const encodeHeader = (identity: RunIdentity) => withSum({ journal: PROGRAM, version: VERSION, ...identity })
+
+export const encodeEntry = (entry: JournalEntry) => withSum(entry)
+
+export interface LoadedJournal {
+  /** Undefined when the first line is not what a run of this version wrote; `problem` says why. */
+  readonly identity: RunIdentity | undefined
+  readonly problem: 'damaged' | 'another version' | undefined
+  /** Rows that have their voucher. */
+  readonly done: Fingerprints
+  /** Numbers of the damaged lines. */
+  readonly damaged: readonly number[]
+  /** Bytes of the journal up to the end of its last whole line. */
+  readonly end: number
+  /** Bytes of the results that the journal knows. */
+  readonly resultsEnd: number
+}
+
+/** The digest within an idempotency key of `keyOf`. */
+export const digestOf = (key: string) => Buffer.from(key.slice(-43), 'base64url')
+
+/**
+ * Reads a journal up to its last whole line: what a kill or a power failure has torn is as if it had not been written,
+ * and its rows are asked for again under their keys. Damaged lines before it are passed over.
+ * @throws what the file system throws
+ */
+export function loadJournal(path: string): LoadedJournal {
+  const done = new Fingerprints()
+  const damaged: number[] = []
+  let identity: RunIdentity | undefined
+  let [end, resultsEnd] = [0, 0]
+  const file = openSync(path, 'r')
+  try {
+    for (const { number, offset, bytes, isTorn } of readLines(file)) {
+      const value = isTorn ? undefined : entryOf(bytes)
+      if (number === 1) identity = value === undefined ? undefined : identityOf(value)
+      if (identity === undefined) {
+        return { identity, problem: problemOf(bytes), done, damaged, end, resultsEnd }
+      }
+      if (value === undefined) {
+        if (!isTorn) damaged.push(number)
+        continue
+      }
+      if (typeof value.key === 'string' && typeof value.end === 'number') {
+        done.add(digestOf(value.key), Number(value.line))
+        resultsEnd = value.end
+      }
+      end = offset + bytes.length + 1
+    }
+  } finally {
+    closeSync(file)
+  }
+  return { identity, problem: undefined, done, damaged, end, resultsEnd }
+}
+
+function entryOf(line: Buffer): Record<string, unknown> | undefined {
+  const text = withoutSum(line)
+  return text === undefined ? undefined : { ...JSON.parse(`${text.toString('utf8')}}`) }
+}
+
+function identityOf(header: Record<string, unknown>): RunIdentity | undefined {
+  const { journal, version, template, server, input_sha256 } = header
+  if (journal !== PROGRAM || version !== VERSION) return undefined
+  if (typeof template !== 'string' || typeof server !== 'string') return undefined
+  return { template, server, input_sha256: typeof input_sha256 === 'string' ? input_sha256 : null }
+}
+
+/** Version 1 had no sums. */
+function problemOf(header: Buffer): LoadedJournal['problem'] {
+  const isOlder = header.toString('latin1').startsWith(`{"journal":"${PROGRAM}","version":1,`)
+  return isOlder || withoutSum(header) !== undefined ? 'another version' : 'damaged'
+}

@@ -1,0 +1,29 @@
+import type { Call } from '../../../../client/call.js'
+import { createCall } from '../../../../client/call.js'
+import type { Context } from '../../../command/context.js'
+import { bannerOf, refuseImpostor } from '../../../command/context.js'
+import type { Failure } from '../../../failure.js'
+import { openInMode, openPool, withRepeats } from '../../../command/transport.js'
+import { raisingTooManyCalls } from './too-many-calls.js'
+
+export interface OpenedCall {
+  readonly ok: true
+  readonly call: Call
+  close(): Promise<void>
+}
+
+/** Calls of the chosen server over kept connections, in the chosen mode, repeated as any call is, save after a 429. */
+export async function openCall(
+  context: Context,
+  baseUrl: string,
+  token: string,
+  connections: number,
+): Promise<OpenedCall | Failure> {
+  const impostor = await refuseImpostor(context.settings, baseUrl)
+  if (impostor !== undefined) return impostor
+  bannerOf(context, baseUrl)
+  const pool = await openPool(context, baseUrl, connections)
+  const sending = await openInMode(context, baseUrl, context.settings.secure.mode.value, pool.send)
+  const repeating = withRepeats(context, raisingTooManyCalls(sending, context.host.now))
+  return { ok: true, call: createCall(repeating, { token }), close: pool.close }
+}

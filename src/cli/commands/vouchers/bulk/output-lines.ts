@@ -1,0 +1,53 @@
+import type { Voucher } from '../../../../contract/vouchers.js'
+import type { BulkFormat } from './input/read-rows.js'
+
+/** Columns of the results, and members of their objects. */
+export const resultColumns = [
+  'line',
+  'external_issue_id',
+  'recipient_user_id',
+  'voucher_id',
+  'redeem_code',
+  'qr_token',
+  'valid_from',
+  'valid_until',
+] as const
+
+/** The same of what failed. */
+export const errorColumns = ['line', 'external_issue_id', 'recipient_user_id', 'code', 'message', 'request_id'] as const
+
+export type LineOf<Columns extends readonly string[]> = Readonly<
+  Record<Columns[number], string | number | null | undefined>
+>
+
+/** What a file begins with. */
+export const headOf = (columns: readonly string[], format: BulkFormat) => (format === 'csv' ? csvLine(columns) : '')
+
+/** One line: CSV as RFC 4180 has it, with LF, exact values; or a JSON object. What is absent is empty, or null. */
+export function encodeLine<Columns extends readonly string[]>(
+  columns: Columns,
+  format: BulkFormat,
+  line: LineOf<Columns>,
+): string {
+  const values = columns.map((name) => line[name as Columns[number]] ?? null)
+  if (format === 'csv') return csvLine(values)
+  return `${JSON.stringify(Object.fromEntries(columns.map((name, i) => [name, values[i]])))}\n`
+}
+
+const csvLine = (values: readonly unknown[]) => `${values.map(csvValue).join(',')}\n`
+
+function csvValue(value: unknown): string {
+  const text = value === null ? '' : String(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** True for a file that a run has written: then another run may write it anew. */
+export function looksLikeErrors(start: string): boolean {
+  const [first = ''] = start.split('\n')
+  return first === errorColumns.join(',') || first.startsWith('{"line":')
+}
+
+export const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+
+/** The members of an answered voucher, which is typed and not validated. */
+export const idOf = (voucher: Partial<Voucher> | null | undefined) => textOrNull(voucher?.id)

@@ -1,0 +1,169 @@
+import { rm, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { codeOf } from '../../../config/config.js'
+import type { Failure } from '../../../failure.js'
+import { fail, usage } from '../../../failure.js'
+import { holdLock } from '../../../host/lock.js'
+import { Appender } from './appender.js'
+import { ErrorsFile } from './errors-file.js'
+import { Fingerprints } from './fingerprints.js'
+import { readIssuedRows } from './issued-rows.js'
+import type { LoadedJournal, RunIdentity } from './journal.js'
+import { digestOf, encodeHeader, loadJournal } from './journal.js'
+import type { LedgerFiles } from './results.js'
+import { headOf, resultColumns } from './output-lines.js'
+import type { BulkFormat } from './input/read-rows.js'
+import { formatOf } from './input/read-rows.js'
+import { keyOf } from './input/row.js'
+
+/** The files of a run by their names. */
+export interface RunPaths {
+  readonly out: string
+  readonly journal: string
+  readonly errors: string
+}
+
+export const pathsOf = (out: string, errors?: string): RunPaths => ({
+  out,
+  journal: `${out}.journal`,
+  errors: errors ?? out.replace(/(\.\w+)$/, '.errors$1'),
+})
+
+/** The same from a folder on: names that differ may be one file. */
+export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): RunPaths => ({
+  out: resolve(folder, out),
+  journal: resolve(folder, journal),
+  errors: resolve(folder, errors),
+})
+
+/** What can be said of the names alone. */
+export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
+  if (out === '-' || errors === '-') {
+    return usage(
+      '--out and --errors take paths: codes go into a file that you alone can read, and --resume goes on with it.',
+    )
+  }
+  for (const [flag, path] of Object.entries({ '--out': out, '--errors': errors })) {
+    if (formatOf(path) === undefined) return usage(`${flag} must end in .csv, .ndjson or .jsonl.`)
+  }
+  return new Set([out, errors, input].map((it) => resolve(folder, it))).size < 3
+    ? usage('FILE, --out and --errors must be three files.')
+    : undefined
+}
+
+export interface RunFiles {
+  readonly ok: true
+  readonly files: LedgerFiles
+  /** Rows that have their voucher in the results. */
+  readonly done: Fingerprints
+  readonly errors: ErrorsFile
+  /** Numbers of damaged lines of the journal. */
+  readonly damaged: readonly number[]
+  close(): Promise<void>
+}
+
+/** Opens the files of a new run, or of one that goes on. Nothing that another has written is overwritten. */
+export async function openRun(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
+  try {
+    const release = holdLock(`${paths.journal}.lock`)
+    if (release === undefined) {
+      const hint = `Wait for it. If none runs, on another machine neither, remove ${paths.journal}.lock.`
+      return fail('RESULTS_IN_USE', `Another run writes to ${paths.out}.`, hint)
+    }
+    const opened = await openUnderLock(paths, identity, resume)
+    if (!opened.ok) release()
+    else return { ...opened, close: () => opened.close().finally(release) }
+    return opened
+  } catch (error) {
+    const hint = 'Check the folder of --out and its permissions.'
+    return fail('FILE_UNWRITABLE', `${paths.out} or its journal cannot be written (${codeOf(error)}).`, hint)
+  }
+}
+
+async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
+  const errors = await ErrorsFile.at(paths.errors)
+  if ('ok' in errors) return errors
+  const journalBytes = await sizeOf(paths.journal)
+  const outBytes = await sizeOf(paths.out)
+  const isNew = journalBytes === undefined && outBytes === undefined
+  if (!isNew && !resume) return exists(paths, outBytes !== undefined)
+  const before = journalBytes === undefined ? undefined : loadJournal(paths.journal)
+  const problem = isNew ? undefined : checkResume(paths, identity, before, { journal: journalBytes, out: outBytes })
+  if (problem !== undefined) return problem
+  const begun = before?.identity === undefined ? undefined : before
+
+  const format = formatOf(paths.out) as BulkFormat
+  // Rows of damaged lines are in the results, as far as whole lines follow: issued again they would be there twice.
+  if (begun !== undefined && begun.damaged.length > 0) {
+    for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
+      begun.done.add(digestOf(keyOf(identity.template, row)), row.line)
+    }
+  }
+  const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
+  if (begun === undefined) {
+    await journal.append(encodeHeader(identity))
+    await journal.sync()
+  }
+  const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
+  if (results.end === 0) await results.append(headOf(resultColumns, format))
+  await errors.clear()
+  const isFresh = begun === undefined
+  const headerEnd = journal.end
+  const files = { results, journal, format, errors: () => errors.open(), errorFormat: errors.format }
+  const close = async () => {
+    await Promise.all([results.close(), journal.close(), errors.close()])
+    // A run that came to nothing, for want of a right token say, does not stand in the way of the next one.
+    if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
+  }
+  const { done, damaged } = begun ?? { done: new Fingerprints(), damaged: [] }
+  return { ok: true, files, done, errors, damaged, close }
+}
+
+const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
+  usage(
+    `${isOut ? out : journal} is there already, and is not overwritten.`,
+    'Go on with that run with --resume, or name another file with --out.',
+  )
+
+/** Why a run does not go on with what is there. */
+function checkResume(
+  { out, journal }: RunPaths,
+  identity: RunIdentity,
+  before: LoadedJournal | undefined,
+  bytes: Readonly<Record<'journal' | 'out', number | undefined>>,
+): Failure | undefined {
+  const another = 'Name another file with --out.'
+  // A run that was killed before it wrote anything has left nothing to go on with.
+  if (before?.identity === undefined) {
+    if (!bytes.out && !bytes.journal) return undefined
+    const why =
+      before?.problem === 'another version'
+        ? 'is a journal of another version of voucherctl'
+        : 'is no journal of a run, or its line 1 is damaged'
+    return usage(
+      `${journal} ${why}, so that nothing is known of ${out}.`,
+      `${another} A row that has its voucher gets the same one there: it is issued once.`,
+    )
+  }
+  const names = { template: 'template', server: 'server', input_sha256: 'content of FILE' } as const
+  for (const [member, name] of Object.entries(names)) {
+    const [was, is] = [before.identity[member as keyof RunIdentity], identity[member as keyof RunIdentity]]
+    if (was === is) continue
+    const values = member === 'input_sha256' ? '' : ` (${was}, now ${is})`
+    return usage(
+      `${journal} belongs to a run with another ${name}${values}.`,
+      `Repeat it with the same template, server and FILE. ${another}`,
+    )
+  }
+  if ((bytes.out ?? 0) >= before.resultsEnd) return undefined
+  return usage(`${out} is shorter than its journal says: it was changed or removed.`, another)
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,118 @@
+import type { Context } from '../../../command/context.js'
+import { latchOf } from '../../../command/context.js'
+import type { Failure } from '../../../failure.js'
+import type { Outcome } from '../../../command/leaf.js'
+import type { BulkInput } from './input/input.js'
+import { duplicateFinder } from './input/duplicates.js'
+import { issueRows } from './issue-rows.js'
+import type { RunIdentity } from './journal.js'
+import { Ledger } from './results.js'
+import { openCall } from './open-call.js'
+import { Pace } from './throttle.js'
+import { readRows } from './input/read-rows.js'
+import type { ReadRow } from './input/row.js'
+import type { RunFiles, RunPaths } from './run-files.js'
+import { openRun } from './run-files.js'
+import { showProgress } from './show-progress.js'
+import type { Tally } from './counters.js'
+import { doneOf, newTally } from './counters.js'
+
+export interface BulkRun {
+  readonly input: BulkInput
+  readonly identity: RunIdentity
+  readonly paths: RunPaths
+  /** The same as they were given. */
+  readonly names: RunPaths
+  readonly resume: boolean
+  readonly concurrency: number
+  readonly baseUrl: string
+  readonly token: string
+  /** Rows of the input, null for a pipe. */
+  readonly total: number | null
+}
+
+/** What a run did, as its one document. */
+export interface BulkSummary extends Omit<Tally, 'total'> {
+  readonly template_id: string
+  readonly total: number
+  readonly out: string
+  /** Null where every row has its voucher. */
+  readonly errors: string | null
+  readonly journal: string
+  readonly duration_ms: number
+}
+
+const SOME_FAILED = 11
+
+export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<BulkSummary>> {
+  const opened = await openRun(run.paths, run.identity, run.resume)
+  if (!opened.ok) return opened
+  for (const line of opened.damaged) {
+    const fate = 'It was passed over: rows that the results hold are kept, the others are asked for again.'
+    context.output.warn(`${run.names.journal} line ${line} is damaged. ${fate}`)
+  }
+  try {
+    const called = await openCall(context, run.baseUrl, run.token, run.concurrency)
+    if (!called.ok) return called
+    const beganAt = performance.now()
+    const tally = newTally(run.total)
+    const pace = new Pace(run.concurrency, () => performance.now())
+    const stopProgress = showProgress(context, tally, pace)
+    const failure = await issueRows({
+      template: run.identity.template,
+      rows: rowsOf(run.input),
+      call: called.call,
+      timeoutMs: context.settings.timeoutMs.value,
+      concurrency: run.concurrency,
+      done: opened.done,
+      ledger: new Ledger(opened.files),
+      tally,
+      pace,
+      onPause: (ms) => sayPause(context, ms),
+      signal: context.host.signal,
+    }).finally(stopProgress)
+    await called.close()
+    const summary = summaryOf(run, opened, tally, performance.now() - beganAt)
+    if (failure === undefined) return { ok: true, data: summary, exit: summary.failed > 0 ? SOME_FAILED : 0 }
+    if (failure.status === 426) await latchOf(context, run.baseUrl, failure.code)
+    return resumable(failure, tally, summary)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Skipped with JSON, because stderr must hold only the error object then. */
+function sayPause({ output }: Context, ms: number): void {
+  if (output.isJson) return
+  output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
+}
+
+/** A file was searched for duplicates before; of a pipe each row is judged as it comes. */
+async function* rowsOf(input: BulkInput): AsyncGenerator<readonly ReadRow[]> {
+  const check = input.isFile ? undefined : duplicateFinder()
+  for await (const block of readRows(input.chunks(), input.format)) yield check === undefined ? block : block.map(check)
+}
+
+function summaryOf({ identity, names }: BulkRun, { errors }: RunFiles, tally: Tally, ms: number): BulkSummary {
+  return {
+    template_id: identity.template,
+    ...tally,
+    total: tally.total ?? doneOf(tally),
+    out: names.out,
+    errors: errors.wasMade ? names.errors : null,
+    journal: names.journal,
+    duration_ms: Math.round(ms),
+  }
+}
+
+/** Why the run ended before its last row, how far it came, and how to go on. */
+function resumable(failure: Failure, tally: Tally, summary: BulkSummary): Failure {
+  const { issued, replayed, skipped, failed } = summary
+  const have = (issued + replayed + skipped).toLocaleString('en-US')
+  const all = tally.total === null ? '' : ` of ${tally.total.toLocaleString('en-US')}`
+  const next = doneOf(tally) === 0 ? 'Repeat the same command.' : 'Go on with the same command and --resume.'
+  const goOn = `${have}${all} rows have their voucher. ${next}`
+  const hint = failure.hint === null ? goOn : `${failure.hint} ${goOn}`
+  const count = { issued, replayed, skipped, failed, out: summary.out, journal: summary.journal }
+  return { ...failure, hint, details: { ...failure.details, ...count } }
+}

@@ -1,0 +1,130 @@
+import { parseBaseUrl } from '../../../client/base-url.js'
+import * as contract from '../../../contract/vouchers.js'
+import type { BulkInput } from './bulk/input/input.js'
+import type { RunPaths } from './bulk/run-files.js'
+import type { Row } from './bulk/input/row.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { integer, required, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import type { BulkSummary } from './bulk/run.js'
+
+/** Twice what a server carries out together: while it works on some, the answers of the others are taken. */
+const CONCURRENCY = 64
+const CONCURRENCY_MAX = 256
+
+export const issueMany = leaf({
+  name: 'issue-many',
+  summary: 'Issue one voucher for each row of a CSV or NDJSON file',
+  notes: [
+    'CSV with a header line, or NDJSON: external_issue_id, recipient_user_id, and optional metadata: columns metadata.NAME, or one column or member metadata with a JSON object. UTF-8. - reads standard input, which begins with { where it is NDJSON.',
+    'A file is read through first. Where a row cannot be sent (a value is missing, an external_issue_id comes twice, a line is malformed) nothing is issued: exit code 2, each row with its line in the list of errors. From a pipe such rows fail one by one and the others are issued.',
+    'The results go to --out as they come, readable by you alone: they hold the redeem codes and QR tokens. The list of errors (default: OUT with .errors before its ending) has each row without a voucher, and why: then the exit code is 11.',
+    'OUT.journal records what each row got, and holds no code. Whatever ends a run, the same command with --resume goes on: each row is issued exactly once, rows that failed are tried again. It goes on with the same template, server and file only.',
+    'Calls that fail for now are repeated. Where the server asks to wait (429), all wait, and fewer calls run at once. A server that is away ends the run with exit code 9. Ctrl-C finishes what is in flight.',
+    'Each recipient must come from user authorization or an existing business relationship, and must not be enumerated.',
+  ],
+  positional: { name: 'FILE', summary: 'CSV or NDJSON, or - for standard input', ask: 'File' },
+  flags: {
+    template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
+    out: required(text('FILE', 'Results with their codes; .csv, .ndjson or .jsonl'), 'File of the results'),
+    errors: text('FILE', 'Rows without a voucher, and why'),
+    concurrency: integer('N', `Calls at once at most, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
+    resume: toggle('Go on with the run that --out is from, or begin one'),
+  },
+  examples: [
+    { command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv' },
+    {
+      command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv --resume',
+      comment: 'Goes on where a run was ended',
+    },
+    {
+      command: 'export-customers | voucherctl vouchers issue-many - --template tpl_01JC… --out codes.ndjson --json',
+      comment: 'From a program, for a script',
+    },
+  ],
+  changes: true,
+  view: {
+    headline: ({ total, failed }: BulkSummary) =>
+      failed === 0 ? `Every row has its voucher: ${total} of ${total}.` : undefined,
+    members: ['total', 'issued', 'replayed', 'skipped', 'failed', 'out', 'errors', 'journal'],
+  },
+  run: async (context, { positional, flags }): Promise<Outcome<BulkSummary>> => {
+    const { checkPaths, pathsFrom, pathsOf } = await import('./bulk/run-files.js')
+    const { cwd } = context.host
+    const names = pathsOf(flags.out, flags.errors)
+    const problem = checkPaths(names, positional, cwd)
+    if (problem !== undefined) return problem
+    const base = context.baseUrl()
+    if (!base.ok) return base
+    const credential = await context.credential(contract.issue.caller, base.value)
+    if (!credential.ok) return credential
+    const { openInput } = await import('./bulk/input/input.js')
+    const opened = await openInput(context.host, positional)
+    if (!opened.ok) return opened
+    try {
+      return await issueFrom(context, {
+        input: opened.input,
+        template: flags.template,
+        names,
+        paths: pathsFrom(cwd, names),
+        resume: flags.resume,
+        concurrency: flags.concurrency ?? CONCURRENCY,
+        baseUrl: base.value,
+        token: credential.value,
+      })
+    } finally {
+      await opened.input.close()
+    }
+  },
+})
+
+interface Asked {
+  readonly input: BulkInput
+  readonly template: string
+  readonly names: RunPaths
+  readonly paths: RunPaths
+  readonly resume: boolean
+  readonly concurrency: number
+  readonly baseUrl: string
+  readonly token: string
+}
+
+async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSummary>> {
+  const { input, template, names, paths, baseUrl } = asked
+  const { surveyFile } = await import('./bulk/validate-file.js')
+  const surveyed = input.isFile ? await surveyFile(context, input, paths) : undefined
+  if (surveyed !== undefined && 'ok' in surveyed) return surveyed
+  const count = surveyed === undefined ? 'the vouchers' : `${surveyed.rows.toLocaleString('en-US')} vouchers`
+  if (context.dryRun) {
+    const shown = await planFirst(context, asked, surveyed?.first)
+    if ('ok' in shown) return shown
+    const { plan } = context.plan(
+      `issue ${count} of ${input.name}; results to ${names.out}, what fails to ${names.errors}, the journal to ${names.journal}`,
+    )
+    return { ok: false, plan: [...shown.requests, ...plan] }
+  }
+  const refusal = await context.confirm({ action: `Issuing ${count} of ${input.name}`, word: template })
+  if (refusal !== undefined) return refusal
+  const { origin, prefix } = parseBaseUrl(baseUrl)
+  const identity = { template, server: origin + prefix, input_sha256: surveyed?.sha256 ?? null }
+  const { runBulk } = await import('./bulk/run.js')
+  return runBulk(context, { ...asked, identity, total: surveyed?.rows ?? null })
+}
+
+/** The call of the first row stands for all of them. */
+async function planFirst(
+  { settings }: Context,
+  { template, baseUrl, token }: Asked,
+  row: Row | undefined,
+): Promise<{ readonly requests: readonly unknown[] } | Failure> {
+  if (row === undefined) return { requests: [] }
+  const { planCall } = await import('../../command/dry-run.js')
+  const { keyOf } = await import('./bulk/input/row.js')
+  const { line: _line, ...members } = row
+  const idempotencyKey = keyOf(template, row)
+  const call = { template_id: template, ...members }
+  const step = await planCall(baseUrl, contract.issue, call, { token }, { idempotencyKey }, settings.secure)
+  return 'ok' in step ? step : { requests: [step] }
+}

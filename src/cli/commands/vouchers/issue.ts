@@ -1,0 +1,160 @@
+import type { DeliveredVoucher } from '../../../contract/bots.js'
+import type { IssuedVoucher } from '../../../contract/vouchers.js'
+import * as contract from '../../../contract/vouchers.js'
+import { defined } from '../../flags/defined.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
+import { leaf } from '../../command/leaf.js'
+import { textOf } from '../../output/show.js'
+import type { Replay } from './replay.js'
+import { isReplay, replaySentence, replayShape, withVoucherReplay } from './replay.js'
+
+/** The value of a credential of an issued voucher; absent where a server does not answer it. */
+export function credentialOf(
+  voucher: Partial<IssuedVoucher> | null,
+  type: 'redeem_code' | 'qr_token',
+): string | undefined {
+  const credentials: unknown = voucher?.credentials
+  if (!Array.isArray(credentials)) return undefined
+  const found = (credentials as (Partial<IssuedVoucher['credentials'][number]> | null)[]).find(
+    (it) => it?.type === type,
+  )
+  return typeof found?.value === 'string' ? found.value : undefined
+}
+
+/** What the largest QR code holds at error correction level M (ISO/IEC 18004); longer data would end in an exception. */
+const QR_BYTES_MAX = 2_331
+
+export const issue = leaf({
+  name: 'issue',
+  summary: contract.issue.summary,
+  // What a bot issues says also where it was delivered.
+  answers: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
+  notes: [
+    'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
+    'The code and the QR data of the answer are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',
+    'An external id is issued once. Issuing it again to the same recipient answers the same voucher.',
+  ],
+  flags: {
+    template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
+    'external-id': required(text('ID', 'Your own id of this issuance'), 'Your own id of this issuance'),
+    recipient: requiredUnless('chat', text('ID', 'Authorized user'), 'Recipient user id'),
+    chat: text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient'),
+    metadata: pairs('Your own data'),
+    qr: toggle('Show the QR code in the terminal'),
+    'qr-file': text('FILE', 'Write the QR code to this path, which ends in .png or .svg'),
+  },
+  examples: [
+    { command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42' },
+    {
+      command:
+        'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42 --qr-file coffee.svg',
+      comment: 'With its QR code as a file',
+    },
+    {
+      command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --chat chat_01JC…',
+      comment: 'Delivered by the bot whose token is at hand',
+    },
+  ],
+  changes: true,
+  idempotent: true,
+  run: async (context, { flags }) => {
+    const file = flags['qr-file']
+    const problem = checkQr(context, flags.qr, file)
+    if (problem !== undefined) return problem
+    if (file !== undefined && !context.dryRun) {
+      const { checkQrFile } = await import('../../output/qr.js')
+      const unwritable = await checkQrFile(file)
+      if (unwritable !== undefined) return unwritable
+    }
+    const { chat, recipient } = flags
+    if (chat !== undefined && recipient !== undefined) {
+      return usage('--chat names the recipient already: the user of the chat.', 'Give --recipient or --chat.')
+    }
+    const what = {
+      template_id: flags.template,
+      external_issue_id: flags['external-id'],
+      ...defined({ metadata: flags.metadata }),
+    }
+    const issued =
+      chat === undefined
+        ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
+        : await context.call((await import('../../../contract/bots.js')).issue, { chat_id: chat, ...what })
+    if (!issued.ok) return issued
+    // A bot token cannot verify vouchers, so a replay of its issue is looked up without a code.
+    const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined
+    const voucher = issued.replayed ? (await withVoucherReplay(context, issued.data, code)).data : issued.data
+    const answered = credentialOf(voucher, 'qr_token')
+    const qrToken = Buffer.byteLength(answered ?? '') > QR_BYTES_MAX ? undefined : answered
+    if (qrToken === undefined && (flags.qr || file !== undefined)) {
+      return fail(
+        'INVALID_RESPONSE',
+        'The voucher was issued, but the answer holds no QR data that can be shown.',
+        null,
+        {
+          voucher_id: voucher?.id,
+        },
+      )
+    }
+    // The file first: a reader of stdout that goes away ends the command.
+    if (qrToken !== undefined && file !== undefined) {
+      const { writeQrFile } = await import('../../output/qr.js')
+      const failed = await writeQrFile(file, qrToken)
+      if (failed !== undefined) return { ...failed, details: { voucher_id: voucher?.id } }
+    }
+    await context.output.print(voucher, {
+      headline: (it: IssuedVoucher & Replay) =>
+        isReplay(it) ? replaySentence(it, it.issuedAt) : `Issued ${it.name} to ${it.recipientUserId}.`,
+      body: () => details(voucher, file),
+    })
+    if (qrToken !== undefined && flags.qr) {
+      const { drawQr } = await import('../../output/qr.js')
+      const drawing = await drawQr(qrToken, context.output)
+      if (drawing === undefined)
+        context.output.notice(
+          'warning: the QR code is wider than this terminal. Issue again with the same ids and --qr-file: the same voucher is answered.',
+        )
+      else context.output.say(`\n${drawing}`)
+    }
+    return { ok: true, printed: true }
+  },
+})
+
+/** Before the voucher is issued, since it cannot be taken back afterwards. */
+function checkQr({ output }: Context, qr: boolean, file: string | undefined): Failure | undefined {
+  if (qr && output.options.format !== 'table') {
+    return usage(
+      '--qr draws on the terminal and has no place in a machine format.',
+      'Use --qr-file out.png or out.svg.',
+    )
+  }
+  if (file === '-') return usage('--qr-file takes a path; it does not write to standard output.')
+  if (file !== undefined && !/\.(png|svg)$/i.test(file)) return usage('--qr-file must end in .png or .svg.')
+  return undefined
+}
+
+/** Where the bot put it; undefined for a direct issue. A voucher that was issued directly before is in no chat. */
+function deliveredTo(voucher: Partial<DeliveredVoucher> | null): string | undefined {
+  if (voucher?.delivery === undefined) return undefined
+  const { chat_id: chat, message_id: message } = voucher.delivery ?? {}
+  return chat === undefined ? 'no: it was issued without a chat before' : `message ${message} of ${chat}`
+}
+
+function details(voucher: IssuedVoucher | null, file: string | undefined): string {
+  const rows = [
+    ['redeem code', credentialOf(voucher, 'redeem_code')],
+    ['qr token', credentialOf(voucher, 'qr_token')],
+    ['qr file', file],
+    ['delivered', deliveredTo(voucher)],
+    ['valid from', voucher?.validFrom],
+    ['valid until', voucher?.validUntil],
+    ['external id', voucher?.externalIssueId],
+    ['voucher', voucher?.id],
+  ] as const
+  return rows
+    .filter(([, value]) => value !== undefined)
+    .map(([label, value]) => `${label.padEnd(11)}  ${textOf(value)}`)
+    .join('\n')
+}

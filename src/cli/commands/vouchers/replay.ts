@@ -1,0 +1,77 @@
+import type { IssuedVoucher, Redemption } from '../../../contract/vouchers.js'
+import * as contract from '../../../contract/vouchers.js'
+import type { Context } from '../../command/context.js'
+import type { Answer } from '../../command/leaf.js'
+import { textOf } from '../../output/show.js'
+
+/** What happened after the call whose response is replayed (contract/DECISIONS.md#replays). */
+export interface Since {
+  readonly subject: 'redemption' | 'voucher'
+  readonly status: string
+  readonly at: string | null
+}
+
+/** Members added to a replayed response: `since` is null if nothing changed, absent if unknown. */
+export interface Replay {
+  readonly replayed?: true
+  readonly since?: Since | null
+}
+
+/** The same members as a schema, so that `--fields` accepts them. */
+export const replayShape = { properties: { replayed: {}, since: { properties: { subject: {}, status: {}, at: {} } } } }
+
+/** Time limit of the look-up: the command has succeeded, and its result waits no longer for this. */
+const LOOKUP_MS = 3_000
+
+/** Adds to a replayed redemption or reversal what happened since; a failed look-up never fails the command. */
+export async function withRedemptionReplay(
+  context: Context,
+  { data }: Answer<Redemption>,
+): Promise<Answer<Redemption & Replay>> {
+  const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
+  const now = await context.call(contract.getRedemption, { redemptionId: data.id }, options)
+  return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (it) => {
+    if (it.status !== data.status) return { subject: 'redemption', status: it.status ?? '', at: it.reversedAt ?? null }
+    const voucher = it.voucher?.status
+    return voucher === undefined || voucher === data.voucher?.status
+      ? null
+      : { subject: 'voucher', status: voucher, at: null }
+  })
+}
+
+/** Adds to a replayed issue what happened since; without a code it only marks the replay. */
+export async function withVoucherReplay(
+  context: Context,
+  data: IssuedVoucher,
+  redeemCode: string | undefined,
+): Promise<Answer<IssuedVoucher & Replay>> {
+  if (redeemCode === undefined) return replayOf(data, undefined, () => null)
+  const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
+  const now = await context.call(contract.verify, { credential: { type: 'redeem_code', value: redeemCode } }, options)
+  return replayOf(data, now.ok ? (now.data.voucher as Partial<IssuedVoucher> | null) : undefined, (it) =>
+    it.status === 'issued' ? null : { subject: 'voucher', status: it.status ?? '', at: it.redeemedAt ?? null },
+  )
+}
+
+function replayOf<Data extends object, Now>(
+  data: Data,
+  now: Now | null | undefined,
+  sinceOf: (now: Now) => Since | null,
+): Answer<Data & Replay> {
+  const since = now === null || now === undefined ? {} : { since: sinceOf(now) }
+  return { ok: true, data: { ...data, replayed: true, ...since }, reads: true }
+}
+
+/** Reads the member by name, because sentences with undefined members are left out. */
+export const isReplay = (data: Replay) => 'replayed' in data
+
+/** The headline of a replay, in place of the one that claims a new action. */
+export function replaySentence(replay: Replay, at: string | null): string {
+  const first = `Replayed: first done at ${textOf(at)}`
+  const since = 'since' in replay ? replay.since : undefined
+  if (since === undefined) return `${first}.`
+  if (since === null) return `${first}; nothing has changed since.`
+  const { subject, status } = since
+  const when = since.at === null ? '' : ` (${textOf(since.at)})`
+  return `${first}; the ${subject} ${status === 'expired' ? 'has expired' : `was ${status}`} since${when}.`
+}

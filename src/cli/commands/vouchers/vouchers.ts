@@ -1,0 +1,154 @@
+import type { Redemption, Verification } from '../../../contract/vouchers.js'
+import * as contract from '../../../contract/vouchers.js'
+import { defined } from '../../flags/defined.js'
+import { pairs, text, toggle } from '../../flags/flags.js'
+import type { Group } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { credentialFlags, readCredential } from './credential-input.js'
+import { issue } from './issue.js'
+import { issueMany } from './issue-many.js'
+import type { Replay } from './replay.js'
+import { isReplay, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
+
+/** Shape of the result of redeem or reverse, with the members of a replay. */
+const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
+
+const trusted =
+  'Redemption and reversal are called only from trusted servers, each with its own idempotency key. A repeat of the same action reuses its key: --idempotency-key.'
+const secret = 'Voucher codes and QR data are redemption credentials: keep them from unrelated parties.'
+
+const redemptionId = { name: 'REDEMPTION_ID', summary: 'Id that redeem answered, rdm_…', ask: 'Redemption id' }
+const redemptionMembers = [
+  'id',
+  'status',
+  'voucherId',
+  'recipientUserId',
+  'reference',
+  'metadata',
+  'redeemedAt',
+  'reversedAt',
+  'reversalReason',
+  'voucher.status',
+  'voucher.redeemable',
+]
+
+const reasons: Readonly<Record<string, string>> = {
+  already_redeemed: 'it is already redeemed',
+  expired: 'it has expired',
+  not_yet_valid: 'it is not valid yet',
+  recipient_mismatch: 'it belongs to another recipient',
+}
+
+export const vouchers: Group = {
+  name: 'vouchers',
+  alias: 'voucher',
+  summary: 'Issue, verify, redeem and reverse vouchers, one or many',
+  commands: [
+    issue,
+    issueMany,
+    leaf({
+      name: 'verify',
+      summary: contract.verify.summary,
+      answers: contract.verify.output,
+      notes: [secret],
+      flags: {
+        ...credentialFlags,
+        recipient: text('ID', 'User who presents it; another one is not redeemable'),
+        check: toggle('Exit with 6 when it is not redeemable'),
+      },
+      examples: [
+        { command: 'voucherctl vouchers verify --code M9S3-46Q3-D25V-T4FJ' },
+        { command: 'scan | voucherctl vouchers verify --qr-token - --check', comment: 'From stdin, for a script' },
+      ],
+      view: {
+        headline: ({ redeemable, reason }: Verification) =>
+          redeemable ? 'Redeemable.' : `Not redeemable: ${reasons[reason ?? ''] ?? reason ?? 'no reason given'}.`,
+        members: [
+          'voucher.name',
+          'voucher.status',
+          'voucher.issuerName',
+          'voucher.recipientUserId',
+          'voucher.validFrom',
+          'voucher.validUntil',
+          'voucher.redeemedAt',
+          'voucher.redemptionId',
+          'voucher.id',
+        ],
+      },
+      run: async (context, { flags }) => {
+        const credential = await readCredential(context, flags)
+        if (!credential.ok) return credential
+        const input = { credential: credential.value, ...defined({ recipient_user_id: flags.recipient }) }
+        const answer = await context.call(contract.verify, input)
+        return answer.ok && flags.check && answer.data?.redeemable !== true ? { ...answer, exit: 6 } : answer
+      },
+    }),
+    leaf({
+      name: 'redeem',
+      summary: contract.redeem.summary,
+      answers: redemptionOrReplay,
+      notes: [trusted, secret],
+      flags: {
+        ...credentialFlags,
+        recipient: text('ID', 'User who presents it; refused for another one'),
+        reference: text('TEXT', 'Your own reference, such as an order number'),
+        metadata: pairs('Your own data'),
+      },
+      examples: [
+        { command: 'voucherctl vouchers redeem --code M9S3-46Q3-D25V-T4FJ --reference order-1001' },
+        { command: 'scan | voucherctl vouchers redeem --qr-token - --json', comment: 'From stdin, for a script' },
+      ],
+      changes: true,
+      idempotent: true,
+      view: {
+        headline: (it: Redemption & Replay) =>
+          isReplay(it)
+            ? replaySentence(it, it.redeemedAt)
+            : `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
+        members: redemptionMembers,
+        next: (it) => (isReplay(it) ? undefined : `To take it back: voucherctl vouchers reverse ${it.id}`),
+      },
+      run: async (context, { flags }) => {
+        const credential = await readCredential(context, flags)
+        if (!credential.ok) return credential
+        const { recipient, reference, metadata } = flags
+        const redeemed = await context.call(contract.redeem, {
+          credential: credential.value,
+          ...defined({ recipient_user_id: recipient, reference, metadata }),
+        })
+        return redeemed.ok && redeemed.replayed ? withRedemptionReplay(context, redeemed) : redeemed
+      },
+    }),
+    leaf({
+      name: 'redemption',
+      summary: contract.getRedemption.summary,
+      answers: contract.getRedemption.output,
+      positional: redemptionId,
+      examples: [{ command: 'voucherctl vouchers redemption rdm_01JC…' }],
+      view: { headline: (it: Redemption) => `Redemption ${it.status}.`, members: redemptionMembers },
+      run: ({ call }, { positional }) => call(contract.getRedemption, { redemptionId: positional }),
+    }),
+    leaf({
+      name: 'reverse',
+      summary: contract.reverse.summary,
+      answers: redemptionOrReplay,
+      notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
+      positional: redemptionId,
+      flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
+      examples: [{ command: 'voucherctl vouchers reverse rdm_01JC… --reason "wrong article"' }],
+      changes: true,
+      idempotent: true,
+      view: {
+        headline: (it: Redemption & Replay) =>
+          isReplay(it)
+            ? replaySentence(it, it.reversedAt)
+            : `Reversed. The voucher is ${it.voucher.redeemable ? 'redeemable again' : it.voucher.status}.`,
+        members: redemptionMembers,
+      },
+      run: async (context, { positional, flags }) => {
+        const reversed = await context.call(contract.reverse, { redemptionId: positional, ...defined(flags) })
+        return reversed.ok && reversed.replayed ? withRedemptionReplay(context, reversed) : reversed
+      },
+    }),
+  ],
+}

@@ -1,0 +1,146 @@
+import * as bots from '../../../contract/bots.js'
+import type { Update } from '../../../contract/updates.js'
+import type { BridgeLine, BridgeOptions } from '../../../workbench/bridge.js'
+import { bridge as run, FAST_DELAYS_MS, PLATFORM_DELAYS_MS } from '../../../workbench/bridge.js'
+import type { DeadLetterFile } from '../../../workbench/dead-letters.js'
+import type { Polled } from '../../../workbench/poll-on.js'
+import { post, POST_TIMEOUT_MS } from '../../../workbench/post.js'
+import { signWebhook } from '../../../webhook/signature.js'
+import { codeOf } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { integer, required, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { inWords, longestHold, polledOf, polls } from '../bots/polling.js'
+import { isLoopback, receiverUrl } from './receiver-url.js'
+import { sharedStdin, signingSecrets } from './secrets.js'
+import { secondsOf } from './sign.js'
+
+export const bridge = leaf({
+  name: 'bridge',
+  summary: 'Poll the updates of a bot and post them, signed, to an app on this machine',
+  notes: [
+    'Works against any base URL and needs no public URL: the updates are polled with the bot token, signed here with the secret that the app knows, and posted with the three headers of the platform. Only to this machine, unless --allow-remote.',
+    'One at a time, in order. An update is confirmed once the app answered 2xx; whatever ends the bridge, the others come again, some perhaps twice: tell repeats by X-Platform-Update-Id. An app has 15 s to answer.',
+    'What fails is repeated after 1, 5, 15 and 60 minutes, then each hour, as long as it takes, and the updates behind it wait; --retry-fast begins with 100 ms and doubles up to 10 s. After --max-attempts it goes into the file of --dead-letter, one JSON object a line, and the next one follows.',
+    'A bot with a webhook cannot poll: exit code 6. Nothing is deleted for you: voucherctl webhook delete BOT_ID. Another poller of the same bot ends the bridge with 6 too.',
+    'A server that goes away is tried again for about a minute, then exit code 9; with --retries 0 at once. Ctrl-C finishes the delivery in flight and confirms what was delivered.',
+  ],
+  flags: {
+    'forward-to': required(receiverUrl('Where the app takes its updates'), 'URL of the app'),
+    'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
+    'retry-fast': toggle('Repeat after 100 ms, 200 ms and so on, at most 10 s'),
+    'max-attempts': integer('N', 'Then an update is a dead letter', 1, 1_000_000),
+    'dead-letter': text('FILE', 'Where dead letters are appended to'),
+    'allow-remote': toggle('The app may be on another machine'),
+  },
+  examples: [
+    { command: 'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --secret-file secret.txt' },
+    {
+      command:
+        'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --retry-fast --max-attempts 5 --dead-letter dead.ndjson --json',
+      comment: 'One JSON object for each attempt',
+    },
+  ],
+  view: { headline: (it: unknown) => lineOf(it as BridgeLine) },
+  run: async (context, { flags }): Promise<Outcome<unknown>> => {
+    const { 'secret-file': secretFile, 'max-attempts': attemptsMax, 'dead-letter': deadLetter } = flags
+    const url = flags['forward-to']
+    if (!flags['allow-remote'] && !isLoopback(url)) {
+      return usage(`${url.host} is not this machine.`, 'Updates hold what people wrote; allow it with --allow-remote.')
+    }
+    if ((attemptsMax === undefined) !== (deadLetter === undefined)) {
+      return usage('--max-attempts and --dead-letter go together: what is given up is kept there.')
+    }
+    const shared = sharedStdin(context, { 'secret-file': secretFile })
+    if (shared !== undefined) return shared
+    const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
+    if (!secrets.ok) return secrets
+    if (context.dryRun) return context.call(bots.updates, { timeout: 0 })
+    const letters = deadLetter === undefined ? undefined : await openLetters(deadLetter)
+    if (letters !== undefined && 'ok' in letters) return letters
+    const options = optionsOf(context, { url, secrets: secrets.value, letters, deadLetter })
+    const delaysMs = flags['retry-fast'] ? FAST_DELAYS_MS : PLATFORM_DELAYS_MS
+    return { ok: true, lines: run({ ...options, delaysMs, attemptsMax }) }
+  },
+})
+
+interface Ends {
+  readonly url: URL
+  readonly secrets: readonly string[]
+  readonly letters: DeadLetterFile | undefined
+  readonly deadLetter: string | undefined
+}
+
+function optionsOf(
+  context: Context,
+  { url, secrets, letters, deadLetter = '' }: Ends,
+): Omit<BridgeOptions<Failure>, 'delaysMs' | 'attemptsMax'> {
+  const { host } = context
+  const polling = polls(context, (hold) => (hold === 'at once' ? 0 : longestHold(context)))
+  return {
+    ...polling,
+    poll: async (from, hold) => advised(polledOf(await polling.poll(from, hold), from)),
+    confirm: async (before) => (await polling.confirm(before)).ok,
+    deliver: (update) => deliver(context, update, { url, secrets }),
+    async bury(letter) {
+      try {
+        await letters?.append(letter)
+        return undefined
+      } catch (error) {
+        return unwritable(deadLetter, error)
+      }
+    },
+    ready: () => polling.notice(`Ready: updates go to ${url.href}`),
+    inWords,
+    adding: (failure, words) => ({ ...failure, hint: [failure.hint, words].filter((it) => it !== null).join(' ') }),
+    now: host.now,
+  }
+}
+
+function deliver(context: Context, update: Update, { url, secrets }: Pick<Ends, 'url' | 'secrets'>) {
+  const body = Buffer.from(JSON.stringify(update))
+  const headers = signWebhook({ rawBody: body, secrets, timestamp: secondsOf(context), updateId: update.update_id })
+  return post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS })
+}
+
+/** The bridge never deletes a webhook: whoever set it may rely on it. */
+function advised(polled: Polled<Failure>): Polled<Failure> {
+  if (polled.ok || polled.failure.code !== 'WEBHOOK_ACTIVE') return polled
+  const hint =
+    'To poll instead, delete the webhook: `voucherctl webhook delete BOT_ID`. What it has not delivered can then be polled. The bridge deletes nothing.'
+  return { ...polled, failure: { ...polled.failure, hint } }
+}
+
+async function openLetters(path: string): Promise<DeadLetterFile | Failure> {
+  const { openDeadLetters } = await import('../../../workbench/dead-letters.js')
+  try {
+    return await openDeadLetters(path)
+  } catch (error) {
+    return unwritable(path, error)
+  }
+}
+
+const unwritable = (path: string, error: unknown) =>
+  fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Name another file with --dead-letter.')
+
+const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
+
+function lineOf({
+  time,
+  update_id,
+  type,
+  outcome,
+  attempt,
+  status,
+  error,
+  duration_ms,
+  retry_in_ms,
+}: BridgeLine): string {
+  const answer = status === null ? `no answer (${error})` : String(status)
+  const next = retry_in_ms === null ? '' : `, again in ${seconds(retry_in_ms)}`
+  const result = outcome === 'dead_letter' ? 'dead letter' : outcome
+  return `${time}  #${update_id}  ${type}  ${answer}  ${duration_ms} ms  ${result}, attempt ${attempt}${next}`
+}

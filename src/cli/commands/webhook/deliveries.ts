@@ -1,0 +1,95 @@
+import type { Delivery, DeliveryAttempt } from '../../../contract/webhook.js'
+import * as contract from '../../../contract/webhook.js'
+import { defined } from '../../flags/defined.js'
+import { choice, required, text, toggle } from '../../flags/flags.js'
+import { leaf } from '../../command/leaf.js'
+import { plainLine } from '../../output/plain.js'
+import type { List } from '../../output/show.js'
+import { isList } from '../../output/show.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+
+export const deliveries = leaf({
+  name: 'deliveries',
+  summary: contract.deliveries.summary,
+  answers: contract.deliveries.output,
+  notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
+  positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
+  flags: { status: choice(contract.deliveryStatuses, 'Only these'), ...pageFlags },
+  examples: [
+    { command: 'voucherctl webhook deliveries bot_01JC…' },
+    { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
+  ],
+  view: { body: (data: unknown) => (isList(data) ? timelines(data) : '') },
+  run: (context, { positional, flags }) => {
+    const filter = { botId: positional, ...defined({ status: flags.status }) }
+    return fetchList(context, flags, (paging, options) =>
+      context.call(contract.deliveries, { ...filter, ...paging }, options),
+    )
+  },
+})
+
+export const retry = leaf({
+  name: 'retry',
+  summary: contract.retry.summary,
+  answers: contract.retry.output,
+  positional: {
+    name: 'DELIVERY_ID',
+    summary: 'Id of the delivery, dlv_…, or the number of the update',
+    ask: 'Delivery or update id',
+  },
+  flags: {
+    bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
+    force: toggle('Also when it was delivered'),
+  },
+  examples: [
+    { command: 'voucherctl webhook retry dlv_01JC… --bot bot_01JC…' },
+    { command: 'voucherctl webhook retry 17 --bot bot_01JC… --force' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: Delivery) => `Update ${it.update_id} is on its way again.`,
+    members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
+    next: (it) => `See how it went: voucherctl webhook deliveries ${it.bot_id}`,
+  },
+  run: ({ call }, { positional, flags }) =>
+    call(
+      contract.retry,
+      { botId: flags.bot, deliveryId: positional, ...(flags.force ? { force: true } : {}) },
+      { check: `voucherctl webhook deliveries ${flags.bot}` },
+    ),
+})
+
+/** Each delivery with its attempts beneath it. */
+function timelines({ items, pagination }: List): string {
+  if (items.length === 0) return 'No deliveries to show.'
+  const blocks = (items as Partial<Delivery>[]).map(timeline)
+  const more = (pagination?.pages ?? 1) > 1
+  const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
+  return [...blocks, ...footer].join('\n\n')
+}
+
+export function timeline(delivery: Partial<Delivery>): string {
+  const { id, update_id, update_type, status, cancel_reason, next_attempt_at, attempts } = delivery
+  const reason = cancel_reason ? ` (${cancel_reason})` : ''
+  const head = `#${update_id}  ${update_type}  ${status}${reason}  ${id}`
+  const rows = (Array.isArray(attempts) ? attempts : []).map(attemptLine)
+  const due = status === 'failed' && next_attempt_at ? [`  …  ${clockOf(next_attempt_at)}  next attempt`] : []
+  return [head, ...rows, ...due].map(plainLine).join('\n')
+}
+
+function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt): string {
+  // A status says it all; any other failure takes a sentence.
+  const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
+  const parts = [
+    error ? '✗' : '✓',
+    clockOf(started_at),
+    status_code ?? undefined,
+    reason,
+    `${duration_ms} ms`,
+    manual ? 'by hand' : undefined,
+  ]
+  return `  ${parts.filter((it) => it !== undefined).join('  ')}`
+}
+
+/** `2026-11-21 10:00:05Z` */
+const clockOf = (instant: string) => `${String(instant).slice(0, 10)} ${String(instant).slice(11, 19)}Z`

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Inbox } from '../../../workbench/inbox/inbox.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import { text } from '../../flags/flags.js'
+import type { Host } from '../../host/host.js'
+import { defaultDataDir } from '../../config/local-server.js'
+import { codeOf } from '../../config/config.js'
+
+export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
+
+export const inboxDirOf = (host: Host, named: string | undefined) =>
+  resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
+
+/** Converts errors of the file system and of the inbox format; rethrows anything else, which is a bug. */
+export function inboxFailure(error: unknown, dir: string): Failure {
+  const code = error instanceof Error ? codeOf(error) : ''
+  if (error instanceof Error && code === 'INBOX_FORMAT')
+    return fail('INBOX_FORMAT', error.message, 'Move the file away, or choose another folder with --inbox.')
+  if (!(error instanceof Error && 'syscall' in error)) throw error
+  return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used (${code}).`, 'Choose another folder with --inbox.')
+}
+
+/** Refuses a missing folder that --inbox names. The default folder may be missing: the first listener creates it. */
+export function missingInbox(named: string | undefined, dir: string): Failure | undefined {
+  if (named === undefined || existsSync(dir)) return undefined
+  return fail(
+    'INBOX_NOT_FOUND',
+    `There is no inbox ${dir}.`,
+    `\`voucherctl webhook listen --inbox ${named}\` makes it; without --inbox the default one is read.`,
+  )
+}
+
+export interface OpenedInbox {
+  readonly ok: true
+  readonly inbox: Inbox
+  readonly dir: string
+  /** Exit code of a command that reads the whole inbox: 11 if lines are damaged (contract/DECISIONS.md#inbox-damage). */
+  readonly exit: 0 | 11
+}
+
+const DAMAGE_SHOWN_MAX = 10
+
+/** Opens an inbox for reading and warns of damaged lines. */
+export async function openInbox({ host, output }: Context, named: string | undefined): Promise<OpenedInbox | Failure> {
+  const dir = inboxDirOf(host, named)
+  const missing = missingInbox(named, dir)
+  if (missing !== undefined) return missing
+  const { Inbox } = await import('../../../workbench/inbox/inbox.js')
+  let inbox: Inbox
+  try {
+    inbox = Inbox.open(dir)
+  } catch (error) {
+    return inboxFailure(error, dir)
+  }
+  const { damage } = inbox
+  for (const { path, line } of damage.slice(0, DAMAGE_SHOWN_MAX))
+    output.notice(`warning: line ${line} of ${path} is damaged. It was skipped and stays in the file.`)
+  if (damage.length > DAMAGE_SHOWN_MAX)
+    output.notice(`warning: ${damage.length - DAMAGE_SHOWN_MAX} more lines are damaged.`)
+  return { ok: true, inbox, dir, exit: damage.length === 0 ? 0 : 11 }
+}

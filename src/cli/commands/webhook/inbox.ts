@@ -1,0 +1,274 @@
+import { parseJson } from '../../../secure/json.js'
+import { closest } from '../../../contract/closest.js'
+import { updateTypes } from '../../../contract/updates.js'
+import type { InboxVerdict } from '../../../workbench/inbox/lines.js'
+import type { Listed, Stored } from '../../../workbench/inbox/inbox.js'
+import { pairsOf } from '../../../workbench/header-pairs.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import type { ValuesOf } from '../../flags/flags.js'
+import { choice, durationMs, integer, one, text, toggle } from '../../flags/flags.js'
+import type { Group } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { plain, plainLine } from '../../output/plain.js'
+import { updateIdOf } from './update-id.js'
+import type { OpenedInbox } from './inbox-dir.js'
+import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox } from './inbox-dir.js'
+import { recordedDelivery } from './recorded.js'
+
+const LIST_DEFAULT = 20
+const LIST_MAX = 10_000
+
+type Time = { readonly at: number } | { readonly agoMs: number }
+
+/** A time, or so long ago. */
+const time = (summary: string) =>
+  one<Time>('TIME', summary, (it) => {
+    const agoMs = durationMs(it)
+    if (agoMs !== undefined) return { ok: true, value: { agoMs } }
+    const at = /^\d{4}-\d\d-\d\dT/.test(it) ? Date.parse(it) : Number.NaN
+    return Number.isNaN(at)
+      ? { ok: false, message: 'must be a time such as 2026-11-21T10:00:00Z, or a duration such as 10m' }
+      : { ok: true, value: { at } }
+  })
+
+export const sinceFlag = time('From this time on (ISO 8601), or so long ago, such as 10m')
+
+/** In milliseconds since 1970. */
+export const timeOf = <T extends Time | undefined>({ host }: Context, it: T) =>
+  (it === undefined ? undefined : 'at' in it ? it.at : host.now() - it.agoMs) as T extends Time ? number : undefined
+
+const listFlags = {
+  ...inboxFlag,
+  type: text('TYPE', 'Only updates of this type'),
+  verdict: choice(['ok', 'duplicate', 'refused', 'all'], 'Only these, default ok and duplicate'),
+  failed: toggle('Only those that the application failed'),
+  since: sinceFlag,
+  limit: integer('N', `The newest so many, default ${LIST_DEFAULT}`, 1, LIST_MAX),
+}
+type ListFlags = ValuesOf<typeof listFlags>
+
+const list = leaf({
+  name: 'list',
+  summary: 'Deliveries that were recorded, the newest last',
+  notes: [
+    'Refused deliveries are kept apart and listed only with --verdict refused or --verdict all: anybody who reaches the port can send them, so their file restarts after 1,000 deliveries or 16 MiB.',
+    'failed is what the application did not answer with 2xx, neither at first nor later; what a running listener still waits for is not.',
+    'A damaged line is reported on stderr and skipped; the exit code is then 11.',
+  ],
+  flags: listFlags,
+  examples: [
+    { command: 'voucherctl webhook inbox list --failed' },
+    { command: 'voucherctl webhook inbox list --type message --since 10m --json' },
+  ],
+  view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status'] },
+  run: async (context, { flags }) => {
+    const { type, verdict, failed } = flags
+    const opened = await openInbox(context, flags.inbox)
+    if (!opened.ok) return opened
+    const { inbox, exit } = opened
+    const mistyped = type === undefined ? undefined : mistypedType(type, opened)
+    if (mistyped !== undefined) return mistyped
+    const verdicts = verdictsOf(verdict)
+    const found = inbox.find(
+      { type, verdicts, failed, since: timeOf(context, flags.since) },
+      flags.limit ?? LIST_DEFAULT,
+    )
+    if (found.length > 0) return { ok: true, data: { items: found.map(summaryOf) }, exit }
+    await context.output.print({ items: [] }, { body: () => nothingFound(context, flags, opened) })
+    return { ok: true, printed: true, exit }
+  },
+})
+
+const verdictsOf = (verdict: InboxVerdict | 'all' | undefined): readonly InboxVerdict[] => {
+  if (verdict === undefined) return ['ok', 'duplicate']
+  return verdict === 'all' ? ['ok', 'duplicate', 'refused'] : [verdict]
+}
+
+/** Refuses a type that neither the platform defines nor any delivery has. */
+function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | undefined {
+  if (updateTypes.some((it) => it === type) || inbox.find({ type }, 1).length > 0) return undefined
+  const near = closest(type, updateTypes)
+  const hint = near === undefined ? `Known are ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
+  return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
+}
+
+/** The text for an empty result: what was searched, and what else the inbox holds. */
+function nothingFound(
+  context: Context,
+  { type, verdict, failed, since }: ListFlags,
+  { inbox, dir }: OpenedInbox,
+): string {
+  if (inbox.count === 0) return `Nothing to show: the inbox ${dir} is empty.`
+  const searched = inbox.find({ verdicts: verdictsOf(verdict) }).length
+  const filters = [
+    ...(type === undefined ? [] : [`--type ${type}`]),
+    ...(verdict === undefined ? [] : [`--verdict ${verdict}`]),
+    ...(failed ? ['--failed'] : []),
+    ...(since === undefined ? [] : [`--since ${new Date(timeOf(context, since)).toISOString()}`]),
+  ]
+  const apart = verdict === undefined ? inbox.count - searched : 0
+  return [
+    searched === 0
+      ? `Nothing to show: no delivery in ${dir} is ${verdict ?? 'verified'}.`
+      : `Nothing to show: ${dir} holds ${searched} ${searched === 1 ? 'delivery' : 'deliveries'}; none matches ${filters.join(' ')}.`,
+    ...(apart === 0 ? [] : [`${apart} refused: see them with --verdict refused.`]),
+  ].join(' ')
+}
+
+function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: Listed) {
+  return {
+    id,
+    time: new Date(at).toISOString(),
+    verdict,
+    reason,
+    type,
+    update_id: updateIdOf(update_id),
+    // The listener refuses with 401 and records no response for it.
+    status: status ?? (verdict === 'refused' ? 401 : null),
+    bytes,
+  }
+}
+
+function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, responses }: Stored) {
+  return {
+    id,
+    time: new Date(at).toISOString(),
+    verdict,
+    reason,
+    update_id: updateIdOf(update_id),
+    type,
+    method,
+    url,
+    headers: pairsOf(headers),
+    body: parsed(body) ?? null,
+    body_base64: body.toString('base64'),
+    answers: responses.map((it) => ({
+      time: new Date(it.at).toISOString(),
+      status: it.status,
+      duration_ms: it.duration_ms,
+      to: it.to,
+      error: it.error,
+      replay: it.replay,
+      headers: pairsOf(it.headers),
+      body_base64: it.body.toString('base64'),
+      body_bytes: it.body_bytes,
+    })),
+  }
+}
+type Detail = ReturnType<typeof detailOf>
+
+const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
+
+function pageOf({ id, time, verdict, reason, method, url, headers, body, body_base64, answers }: Detail): string {
+  const bytes = Buffer.from(body_base64, 'base64')
+  return [
+    `${id}  ${time}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
+    '',
+    plainLine(`${method} ${url}`),
+    ...headers.map(([name, value]) => plainLine(`${name}: ${value}`)),
+    '',
+    body === null ? plain(bytes.toString('utf8')) : plain(JSON.stringify(body, null, 2)),
+    '',
+    ...answers.flatMap(answerLines),
+    ...(answers.length === 0 ? [verdict === 'refused' ? 'Answered 401.' : 'No answer was recorded.'] : []),
+  ].join('\n')
+}
+
+/** One response: time, sender and duration, then status, headers and body as the application sent them. */
+function answerLines({ time, status, duration_ms, to, error, replay, ...answer }: Detail['answers'][number]): string[] {
+  const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`
+  const body = Buffer.from(answer.body_base64, 'base64')
+  const isCut = answer.body_bytes > body.length
+  return [
+    plainLine([time, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
+    ...answer.headers.map(([name, value]) => plainLine(`${name}: ${value}`)),
+    ...(body.length === 0 ? [] : ['', plain(body.toString('utf8'))]),
+    ...(isCut ? [`The first ${body.length} of ${answer.body_bytes} bytes were recorded.`] : []),
+    '',
+  ]
+}
+
+const show = leaf({
+  name: 'show',
+  summary: 'One delivery: headers as received, body, verdict, and what was answered',
+  notes: [
+    'DELIVERY is an id such as 1-17, or an update_id: then its newest verified delivery.',
+    '--raw writes the bytes of the body as they came, and nothing else. With --json, headers are pairs in their order and body_base64 holds the same bytes.',
+    'Of the response of an application, status, headers and the first 64 KiB of the body are recorded.',
+  ],
+  positional: { name: 'DELIVERY', summary: 'Id of the delivery, or an update_id', ask: 'Delivery' },
+  flags: { ...inboxFlag, raw: toggle('Only the body, byte for byte') },
+  examples: [
+    { command: 'voucherctl webhook inbox show 1-17' },
+    { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
+  ],
+  run: async (context, { positional, flags }) => {
+    const read = await recordedDelivery(context, positional, flags.inbox)
+    if (!read.ok) return read
+    const { id, verdict, body } = read.stored
+    const inbox = flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`
+    const explain = `Next: voucherctl webhook verify --id ${id} --explain${inbox}`
+    if (flags.raw) context.output.printBytes(body)
+    else {
+      const next = () => (verdict === 'refused' ? explain : undefined)
+      await context.output.print(detailOf(read.stored), { body: pageOf, next })
+    }
+    return { ok: true, printed: true }
+  },
+})
+
+const clear = leaf({
+  name: 'clear',
+  summary: 'Remove recorded deliveries: all of them, or the old ones',
+  notes: [
+    'Nothing is removed by itself: the inbox grows until it is cleared. With --before the others stay, under their ids.',
+    'Refused with exit code 6 while a listener or a replay writes there. Other files of the folder stay.',
+  ],
+  flags: { ...inboxFlag, before: time('Only what arrived before this time (ISO 8601), or longer ago, such as 7d') },
+  examples: [
+    { command: 'voucherctl webhook inbox clear' },
+    { command: 'voucherctl webhook inbox clear --before 7d', comment: 'Keep the last week' },
+  ],
+  changes: true,
+  view: {
+    headline: (it: { inbox: string; removed: number; left: number }) =>
+      it.left === 0 ? `${it.inbox} is empty; ${it.removed} removed.` : `${it.removed} removed, ${it.left} left.`,
+    members: [],
+  },
+  run: async (context, { flags }) => {
+    const dir = inboxDirOf(context.host, flags.inbox)
+    const missing = missingInbox(flags.inbox, dir)
+    if (missing !== undefined) return missing
+    const before = timeOf(context, flags.before)
+    if (context.dryRun) {
+      const which = before === undefined ? '' : ` before ${new Date(before).toISOString()}`
+      return context.plan(`remove every delivery of ${dir}${which}`)
+    }
+    const which = before === undefined ? '' : ` from before ${new Date(before).toISOString()}`
+    const refusal = await context.confirm({
+      action: `Clearing ${dir}`,
+      loses: `Every recorded delivery of ${dir}${which} is lost.`,
+    })
+    if (refusal !== undefined) return refusal
+    const { clearBefore, clearInbox } = await import('../../../workbench/inbox/clearing.js')
+    try {
+      const { writers, ...cleared } = before === undefined ? clearInbox(dir) : clearBefore(dir, before)
+      if (writers.length === 0) return { ok: true, data: { inbox: dir, ...cleared } }
+      return fail(
+        'INBOX_IN_USE',
+        `Process ${writers.join(', ')} writes to ${dir}. Nothing was removed.`,
+        'Stop the listener first, or clear another inbox with --inbox.',
+      )
+    } catch (error) {
+      return inboxFailure(error, dir)
+    }
+  },
+})
+
+export const inbox: Group = {
+  name: 'inbox',
+  summary: 'What `webhook listen` has recorded',
+  commands: [list, show, clear],
+}

@@ -1,0 +1,157 @@
+import { explainMismatch } from '../../../webhook/explain.js'
+import { pairsOf } from '../../../workbench/header-pairs.js'
+import { parseJson } from '../../../secure/json.js'
+import type { Heard } from '../../../workbench/listener.js'
+import type { Paint } from '../../output/colour.js'
+import type { Context } from '../../command/context.js'
+import type { Out } from '../../host/host.js'
+import { plainLine } from '../../output/plain.js'
+import { wrap } from '../../output/wrap.js'
+import { updateIdOf } from './update-id.js'
+
+/** Above it nothing is read until half of it is printed: a reader that is slow slows the senders down. */
+const WAITING_MAX = 1_000
+
+/** What `webhook listen` prints: a line a request, in the order in which they were answered. */
+export class LineQueue {
+  readonly #context: Context
+  readonly #secrets: readonly string[]
+  readonly #insecure: boolean
+  readonly #waiting: Heard[] = []
+  #printing: Promise<void> | undefined
+  #roomFor: (() => void)[] = []
+
+  constructor(context: Context, secrets: readonly string[], insecure: boolean) {
+    this.#context = context
+    this.#secrets = secrets
+    this.#insecure = insecure
+  }
+
+  add(heard: Heard): void {
+    this.#waiting.push(heard)
+    this.#printing ??= this.#print()
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#waiting.length < WAITING_MAX ? undefined : new Promise((resolve) => this.#roomFor.push(resolve))
+  }
+
+  async end(): Promise<void> {
+    while (this.#printing !== undefined) await this.#printing
+  }
+
+  async #print(): Promise<void> {
+    const { output, host } = this.#context
+    const forPeople = output.options.format === 'table' && output.options.fields === undefined
+    const paint = await output.paint()
+    for (let heard = this.#waiting.shift(); heard !== undefined; heard = this.#waiting.shift()) {
+      if (forPeople) {
+        output.say(lineOf(heard, this.#insecure, paint))
+        const why = whyOf(heard, this.#secrets)
+        if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
+        await host.stdout.settled?.()
+      } else await output.printLine(documentOf(heard, this.#insecure))
+      if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#roomFor.splice(0)) go()
+    }
+    this.#printing = undefined
+  }
+}
+
+/** What a line may hold. */
+export const lineShape = {
+  properties: {
+    time: { type: 'string' },
+    verdict: { type: 'string' },
+    reason: { type: 'string' },
+    update_id: { type: 'integer' },
+    type: { type: 'string' },
+    status: { type: 'integer' },
+    duration_ms: { type: 'integer' },
+    body: {},
+    failure: { type: 'string' },
+    unverified: { properties: { update_id: {}, type: {}, body: {} } },
+    inbox_id: { type: 'string' },
+  },
+}
+
+interface Unverified {
+  readonly update_id: unknown
+  readonly type: unknown
+  readonly body: unknown
+}
+
+/** cli.md, Webhook workbench. */
+function documentOf(heard: Heard, insecure: boolean) {
+  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = heard
+  const shown = insecure && update === null ? unverifiedOf(heard) : undefined
+  return {
+    time: new Date(at).toISOString(),
+    verdict,
+    reason,
+    ...(update === null ? {} : { update_id: updateIdOf(update.id), type: update.type }),
+    status,
+    duration_ms: durationMs,
+    ...(update === null ? {} : { body: update.body }),
+    ...(failure === null ? {} : { failure }),
+    ...(shown === undefined ? {} : { unverified: shown }),
+    inbox_id: inboxId,
+  }
+}
+
+function unverifiedOf({ rawBody }: Heard): Unverified {
+  const text = rawBody.toString('utf8')
+  // Anybody may have sent it: what is nested deeper cannot be written as JSON again.
+  const body = parseJson(text)
+  if (body === undefined) return { update_id: null, type: null, body: text }
+  const { update_id = null, type = null } = (
+    typeof body === 'object' && body !== null ? body : {}
+  ) as Partial<Unverified>
+  return { update_id, type, body }
+}
+
+/** With an inbox id of eight characters a line has 80: the longest type with an id of 13 digits is 31. */
+const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 8 } as const
+const INDENT = ' '.repeat(10)
+
+const widthOf = ({ isTTY, columns }: Out) => (isTTY === true ? (columns ?? 80) : Number.POSITIVE_INFINITY)
+
+const below = (text: string, width: number) =>
+  wrap(text, width - INDENT.length)
+    .map((line) => INDENT + line)
+    .join('\n')
+
+/** Time, verdict, type and id or why it was refused, answer, duration, id in the inbox. */
+function lineOf(heard: Heard, insecure: boolean, paint: Paint): string {
+  const { at, verdict, reason, status, durationMs, update, inboxId } = heard
+  const word = verdict.padEnd(WIDTHS.verdict)
+  const reused = reason === 'id_reused' ? ` ${reason}` : ''
+  const what = update === null ? (reason ?? '') : plainLine(`${update.type ?? 'no type'} #${update.id}${reused}`)
+  const answer = String(status ?? 'none').padEnd(WIDTHS.status)
+  const shown = insecure && update === null ? unverifiedOf(heard) : undefined
+  const parts = [
+    paint.quiet(new Date(at).toTimeString().slice(0, 8)),
+    verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
+    what.padEnd(WIDTHS.what),
+    status !== null && status >= 200 && status < 300 ? paint.done(answer) : paint.error(answer),
+    `${durationMs} ms`.padStart(WIDTHS.duration),
+    inboxId === null ? '' : paint.quiet(inboxId),
+    shown === undefined ? '' : `UNVERIFIED ${plainLine(JSON.stringify(shown.body))}`,
+  ]
+  return parts.filter((it) => it !== '').join('  ')
+}
+
+/** What went wrong, and what to do. */
+function whyOf(heard: Heard, secrets: readonly string[]): string | undefined {
+  if (heard.failure !== null) return `${heard.reason}: ${heard.failure}`
+  const hint = hintOf(heard, secrets)
+  return hint === undefined ? undefined : `hint: ${hint}`
+}
+
+/** Why a signature does not fit, found by trying the known mistakes. */
+function hintOf({ reason, verdict, headers, rawBody, at }: Heard, secrets: readonly string[]): string | undefined {
+  if (verdict !== 'refused' || secrets.length === 0) return undefined
+  if (reason === 'method_not_allowed' || reason === 'body_too_large' || reason === 'inbox_unwritable') return undefined
+  const found = explainMismatch({ headers: pairsOf(headers), rawBody, secrets, now: at })
+  if (found !== null) return `${found.explanation} ${found.fix}`
+  return reason === 'bad_signature' ? 'No known mistake explains it: most often another secret has signed.' : undefined
+}

@@ -1,0 +1,236 @@
+import { rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { InboxWriter as Inbox } from '../../../workbench/inbox/writer.js'
+import { pause } from '../../../workbench/pause.js'
+import type { ScriptedAnswer } from '../../../workbench/responses.js'
+import { parseScript } from '../../../workbench/responses.js'
+import { codeOf } from '../../config/config.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import type { Flag, Read, ValuesOf } from '../../flags/flags.js'
+import { integer, list, one, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { readReceiverUrl, receiverUrl } from './receiver-url.js'
+import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
+import { LineQueue, lineShape } from './listen-lines.js'
+import { namedSecrets, sharedStdin, signingSecrets } from './secrets.js'
+
+const DEFAULT_PORT = 8787
+const DELAY_MS_MAX = 600_000
+
+/** `TYPE=VALUE` any number of times, each type once. */
+function byType<T>(value: string, summary: string, read: (text: string) => Read<T>): Flag<ReadonlyMap<string, T>> {
+  return {
+    value,
+    summary,
+    repeatable: true,
+    read: (texts) => {
+      const values = new Map<string, T>()
+      for (const it of texts) {
+        const [, type = '', rest = ''] = /^([A-Za-z0-9_.-]+)=(.+)$/.exec(it) ?? []
+        if (type === '') return { ok: false, message: `must be ${value}` }
+        if (values.has(type)) return { ok: false, message: `names ${type} twice` }
+        const one = read(rest)
+        if (!one.ok) return one
+        values.set(type, one.value)
+      }
+      return { ok: true, value: values }
+    },
+  }
+}
+
+const listenFlags = {
+  port: integer('N', `Port, default ${DEFAULT_PORT}; 0 takes any free one`, 0, 65_535),
+  'secret-file': list('FILE|-', 'A secret that signs; several while one replaces the other'),
+  'forward-to': receiverUrl('The application that gets verified deliveries'),
+  route: byType('TYPE=URL', 'Another application for this type', readReceiverUrl),
+  respond: one<readonly [ScriptedAnswer, ...ScriptedAnswer[]]>(
+    'LIST',
+    'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
+    (it) => {
+      const answers = parseScript(it)
+      return answers === undefined
+        ? { ok: false, message: 'must be statuses from 200 to 599, or timeout, separated by commas' }
+        : { ok: true, value: answers }
+    },
+  ),
+  delay: integer('MS', 'Wait so many milliseconds before each delivery is passed on or answered', 0, DELAY_MS_MAX),
+  expect: byType('TYPE=N', 'End with 0 once so many updates of the type arrived, with 124 after --timeout', (it) =>
+    /^[1-9]\d{0,6}$/.test(it)
+      ? { ok: true, value: Number(it) }
+      : { ok: false, message: 'must be TYPE=N with N from 1 on' },
+  ),
+  'max-events': integer('N', 'End with 0 after so many verified deliveries', 1, 1_000_000_000),
+  'ready-file': text('FILE', 'Write { "url", "port", "pid" } there once connections are accepted'),
+  ...inboxFlag,
+  insecure: toggle('Show deliveries that are not verified too, marked; they are refused and never passed on'),
+}
+export type ListenFlags = ValuesOf<typeof listenFlags>
+
+export const listen = leaf({
+  name: 'listen',
+  summary: 'Receive webhooks on this machine: verify, record, pass on to an application',
+  notes: [
+    'It listens on 127.0.0.1. A delivery is verified over the bytes that arrived, and is in the inbox on disk before it is answered; one that is not verified gets 401 with the reason. Any path is taken.',
+    'With --forward-to or --route the application gets body and headers byte for byte, and its own answer goes back: 502 when nothing listens there, 504 when it takes 14 s. Without an application the answer is 200.',
+    'A repeat of what was answered 2xx in this run is answered 200 and not passed on; what the application failed is passed on again. The same update_id with other bytes is passed on and marked id_reused.',
+    'With --json each request is one line: time, verdict (ok, duplicate, refused), reason, update_id, type, status, duration_ms, body, inbox_id. update_id, type and body are those of verified deliveries only.',
+    '--expect counts each update_id once, whatever the application answered, and waits 30 s where --timeout says nothing else. --max-events counts deliveries with the verdict ok.',
+  ],
+  flags: listenFlags,
+  answers: lineShape,
+  streams: true,
+  examples: [
+    { command: 'voucherctl webhook listen --secret-file secret.txt --forward-to http://localhost:3000/hook' },
+    {
+      command: 'voucherctl webhook listen --secret-file secret.txt --expect message=2 --timeout 30s --json',
+      comment: 'In CI: exits with 0 as soon as both have arrived',
+    },
+    {
+      command: 'voucherctl webhook listen --secret-file secret.txt --respond 500,timeout,200',
+      comment: 'See how the sender repeats',
+    },
+  ],
+  run: async (context, { flags }) => {
+    const { host } = context
+    if (flags.respond !== undefined && (flags['forward-to'] !== undefined || flags.route.size > 0)) {
+      return usage('--respond answers in place of an application; it goes without --forward-to and --route.')
+    }
+    if (flags['ready-file'] === '-') return usage('--ready-file takes a path.')
+    const files = flags['secret-file']
+    const shared = sharedStdin(context, { 'secret-file': files })
+    if (shared !== undefined) return shared
+    const secrets = await (flags.insecure ? namedSecrets(host, files) : signingSecrets(context, files))
+    if (!secrets.ok) return secrets
+    if (context.dryRun) {
+      return context.plan(`listen on 127.0.0.1:${flags.port ?? DEFAULT_PORT}, inbox ${inboxDirOf(host, flags.inbox)}`)
+    }
+    return receive(context, flags, secrets.value)
+  },
+})
+
+async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
+  const { host, settings } = context
+  const [
+    { startListener, nothing },
+    { InboxWriter },
+    { Forwarder },
+    { Expectation },
+    { scripted },
+    { sayReady, writeReadyFile },
+  ] = await Promise.all([
+    import('../../../workbench/listener.js'),
+    import('../../../workbench/inbox/writer.js'),
+    import('../../../workbench/forwarding.js'),
+    import('../../../workbench/expectation.js'),
+    import('../../../workbench/responses.js'),
+    import('./listen-ready.js'),
+  ])
+  const dir = inboxDirOf(host, flags.inbox)
+  const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
+  let inbox: Inbox
+  try {
+    // One of an earlier run would be taken for this one's.
+    if (readyFile !== undefined) rmSync(readyFile, { force: true })
+    inbox = InboxWriter.open(dir)
+  } catch (error) {
+    return inboxFailure(error, dir)
+  }
+
+  const forwarder = new Forwarder()
+  const script = flags.respond === undefined ? undefined : scripted(flags.respond)
+  const expectation = new Expectation(flags.expect)
+  const ended = new AbortController()
+  const pauses = new AbortController()
+  let events = 0
+  const lines = new LineQueue(context, secrets, flags.insecure)
+  const app: Parameters<typeof startListener>[0]['app'] = async (delivery, type) => {
+    if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
+    const answer = script?.()
+    if (answer !== undefined) return nothing(answer === 'timeout' ? null : answer)
+    const to = (type === null ? undefined : flags.route.get(type)) ?? flags['forward-to']
+    return to === undefined ? nothing(200) : forwarder.send(to, delivery)
+  }
+
+  try {
+    let listener: Awaited<ReturnType<typeof startListener>>
+    try {
+      listener = await startListener({
+        port: flags.port ?? DEFAULT_PORT,
+        secrets,
+        inbox,
+        app,
+        now: host.now,
+        eventsMax: flags['max-events'],
+        room: () => lines.room(),
+        heard: (heard) => {
+          lines.add(heard)
+          if (heard.update !== null) expectation.count(heard.update.type, heard.update.id)
+          if (heard.verdict === 'ok') events += 1
+          const isEnough = events === flags['max-events'] || (flags.expect.size > 0 && expectation.isMet)
+          if (isEnough) ended.abort()
+        },
+      })
+    } catch (error) {
+      return portFailure(error, flags.port ?? DEFAULT_PORT)
+    }
+    const limitMs =
+      flags.expect.size > 0 || context.globals.timeout !== undefined ? settings.timeoutMs.value : undefined
+    const timer = limitMs === undefined ? undefined : setTimeout(() => ended.abort(), limitMs)
+    try {
+      if (readyFile !== undefined) writeReadyFile(readyFile, listener)
+      sayReady(context, flags, listener.url, dir)
+      await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
+    } catch (error) {
+      return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
+    } finally {
+      clearTimeout(timer)
+      // What was received is passed on at once.
+      pauses.abort()
+      await listener.close()
+      await lines.end()
+    }
+  } finally {
+    forwarder.close()
+    await inbox.close()
+    if (readyFile !== undefined) rmSync(readyFile, { force: true })
+  }
+  const isInterrupted = host.signal.aborted || host.stdout.gone?.aborted
+  if (isInterrupted || (flags.expect.size > 0 && expectation.isMet)) return { ok: true, printed: true }
+  if (flags.expect.size > 0) return notAllArrived(expectation.missing(), settings.timeoutMs.value)
+  if (flags['max-events'] === undefined || events >= flags['max-events']) return { ok: true, printed: true }
+  return fail('NOT_ALL_ARRIVED', `${events} of ${flags['max-events']} deliveries arrived in time.`)
+}
+
+function notAllArrived(
+  missing: readonly { type: string; expected: number; arrived: number }[],
+  limitMs: number,
+): Failure {
+  const inWords = missing.map(({ type, expected, arrived }) => `${type} ${arrived} of ${expected}`).join(', ')
+  return fail(
+    'NOT_ALL_ARRIVED',
+    `Within ${limitMs / 1000} s not all that was expected arrived: ${inWords}.`,
+    'See what did with `voucherctl webhook inbox list`.',
+    { missing },
+  )
+}
+
+function portFailure(error: unknown, port: number): Failure {
+  const code = codeOf(error)
+  if (code === 'EADDRINUSE') {
+    return fail(
+      'EADDRINUSE',
+      `Port ${port} on 127.0.0.1 is in use.`,
+      'Choose another with --port N, or any with --port 0.',
+    )
+  }
+  if (code === 'EACCES') return fail('EACCES', `Port ${port} is not open to you.`, 'Choose a port from 1024 on.')
+  throw error
+}
+
+async function firstOf(signals: readonly AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any([...signals])
+  if (!any.aborted) await new Promise((resolve) => any.addEventListener('abort', resolve, { once: true }))
+}

@@ -1,0 +1,219 @@
+import type { AppAnswer } from '../../../workbench/forwarding.js'
+import type { Listed } from '../../../workbench/inbox/inbox.js'
+import { resigned } from '../../../workbench/resigning.js'
+import { DEFAULT_TOLERANCE_SECONDS } from '../../../webhook/signature.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import type { ValuesOf } from '../../flags/flags.js'
+import { list, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { updateIdOf } from './update-id.js'
+import { receiverUrl } from './receiver-url.js'
+import { sinceFlag, timeOf } from './inbox.js'
+import type { OpenedInbox } from './inbox-dir.js'
+import { inboxFailure, inboxFlag, openInbox } from './inbox-dir.js'
+import { notRecorded } from './recorded.js'
+import { sharedStdin, signingSecrets } from './secrets.js'
+
+const replayFlags = {
+  ...inboxFlag,
+  id: list('ID', 'This delivery, such as 1-17, or the newest of an update_id'),
+  last: toggle('The newest verified delivery'),
+  failed: toggle('All that the application did not answer with 2xx, neither at first nor later'),
+  since: sinceFlag,
+  resign: toggle('Sign again, with the time of now'),
+  'as-recorded': toggle('Signature and timestamp as they came; the default'),
+  'secret-file': text('FILE|-', 'The secret for --resign, else VOUCHERCTL_WEBHOOK_SECRET'),
+  to: receiverUrl('The application, default where it was passed on to'),
+}
+type ReplayFlags = ValuesOf<typeof replayFlags>
+
+interface Replayed {
+  readonly id: string
+  readonly update_id: number | string | null
+  readonly type: string | null
+  readonly to: string
+  readonly status: number | null
+  readonly duration_ms: number
+  readonly error: string | null
+}
+
+export const replay = leaf({
+  name: 'replay',
+  summary: 'Send recorded deliveries to the application again',
+  notes: [
+    'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
+    '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. What was answered is recorded, so that a second --failed leaves out what the first one made good.',
+    'One line a delivery. Exits with 0 when every response was 2xx, with 9 when one was 5xx or missing, else with 8; with 11 when a line of the inbox is damaged, which is reported and skipped.',
+  ],
+  flags: replayFlags,
+  examples: [
+    { command: 'voucherctl webhook replay --failed --resign --secret-file secret.txt', comment: 'What it missed' },
+    { command: 'voucherctl webhook replay --last --to http://localhost:3000/hook' },
+  ],
+  changes: true,
+  view: {
+    headline: ({ id, type, update_id, status, duration_ms, to, error }: Replayed) =>
+      [
+        id,
+        `${type ?? 'unverified'} #${update_id ?? '?'}`,
+        status ?? 'no answer',
+        `${duration_ms} ms`,
+        error ?? to,
+      ].join('  '),
+  },
+  run: async (context, { flags }) => {
+    const ways = [flags.id.length > 0, flags.last, flags.failed, flags.since !== undefined].filter((it) => it)
+    if (ways.length !== 1) return usage('Give one of --id, --last, --failed and --since.')
+    if (flags.resign && flags['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
+    const secret = await secretOf(context, flags)
+    if (!secret.ok) return secret
+    const opened = await openInbox(context, flags.inbox)
+    if (!opened.ok) return opened
+    try {
+      const picked = pick(context, flags, opened, secret.value)
+      if (!picked.ok) return picked
+      const { deliveries, neverPassedOn } = picked
+      if (neverPassedOn > 0) {
+        context.output.notice(
+          `warning: ${neverPassedOn} left out that no application ever got; with --to URL all that is picked goes there.`,
+        )
+      }
+      return await replayAll(context, flags, opened, deliveries, secret.value)
+    } catch (error) {
+      return inboxFailure(error, opened.dir)
+    }
+  },
+})
+
+async function secretOf(
+  context: Context,
+  flags: ReplayFlags,
+): Promise<{ readonly ok: true; readonly value: string } | Failure> {
+  const file = flags['secret-file']
+  if (!flags.resign) return file === undefined ? { ok: true, value: '' } : usage('--secret-file belongs to --resign.')
+  const shared = sharedStdin(context, { 'secret-file': file })
+  if (shared !== undefined) return shared
+  const secrets = await signingSecrets(context, file === undefined ? [] : [file])
+  return secrets.ok ? { ok: true, value: secrets.value[0] as string } : secrets
+}
+
+interface PickedDelivery {
+  readonly listed: Listed
+  readonly to: URL
+}
+
+interface Picked {
+  readonly ok: true
+  /** What is sent, oldest first. */
+  readonly deliveries: readonly PickedDelivery[]
+  /** No application ever got them, so that there is none that failed them. */
+  readonly neverPassedOn: number
+}
+
+/** Nothing is sent when one that was named, or all that was found, cannot be. */
+function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): Picked | Failure {
+  const isNamed = flags.id.length > 0
+  const found: Listed[] = isNamed
+    ? []
+    : inbox.find(
+        { verdicts: ['ok'], failed: flags.failed, since: timeOf(context, flags.since) },
+        flags.last ? 1 : undefined,
+      )
+  for (const id of flags.id) {
+    const listed = inbox.byId(id)
+    if (listed === undefined) return notRecorded(id, dir)
+    const stored = flags.resign ? inbox.read(listed.id) : undefined
+    if (stored !== undefined && resigned(stored, secret, 0) === undefined)
+      return fail('INVALID_INPUT', `${listed.id} names no update_id, so that it cannot be signed.`)
+    found.push(listed)
+  }
+  if (flags.last && found.length === 0) return fail('DELIVERY_NOT_RECORDED', `No verified delivery is in ${dir}.`)
+  const deliveries: PickedDelivery[] = []
+  const nowhere: string[] = []
+  for (const listed of found) {
+    const to = flags.to ?? (listed.to === null ? undefined : new URL(listed.to))
+    if (to === undefined) nowhere.push(listed.id)
+    else deliveries.push({ listed, to })
+  }
+  if (nowhere.length > 0 && (isNamed || deliveries.length === 0)) {
+    const hint = 'With --to URL all that is picked goes there; --id picks single ones.'
+    return fail('INPUT_REQUIRED', `${nowhere[0]} was never passed on, so that --to must say where.`, hint, {
+      missing: ['--to'],
+    })
+  }
+  return { ok: true, deliveries, neverPassedOn: nowhere.length }
+}
+
+async function replayAll(
+  context: Context,
+  flags: ReplayFlags,
+  { inbox, dir, exit }: OpenedInbox,
+  deliveries: readonly PickedDelivery[],
+  secret: string,
+): Promise<Outcome<Replayed>> {
+  const { host, output } = context
+  if (context.dryRun) {
+    const plans = deliveries.map(({ listed, to }) => context.plan(`send ${listed.id} to ${to.href}`))
+    return plans.at(-1) ?? context.plan('send nothing: no delivery is picked')
+  }
+  if (deliveries.length === 0) output.notice('Nothing to replay.')
+  if (!flags.resign && deliveries.some(({ listed }) => isStale(listed, host.now()))) {
+    output.notice(
+      'warning: some timestamps are older than 5 minutes; an application that verifies refuses them. See --resign.',
+    )
+  }
+  const [{ Forwarder }, { InboxWriter }] = await Promise.all([
+    import('../../../workbench/forwarding.js'),
+    import('../../../workbench/inbox/writer.js'),
+  ])
+  const forwarder = new Forwarder()
+  const writer = InboxWriter.open(dir)
+  const statuses: (number | null)[] = []
+  try {
+    for (const { listed, to } of deliveries) {
+      if (host.signal.aborted || host.stdout.gone?.aborted) break
+      const { id, update_id, type } = listed
+      const stored = inbox.read(id)
+      const timestamp = Math.floor(host.now() / 1000)
+      const headers = flags.resign && stored !== undefined ? resigned(stored, secret, timestamp) : stored?.headers
+      if (stored === undefined || headers === undefined) return notRecorded(id, dir)
+      const started = performance.now()
+      const answer: AppAnswer = await forwarder.send(to, { headers, body: stored.body })
+      const duration_ms = Math.round(performance.now() - started)
+      const error = answer.failure?.message ?? null
+      const { status } = answer
+      statuses.push(status)
+      await writer.recordResponse({
+        of: id,
+        at: host.now(),
+        status,
+        duration_ms,
+        to: to.href,
+        error,
+        replay: true,
+        headers: answer.headers,
+        body: answer.body,
+      })
+      await output.printLine(
+        { id, update_id: updateIdOf(update_id), type, to: to.href, status, duration_ms, error },
+        replay.view,
+      )
+    }
+  } finally {
+    forwarder.close()
+    await writer.close()
+  }
+  return { ok: true, printed: true, exit: exitOf(statuses) || exit }
+}
+
+function exitOf(statuses: readonly (number | null)[]): number {
+  if (statuses.some((it) => it === null || it >= 500)) return 9
+  return statuses.some((it) => it === null || it < 200 || it > 299) ? 8 : 0
+}
+
+/** True if the timestamp is too old: it was on arrival, or it has become so since. */
+const isStale = ({ at, reason }: Listed, now: number) =>
+  reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000

@@ -1,0 +1,81 @@
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { readBytes, readSecret } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
+import { remember } from '../../host/scrub.js'
+
+type Secrets<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
+
+/** Refused where two flags of one command name standard input. */
+export function sharedStdin(
+  { globals }: Context,
+  files: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Failure | undefined {
+  const named = Object.entries({ ...files, 'token-file': globals['token-file'] }).flatMap(([flag, paths]) =>
+    [paths].flat().flatMap((path) => (path === '-' ? [`--${flag}`] : [])),
+  )
+  if (named.length < 2) return undefined
+  const flags = [...new Set(named)]
+  return usage(
+    flags.length === 1
+      ? `${flags[0]} - was given twice: standard input holds one file.`
+      : `${flags.join(' and ')} cannot both read stdin.`,
+  )
+}
+
+/** The secrets of the files, else the one of the environment; none when neither names one. */
+export async function namedSecrets(host: Host, files: readonly string[]): Promise<Secrets<string>> {
+  const secrets: string[] = []
+  for (const file of files) {
+    const read = await readSecret(host, file)
+    if (!read.ok) return read
+    secrets.push(read.text)
+  }
+  const { VOUCHERCTL_WEBHOOK_SECRET: variable } = host.env
+  return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
+}
+
+/** The secrets that sign: of the files, else of the environment, else asked for. */
+export async function signingSecrets(context: Context, files: readonly string[]): Promise<Secrets<string>> {
+  const named = await namedSecrets(context.host, files)
+  return !named.ok || named.value.length > 0 ? named : askedSecret(context)
+}
+
+/** The secrets that verify, byte for byte: what is wrong with one must stay, so that it can be found. */
+export async function verifyingSecrets(
+  context: Context,
+  files: readonly string[],
+): Promise<Secrets<string | Uint8Array>> {
+  const secrets: Uint8Array[] = []
+  for (const file of files) {
+    const read = await readBytes(context.host, file)
+    if (!read.ok) return read
+    const secret = withoutLineEnd(read.bytes)
+    if (secret.length === 0) {
+      return fail('INVALID_INPUT', `${file === '-' ? 'Standard input' : file} holds no secret.`)
+    }
+    remember(context.host, secret.toString('utf8'))
+    secrets.push(secret)
+  }
+  return secrets.length > 0 ? { ok: true, value: secrets } : signingSecrets(context, [])
+}
+
+async function askedSecret(context: Context): Promise<Secrets<string>> {
+  const missing = () =>
+    fail(
+      'INPUT_REQUIRED',
+      'Missing: --secret-file.',
+      'Give a file with --secret-file, or set VOUCHERCTL_WEBHOOK_SECRET. Both sides know the same one.',
+      { missing: ['--secret-file'] },
+    )
+  const asked = await context.ask(missing, (questions) => questions.secret('Webhook secret (hidden)'))
+  if (!asked.ok) return asked
+  return asked.value === '' ? missing() : { ok: true, value: [asked.value] }
+}
+
+/** One final LF or CRLF is the file's, not the secret's. */
+function withoutLineEnd(bytes: Buffer): Buffer {
+  if (bytes.at(-1) !== 0x0a) return bytes
+  return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1)
+}

@@ -1,0 +1,89 @@
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import type { BytesResult } from '../../host/files.js'
+import { readBytes } from '../../host/files.js'
+import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
+import { leaf } from '../../command/leaf.js'
+import { recordedDelivery, recordedFlags, wrongPlace } from './recorded.js'
+import { sharedStdin, signingSecrets } from './secrets.js'
+
+/** Digits: an id above 2^53 - 1 stays exact. */
+export const updateIdFlag = (summary: string) =>
+  one('N', summary, (it) =>
+    /^\d{1,30}$/.test(it) ? { ok: true, value: it } : { ok: false, message: 'must be a whole number from 0' },
+  )
+
+export const timestampFlag = (summary: string) => integer('S', summary, 0, 999_999_999_999_999)
+
+export const sign = leaf({
+  name: 'sign',
+  summary: 'Sign a body as the platform signs a delivery',
+  notes: [
+    'Prints the three headers of a delivery, a line each, as curl reads them with -H @FILE. The bytes of the body are signed as they are: send them with --data-binary.',
+    'Two secrets sign as while one replaces the other: the new one first, then the old one. Without --secret-file the secret is that of VOUCHERCTL_WEBHOOK_SECRET.',
+  ],
+  flags: {
+    'body-file': requiredUnless('id', text('FILE|-', 'The raw body'), 'File with the body'),
+    ...recordedFlags,
+    'secret-file': list('FILE|-', 'The secret that signs; at most two'),
+    timestamp: timestampFlag('Unix seconds, default now'),
+    'update-id': updateIdFlag('Default: that of the body'),
+  },
+  examples: [
+    { command: 'voucherctl webhook sign --body-file update.json --secret-file secret.txt' },
+    {
+      command:
+        'voucherctl webhook sign --body-file update.json > headers.txt && curl -H @headers.txt --data-binary @update.json http://127.0.0.1:8787',
+      comment: 'With the secret of the environment',
+    },
+    {
+      command:
+        'voucherctl webhook sign --id 1-17 > headers.txt && voucherctl webhook inbox show 1-17 --raw | curl -H @headers.txt --data-binary @- http://127.0.0.1:8787',
+      comment: 'A delivery of the inbox, with the time of now',
+    },
+  ],
+  view: { body: (headers: Readonly<Record<string, string>>) => headerLines(headers) },
+  run: async (context, { flags }) => {
+    const files = flags['secret-file']
+    if (files.length > 2) return usage('--secret-file is given at most twice: the new secret, then the old one.')
+    const wrong = wrongPlace(flags)
+    if (wrong !== undefined) return wrong
+    const shared = sharedStdin(context, { 'body-file': flags['body-file'], 'secret-file': files })
+    if (shared !== undefined) return shared
+    const body = await bodyOf(context, flags)
+    if (!body.ok) return body
+    const updateId = flags['update-id'] ?? (await updateIdOf(body.bytes))
+    if (typeof updateId !== 'string') return updateId
+    const secrets = await signingSecrets(context, files)
+    if (!secrets.ok) return secrets
+    const { signWebhook } = await import('../../../webhook/signature.js')
+    const timestamp = flags.timestamp ?? secondsOf(context)
+    return { ok: true, data: signWebhook({ rawBody: body.bytes, secrets: secrets.value, timestamp, updateId }) }
+  },
+})
+
+type BodyFlags = Readonly<Record<'id' | 'inbox' | 'body-file', string | undefined>>
+
+async function bodyOf(context: Context, flags: BodyFlags): Promise<BytesResult> {
+  if (flags.id === undefined) return readBytes(context.host, flags['body-file'] ?? '-')
+  const read = await recordedDelivery(context, flags.id, flags.inbox)
+  return read.ok ? { ok: true, bytes: read.stored.body } : read
+}
+
+export const secondsOf = ({ host }: Context) => Math.floor(host.now() / 1000)
+
+/** A line each, as a headers file holds them. */
+export function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
+}
+
+async function updateIdOf(body: Uint8Array): Promise<string | Failure> {
+  const { readUpdate } = await import('../../../webhook/signature.js')
+  const update = readUpdate(body)
+  return update.ok
+    ? update.updateId
+    : fail('INVALID_INPUT', 'The body is no JSON object with a whole update_id.', 'Name one with --update-id N.')
+}

@@ -1,0 +1,88 @@
+import { platformUpdateTypes } from '../../../contract/platform.js'
+import * as platform from '../../../contract/platform.js'
+import type { UpdateType } from '../../../contract/updates.js'
+import type { Override } from '../../../workbench/synthetic.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import type { Answer, Outcome, Plan } from '../../command/leaf.js'
+
+/** An update that the server made. */
+export interface Made {
+  readonly time: string
+  readonly bot_id: string
+  readonly type: string
+  /** Null where the server does not tell it: of a message. */
+  readonly update_id: number | null
+}
+
+interface Order {
+  readonly botId: string
+  readonly type: UpdateType
+  readonly overrides: readonly Override[]
+  readonly count: number
+}
+
+const USER = 'user-42'
+
+/** What of an update is whose on a server: the rest it decides itself. */
+const settable: Readonly<Partial<Record<UpdateType, readonly string[]>>> = {
+  message: ['message.from.id', 'message.text'],
+  friend_request: ['friend_request.id', 'friend_request.from.id', 'friend_request.date'],
+  inline_query: ['inline_query.id', 'inline_query.from.id', 'inline_query.query'],
+  ping: [],
+}
+
+const instead: Readonly<Partial<Record<UpdateType, string>>> = {
+  my_chat_member: 'voucherctl platform users start, or block',
+  voucher_issued: 'voucherctl vouchers issue',
+  voucher_redeemed: 'voucherctl vouchers redeem',
+  voucher_reversed: 'voucherctl vouchers reverse',
+}
+
+/** Has the server make updates for a bot, over the operator's plane. */
+export async function makeUpdates(context: Context, order: Order): Promise<Outcome<unknown>> {
+  const { type, overrides, count } = order
+  const known = settable[type]
+  if (known === undefined) {
+    return usage(`A server makes a ${type} update when that happens.`, `Let it happen: ${instead[type]}.`)
+  }
+  const other = overrides.find(({ path }) => !known.includes(path))
+  if (other !== undefined) {
+    const names = known.length === 0 ? 'nothing' : known.join(', ')
+    return usage(`--set: the server decides ${other.path} of a ${type} update.`, `With --bot, ${names} can be set.`)
+  }
+  if (context.dryRun) return make(context, order)
+  return { ok: true, lines: lines(context, order, count) }
+}
+
+async function* lines(context: Context, order: Order, count: number): AsyncGenerator<Made, Failure | undefined> {
+  for (let made = 0; made < count; made += 1) {
+    const answer = await make(context, order)
+    if (!answer.ok) return 'plan' in answer ? undefined : answer
+    const time = new Date(context.host.now()).toISOString()
+    yield { time, bot_id: order.botId, type: order.type, update_id: answer.data }
+  }
+  return undefined
+}
+
+async function make({ call }: Context, order: Order): Promise<Answer<number | null> | Plan | Failure> {
+  const { botId, type, overrides } = order
+  const set = new Map(overrides.map(({ path, value }) => [path.slice(type.length + 1), value]))
+  const user = String(set.get('from.id') ?? USER)
+  const check = `voucherctl webhook deliveries ${botId}`
+  const kind = platformUpdateTypes.find((it) => it === type)
+  if (kind === undefined) {
+    // Whoever writes first starts the chat, which is an update of its own.
+    const chat = await call(platform.createChat, { bot_id: botId, user_id: user })
+    if (!chat.ok) return chat
+    const words = String(set.get('text') ?? 'Hello, one coffee please')
+    const sent = await call(platform.sendAsUser, { chatId: chat.data.id, text: words }, { check })
+    return sent.ok ? { ok: true, data: null } : sent
+  }
+  const given = Object.fromEntries([...set].filter(([path]) => path !== 'from.id'))
+  const defaults = kind === 'inline_query' ? { query: 'coffee' } : {}
+  const payload = kind === 'ping' ? {} : { payload: { ...defaults, ...given, from: { id: user } } }
+  const made = await call(platform.addUpdate, { botId, type: kind, ...payload }, { check })
+  return made.ok ? { ok: true, data: made.data?.update_id ?? null } : made
+}

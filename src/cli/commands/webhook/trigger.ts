@@ -1,0 +1,245 @@
+import { closest } from '../../../contract/closest.js'
+import { updateTypes } from '../../../contract/updates.js'
+import type { Fault, Unsent } from '../../../workbench/faults.js'
+import { faultRules, faults, inOrder, packed, updatesNeeded } from '../../../workbench/faults.js'
+import { isInvalidResponse } from '../../../workbench/final-response.js'
+import type { Posted } from '../../../workbench/post.js'
+import { isDelivered, post, POST_TIMEOUT_MS } from '../../../workbench/post.js'
+import { readUpdate } from '../../../webhook/signature.js'
+import type { Override } from '../../../workbench/synthetic.js'
+import { readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
+import { readBytes } from '../../host/files.js'
+import { choice, integer, list, text } from '../../flags/flags.js'
+import type { Outcome } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { required } from '../../command/required.js'
+import { receiverUrl } from './receiver-url.js'
+import { sharedStdin, signingSecrets } from './secrets.js'
+import { secondsOf } from './sign.js'
+import type { Made } from './trigger-server.js'
+import { makeUpdates } from './trigger-server.js'
+import { updateIdOf } from './update-id.js'
+
+/** Where `webhook listen` listens by itself. */
+const DEFAULT_URL = 'http://127.0.0.1:8787'
+
+/** One POST and what came of it. */
+interface Sent {
+  readonly time: string
+  readonly update_id: number | string | null
+  readonly type: string | null
+  readonly fault: Fault | null
+  readonly status: number | null
+  readonly error: string | null
+  readonly duration_ms: number
+  /** Whether the receiver answered as it should. */
+  readonly as_expected: boolean
+}
+
+export const trigger = leaf({
+  name: 'trigger',
+  summary: 'Send a made-up update to a receiver, also with a mistake on purpose',
+  notes: [
+    `TYPE is one of ${updateTypes.join(', ')}. The update is signed and posted as the platform does it. --set replaces a member, by its path from the top: --set message.text=Hi. --body-file sends a body of your own, byte for byte, in place of TYPE. Ids begin at the time in milliseconds, or at --set update_id=N.`,
+    'One line for each delivery. Exit code 0 when the receiver took them all (2xx), 8 when it refused one (3xx, 4xx), 9 when it failed (5xx) or did not answer.',
+    `With --fault the receiver is tested. It must refuse (4xx) ${namesOf('refused')}, and take (2xx) ${namesOf('accepted')}. Exit code 0 when it does, 1 when it does not, 9 when it does not answer.`,
+    ...faults.map((it) => `--fault ${it}: ${faultRules[it].does}`),
+    'With --bot nothing is posted from here: the chosen server makes the update for the bot, as its operator, and delivers it by itself (message, friend_request, inline_query, ping).',
+  ],
+  positional: { name: 'TYPE', summary: 'Type of the update', choices: updateTypes },
+  flags: {
+    url: receiverUrl(`The receiver, default ${DEFAULT_URL}`),
+    'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
+    set: list('PATH=VALUE', 'Replace a member'),
+    'body-file': text('FILE|-', 'A body in place of TYPE'),
+    fault: { ...choice(faults, 'A mistake on purpose, one of those above'), value: 'NAME' },
+    count: integer('N', 'So many updates, default 1', 1, 10_000),
+    bot: text('ID', 'Let the chosen server make it for this bot'),
+  },
+  examples: [
+    { command: 'voucherctl webhook trigger message --secret-file secret.txt --set message.text=Hi' },
+    {
+      command: 'voucherctl webhook trigger ping --secret-file secret.txt --fault bad-signature',
+      comment: 'Exit code 1 if the receiver takes it',
+    },
+    {
+      command: 'voucherctl webhook trigger message --bot bot_01JC… --set message.from.id=user-42',
+      comment: 'Through the local server and its deliveries',
+    },
+  ],
+  changes: true,
+  view: { headline: (it: unknown) => lineOf({ ...(it as Sent | Made) }) },
+  run: async (context, { positional, flags }): Promise<Outcome<unknown>> => {
+    const { 'body-file': bodyFile, 'secret-file': secretFile, set, fault, bot } = flags
+    const named = await nameOfType(context, positional, bodyFile !== undefined)
+    if (!named.ok) return named
+    const type = updateTypes.find((it) => it === named.value)
+    if (named.value !== undefined && type === undefined) {
+      const near = closest(named.value, updateTypes)
+      const hint = near === undefined ? `It is one of ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
+      return usage(`There is no type ${named.value}.`, hint)
+    }
+    if (bodyFile !== undefined && (type !== undefined || set.length > 0)) {
+      return usage('--body-file is sent as it is: give it without TYPE and --set.')
+    }
+    const overrides = overridesOf(type, set)
+    if (!overrides.ok) return overrides
+    const count = Math.max(flags.count ?? 1, updatesNeeded(fault))
+    if (bot !== undefined) {
+      const other = Object.entries({ url: flags.url, 'secret-file': secretFile, fault, 'body-file': bodyFile })
+      const [flag] = other.find(([, value]) => value !== undefined) ?? []
+      if (flag !== undefined || type === undefined) {
+        return usage(`--bot and --${flag} exclude each other: the server makes, signs and sends the update.`)
+      }
+      return makeUpdates(context, { botId: bot, type, overrides: overrides.value, count })
+    }
+    const shared = sharedStdin(context, { 'body-file': bodyFile, 'secret-file': secretFile })
+    if (shared !== undefined) return shared
+    const url = flags.url ?? new URL(DEFAULT_URL)
+    const updates =
+      type === undefined
+        ? await recorded(context, bodyFile as string, count)
+        : { ok: true as const, value: synthetic(context, type, overrides.value, count) }
+    if (!updates.ok) return updates
+    const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
+    if (!secrets.ok) return secrets
+    const order = inOrder(updates.value, fault)
+    if (context.dryRun) {
+      const described = order.map(({ updateId, body }) => `update ${updateId} of ${body.length} bytes`).join(', ')
+      return context.plan(`POST ${url.href}: ${described}, signed${fault === undefined ? '' : `; ${fault}`}`)
+    }
+    const [secret] = secrets.value as [string]
+    return { ok: true, lines: send(context, { url, order, secret, fault, type: type ?? null }) }
+  },
+})
+
+/** Asked for, where neither it nor a body was given. */
+async function nameOfType(
+  context: Context,
+  positional: string | undefined,
+  hasBody: boolean,
+): Promise<{ readonly ok: true; readonly value: string | undefined } | Failure> {
+  if (positional !== undefined || hasBody) return { ok: true, value: positional }
+  const missing = () => required(['TYPE'], ['TYPE or --body-file'])
+  return context.ask(missing, (questions) => questions.choose('Type of the update', updateTypes))
+}
+
+function namesOf(right: 'refused' | 'accepted'): string {
+  return faults.filter((it) => faultRules[it].right === right).join(', ')
+}
+
+type Overrides = { readonly ok: true; readonly value: readonly Override[] } | Failure
+
+function overridesOf(type: (typeof updateTypes)[number] | undefined, texts: readonly string[]): Overrides {
+  const overrides: Override[] = []
+  for (const it of texts) {
+    const at = it.indexOf('=')
+    if (at < 1 || type === undefined) return usage(`--set must be path=value, got ${JSON.stringify(it)}.`)
+    const read = readOverride(type, it.slice(0, at), it.slice(at + 1))
+    if (!read.ok) return usage(`--set: ${read.message}`, read.hint)
+    overrides.push(read.override)
+  }
+  return { ok: true, value: overrides }
+}
+
+function synthetic(
+  { host }: Context,
+  type: (typeof updateTypes)[number],
+  overrides: readonly Override[],
+  count: number,
+): Unsent[] {
+  const now = host.now()
+  const first = overrides.find(({ path }) => path === 'update_id')?.value
+  const others = overrides.filter(({ path }) => path !== 'update_id')
+  return Array.from({ length: count }, (_, index) => {
+    const updateId = (typeof first === 'number' ? first : now) + index
+    const update = syntheticUpdate(type, { updateId, now, overrides: others })
+    return { updateId: String(updateId), body: Buffer.from(JSON.stringify(update)) }
+  })
+}
+
+async function recorded(
+  { host }: Context,
+  file: string,
+  count: number,
+): Promise<{ ok: true; value: Unsent[] } | Failure> {
+  const read = await readBytes(host, file)
+  if (!read.ok) return read
+  const update = readUpdate(read.bytes)
+  if (!update.ok) return fail('INVALID_INPUT', 'The body is no JSON object with a whole update_id.')
+  return { ok: true, value: Array.from({ length: count }, () => ({ updateId: update.updateId, body: read.bytes })) }
+}
+
+interface Sending {
+  readonly url: URL
+  readonly order: readonly Unsent[]
+  readonly secret: string
+  readonly fault: Fault | undefined
+  readonly type: string | null
+}
+
+async function* send(
+  context: Context,
+  { url, order, secret, fault, type }: Sending,
+): AsyncGenerator<Sent, Failure | undefined> {
+  let worst: Failure | undefined
+  for (const update of order) {
+    if (context.host.signal.aborted) return fail('ABORTED', 'Interrupted.')
+    const { headers, body, paceMs } = packed(update, { secret, timestamp: secondsOf(context) }, fault)
+    const time = new Date(context.host.now()).toISOString()
+    const pace = paceMs === undefined ? {} : { paceMs }
+    const posted = await post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS, ...pace })
+    const failure = failureOf(posted, fault, url)
+    const { status, error, durationMs } = posted
+    yield {
+      time,
+      update_id: updateIdOf(update.updateId),
+      type,
+      fault: fault ?? null,
+      status,
+      error,
+      duration_ms: durationMs,
+      as_expected: failure === undefined,
+    }
+    // Nobody there: the next ones would wait for nothing.
+    if (failure?.code === 'NETWORK_ERROR') return failure
+    worst ??= failure
+  }
+  return worst
+}
+
+function failureOf(posted: Posted, fault: Fault | undefined, { host }: URL): Failure | undefined {
+  const { status, error } = posted
+  if (status === null) {
+    if (error !== null && isInvalidResponse(error)) {
+      return fail('RECEIVER_FAILED', `${host} failed: it sent no valid HTTP response (${error}).`)
+    }
+    if (error === 'TIMEOUT') return fail('TIMEOUT', `${host} did not answer within ${POST_TIMEOUT_MS / 1000} s.`)
+    return fail('NETWORK_ERROR', `${host} did not answer (${error}).`, 'Start the receiver, or name it with --url URL.')
+  }
+  const isRefused = status >= 400 && status < 500
+  if (fault === undefined) {
+    if (isDelivered(posted)) return undefined
+    return status >= 500
+      ? fail('RECEIVER_FAILED', `${host} failed: it answered ${status}.`)
+      : fail('RECEIVER_REFUSED', `${host} refused the delivery: it answered ${status}.`, refusedHint(status))
+  }
+  const { right, because } = faultRules[fault]
+  if (right === 'refused' ? isRefused : isDelivered(posted)) return undefined
+  const wanted = right === 'refused' ? 'must be refused with 4xx' : 'must be taken with 2xx'
+  return fail('RECEIVER_WRONG', `${host} answered ${status} to ${fault}, which ${wanted}: ${because}.`)
+}
+
+const refusedHint = (status: number) =>
+  status === 401 || status === 403 ? 'Both sides need the same secret: `voucherctl webhook verify --explain`.' : null
+
+function lineOf(it: Sent | Made): string {
+  if ('bot_id' in it)
+    return `${it.time}  ${it.type}  ${it.update_id === null ? '' : `#${it.update_id}  `}made for ${it.bot_id}`
+  const answer = it.status === null ? `no answer (${it.error})` : String(it.status)
+  const verdict = it.fault === null ? '' : `  ${it.fault}: ${it.as_expected ? 'right' : 'WRONG'}`
+  return `${it.time}  #${it.update_id}  ${it.type ?? '-'}  ${answer}  ${it.duration_ms} ms${verdict}`
+}

@@ -1,0 +1,142 @@
+import { explainMismatch } from '../../../webhook/explain.js'
+import type { VerifyWebhookInput } from '../../../webhook/signature.js'
+import { pairsOf } from '../../../workbench/header-pairs.js'
+import type { Context } from '../../command/context.js'
+import type { Failure } from '../../failure.js'
+import { readBytes, readTextFile } from '../../host/files.js'
+import { duration, list, requiredUnless, text, toggle } from '../../flags/flags.js'
+import { leaf } from '../../command/leaf.js'
+import type { HeaderPairs } from './headers.js'
+import { headersOf } from './headers.js'
+import { recordedDelivery, recordedFlags, wrongPlace } from './recorded.js'
+import { sharedStdin, verifyingSecrets } from './secrets.js'
+import { secondsOf, timestampFlag } from './sign.js'
+import { updateIdOf } from './update-id.js'
+
+/** What became of the check. */
+export interface Verdict {
+  readonly valid: boolean
+  /** The class of the refusal, as a receiver names it. */
+  readonly reason: string | null
+  readonly message: string
+  readonly update_id: number | string | null
+  readonly type: string | null
+  /** Which of the secrets signed, from 1. */
+  readonly secret: number | null
+  /** With --explain: the mistake that was found, null where none is known. */
+  readonly cause?: string | null
+  readonly explanation?: string | null
+  readonly fix?: string | null
+}
+
+export const verify = leaf({
+  name: 'verify',
+  summary: 'Verify a recorded delivery, and say why it fails',
+  notes: [
+    'Applies every rule of a receiver: one value of each header, a timestamp at most 300 s off, the signature over timestamp, dot and raw body, and an X-Platform-Update-Id that is the update_id of the body. Exit code 0 when it is valid, 10 when it is not; the verdict is on stdout either way.',
+    'A signature is HMAC-SHA256 as 64 lower-case hex digits. The key is the bytes of the secret as given, the message is X-Platform-Timestamp, a dot and the raw body. While a replaced secret is in its grace period there are two signatures, new,old.',
+    '--explain tries the known mistakes and names the one that makes the signature fit, with its fix. Several secrets may be given, the one in use first. The files are read byte for byte, less one final line end of a secret.',
+    'In place of the files --id takes a delivery of the inbox, as `webhook listen` received it.',
+    'A recorded delivery is old: --timestamp is the time at which it is judged, as Unix seconds. With --id it is the time at which it arrived.',
+  ],
+  flags: {
+    'body-file': requiredUnless('id', text('FILE|-', 'The raw body, as it came'), 'File with the body'),
+    'headers-file': requiredUnless(
+      'id',
+      text('FILE|-', 'Its headers: Name: value lines, or JSON'),
+      'File with the headers',
+    ),
+    ...recordedFlags,
+    'secret-file': list('FILE|-', 'A secret that may have signed'),
+    timestamp: timestampFlag("The receiver's clock in Unix seconds, default now, or when it arrived"),
+    tolerance: duration('How far the timestamp may be off, default 300s'),
+    explain: toggle('Look for the mistake'),
+  },
+  examples: [
+    { command: 'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt' },
+    {
+      command:
+        'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt --explain',
+      comment: 'Why does the signature not fit?',
+    },
+    { command: 'voucherctl webhook verify --id 1-17 --explain', comment: 'The same, of a delivery of the inbox' },
+  ],
+  // A copy: what was not asked for is not there, and a sentence drops whatever asks for it.
+  view: { body: (it: Verdict) => inWords({ ...it }) },
+  run: async (context, { flags }) => {
+    const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
+    const wrong = wrongPlace(flags)
+    if (wrong !== undefined) return wrong
+    const named = { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles }
+    const shared = sharedStdin(context, named)
+    if (shared !== undefined) return shared
+    const read = await (flags.id === undefined
+      ? readDelivery(context, bodyFile ?? '-', headersFile ?? '-')
+      : recordedAs(context, flags.id, flags.inbox))
+    if (!read.ok) return read
+    const secrets = await verifyingSecrets(context, secretFiles)
+    if (!secrets.ok) return secrets
+    const input: VerifyWebhookInput = {
+      headers: read.headers,
+      rawBody: read.body,
+      secrets: secrets.value,
+      now: flags.timestamp === undefined ? read.at : flags.timestamp * 1000,
+      toleranceSeconds: tolerance === undefined ? 300 : Math.floor(tolerance / 1000),
+    }
+    const data = await judge(input, flags.explain)
+    return { ok: true, data, exit: data.valid ? 0 : 10 }
+  },
+})
+
+type Delivery =
+  | { readonly ok: true; readonly headers: HeaderPairs; readonly body: Buffer; readonly at: number }
+  | Failure
+
+async function readDelivery(context: Context, bodyFile: string, headersFile: string): Promise<Delivery> {
+  const body = await readBytes(context.host, bodyFile)
+  if (!body.ok) return body
+  const written = await readTextFile(context.host, headersFile)
+  if (!written.ok) return written
+  const headers = headersOf(written.text)
+  if (!headers.ok) return headers
+  return { ok: true, headers: headers.pairs, body: body.bytes, at: secondsOf(context) * 1000 }
+}
+
+async function recordedAs(context: Context, id: string, inboxDir: string | undefined): Promise<Delivery> {
+  const read = await recordedDelivery(context, id, inboxDir)
+  if (!read.ok) return read
+  const { headers, body, at } = read.stored
+  return { ok: true, headers: pairsOf(headers), body, at }
+}
+
+async function judge(input: VerifyWebhookInput, explains: boolean): Promise<Verdict> {
+  const { verifyWebhook } = await import('../../../webhook/signature.js')
+  const verdict = verifyWebhook(input)
+  const judged: Verdict = verdict.ok
+    ? {
+        valid: true,
+        reason: null,
+        message: `update ${verdict.updateId}${secretInWords(verdict.secretIndex, input.secrets.length)}.`,
+        update_id: updateIdOf(verdict.updateId),
+        type: typeof verdict.body.type === 'string' ? verdict.body.type : null,
+        secret: verdict.secretIndex + 1,
+      }
+    : { valid: false, reason: verdict.reason, message: verdict.message, update_id: null, type: null, secret: null }
+  if (!explains) return judged
+  const found = explainMismatch(input)
+  return {
+    ...judged,
+    cause: found?.cause ?? null,
+    explanation: found?.explanation ?? null,
+    fix: found?.fix ?? null,
+  }
+}
+
+const secretInWords = (index: number, count: number) => (count > 1 ? `, signed by secret ${index + 1} of ${count}` : '')
+
+function inWords({ valid, reason, message, cause, explanation, fix }: Verdict): string {
+  const verdict = valid ? `Valid: ${message}` : `Not valid (${reason}): ${message}`
+  if (cause === undefined || (valid && cause === null)) return verdict
+  if (cause !== null) return `${verdict}\nCause: ${cause}. ${explanation}\nFix: ${fix}`
+  return `${verdict}\nNo known mistake makes it fit: another secret signed it, or the body was changed in another way.`
+}

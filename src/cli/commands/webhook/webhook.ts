@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto'
+import { updateTypes } from '../../../contract/updates.js'
+import type { DeliveryMode, WebhookInfo } from '../../../contract/webhook.js'
+import * as contract from '../../../contract/webhook.js'
+import type { Context } from '../../command/context.js'
+import { defined } from '../../flags/defined.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import { duration, integer, list, required, text, toggle } from '../../flags/flags.js'
+import { confirmLoss } from '../../command/confirmation.js'
+import type { Group } from '../../command/leaf.js'
+import { leaf } from '../../command/leaf.js'
+import { bridge } from './bridge.js'
+import { deliveries, retry } from './deliveries.js'
+import { inbox } from './inbox.js'
+import { listen } from './listen.js'
+import { replay } from './replay.js'
+import { namedSecrets, sharedStdin } from './secrets.js'
+import { sign } from './sign.js'
+import { trigger } from './trigger.js'
+import { verify } from './verify.js'
+
+const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
+const SECRET_BYTES = 32
+
+const modeMembers = [
+  'url',
+  'has_secret_token',
+  'allowed_updates',
+  'allowed_ips',
+  'max_connections',
+  'pending_update_count',
+  'dropped_updates',
+  'warnings',
+]
+
+/** The secret of a file or the environment, or a new one; undefined leaves it to the server, which keeps or makes one. */
+async function chooseSecret(
+  context: Context,
+  file: string | undefined,
+  generate: boolean,
+): Promise<{ ok: true; value: string | undefined; generated: boolean } | Failure> {
+  if (generate && file !== undefined) return usage('--secret-file and --generate-secret each name a secret; give one.')
+  if (generate) return { ok: true, value: randomBytes(SECRET_BYTES).toString('base64url'), generated: true }
+  const shared = sharedStdin(context, { 'secret-file': file })
+  if (shared !== undefined) return shared
+  const named = await namedSecrets(context.host, file === undefined ? [] : [file])
+  return named.ok ? { ok: true, value: named.value[0], generated: false } : named
+}
+
+export const webhook: Group = {
+  name: 'webhook',
+  alias: 'webhooks',
+  summary: 'Where the updates of a bot are delivered, and tools to test a receiver',
+  commands: [
+    leaf({
+      name: 'set',
+      summary: contract.set.summary,
+      answers: contract.set.output,
+      notes: [
+        'The URL is https with a public host. On a local server, `server start --dev-webhook-loopback PORT` lets http://127.0.0.1:PORT through.',
+        'Every delivery is signed. The secret comes from --secret-file or VOUCHERCTL_WEBHOOK_SECRET. Without either the one that is set stays; where there is none, the server makes one and shows it once.',
+      ],
+      positional: botId,
+      flags: {
+        url: required(text('URL', 'Where updates are posted to'), 'URL'),
+        'secret-file': text('FILE|-', 'The secret that signs: 1 to 256 of A-Z a-z 0-9 _ -'),
+        'generate-secret': toggle('Make a new secret and show it once'),
+        'grace-seconds': duration('How long the old secret signs too, at most 1d'),
+        'allowed-update': list('TYPE', `Only these: ${updateTypes.join(', ')}`, updateTypes),
+        'allowed-ip': list('ADDRESS', 'Address or CIDR that the host may resolve to'),
+        'max-connections': integer('N', 'Deliveries at a time, 1 to 100, default 40', 1, 100),
+        'drop-pending': toggle('Drop the updates that wait'),
+      },
+      examples: [
+        { command: 'voucherctl webhook set bot_01JC… --url https://shop.example/hook --secret-file secret.txt' },
+        {
+          command:
+            'voucherctl webhook set bot_01JC… --url https://shop.example/hook --generate-secret --grace-seconds 1h',
+          comment: 'Replace the secret; for an hour both sign',
+        },
+      ],
+      changes: true,
+      run: async (context, { positional, flags }) => {
+        const secret = await chooseSecret(context, flags['secret-file'], flags['generate-secret'])
+        if (!secret.ok) return secret
+        const grace = flags['grace-seconds']
+        const types = flags['allowed-update']
+        const ips = flags['allowed-ip']
+        const answer = await context.call(
+          contract.set,
+          {
+            botId: positional,
+            url: flags.url,
+            ...defined({
+              secret_token: secret.value,
+              secret_grace_seconds: grace === undefined ? undefined : Math.round(grace / 1000),
+              allowed_updates: types.length === 0 ? undefined : [...types],
+              allowed_ips: ips.length === 0 ? undefined : [...ips],
+              max_connections: flags['max-connections'],
+              drop_pending_updates: flags['drop-pending'] || undefined,
+            }),
+          },
+          { check: `voucherctl bots get ${positional}` },
+        )
+        if (!answer.ok) return answer
+        const data = secret.generated ? { ...answer.data, one_time_secret_token: secret.value } : answer.data
+        const keep = data?.one_time_secret_token === undefined ? '' : ' Keep the secret now: it is not shown again.'
+        await context.output.print(data as DeliveryMode, {
+          headline: (it) => `Updates are delivered to ${it.url}.${keep}`,
+          members: [...modeMembers, 'one_time_secret_token'],
+          shownOnce: { member: 'one_time_secret_token', otherwise: 'Set another one with --generate-secret.' },
+          next: () => `Next: voucherctl webhook deliveries ${positional}`,
+        })
+        return { ok: true, printed: true }
+      },
+    }),
+    leaf({
+      name: 'delete',
+      summary: contract.remove.summary,
+      answers: contract.remove.output,
+      positional: botId,
+      flags: { 'drop-pending': toggle('Drop the updates that wait') },
+      examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
+      changes: true,
+      view: {
+        headline: (it: DeliveryMode) =>
+          `Updates are polled now; ${it.pending_update_count} ${it.pending_update_count === 1 ? 'waits' : 'wait'}, ${it.dropped_updates} dropped.`,
+        members: [],
+        next: () => 'Next: voucherctl bots updates --follow',
+      },
+      run: async (context, { positional, flags }) => {
+        const refusal = await confirmLoss(context, contract.remove.id, positional)
+        if (refusal !== undefined) return refusal
+        return context.call(
+          contract.remove,
+          { botId: positional, ...(flags['drop-pending'] ? { drop_pending_updates: true } : {}) },
+          { check: `voucherctl bots get ${positional}` },
+        )
+      },
+    }),
+    leaf({
+      name: 'info',
+      summary: contract.info.summary,
+      answers: contract.info.output,
+      notes: [
+        'Asks as the bot, with its token. `bots get` shows the same from the console, without the path of the URL.',
+      ],
+      examples: [{ command: 'voucherctl webhook info' }],
+      view: {
+        headline: (it: WebhookInfo) =>
+          it.delivery_mode === 'webhook' ? `Delivered to ${it.url}` : 'No webhook: updates are polled.',
+        members: [
+          'pending_update_count',
+          'failed_count',
+          'dead_letter_count',
+          'last_error_message',
+          'last_error_date',
+          'last_success_date',
+          'ip_address',
+          'max_connections',
+          'allowed_updates',
+          'allowed_ips',
+          'platform_egress_ips',
+        ],
+      },
+      run: ({ call }) => call(contract.info, {}),
+    }),
+    deliveries,
+    retry,
+    listen,
+    inbox,
+    replay,
+    bridge,
+    trigger,
+    sign,
+    verify,
+  ],
+}

@@ -1,0 +1,78 @@
+import { readConfig } from '../config/config.js'
+import { durationMs } from '../flags/flags.js'
+import type { Host } from '../host/host.js'
+import { plainLine } from '../output/plain.js'
+import { isShell, shells } from './shells.js'
+import type { Wanted, Word } from './wanted.js'
+import { wantedAt } from './wanted.js'
+
+/** From the start of the process: whoever presses Tab waits for it. */
+const CAP_MS = 150
+const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
+
+const SUMMARY_MAX = 60
+
+/**
+ * What a shell's completion asks for: `SHELL` and the unfinished line, in the form of that shell. The answer's first
+ * line is `words`, `files` or `folders`; words follow, each with a tab and its summary.
+ * @param elapsedMs since the process started
+ * @returns nothing where nothing is known: completion is silent
+ */
+export async function answer(args: readonly string[], host: Host, elapsedMs: () => number): Promise<string> {
+  const [name = '', ...rest] = args
+  if (!isShell(name)) return ''
+  const shell = shells[name]
+  try {
+    const typed = shell.read(rest, host.env)
+    if (typed === 'redirection') return 'files\n'
+    const wanted = await wantedAt(typed.before, typed.current)
+    if (wanted.kind === 'files' || wanted.kind === 'folders') return `${wanted.kind}\n`
+    const capMs = durationMs(host.env[CAP_VARIABLE] ?? '') ?? CAP_MS
+    const words = await wordsOf(wanted, silent(host), () => capMs - elapsedMs())
+    const lines = words
+      .filter(({ value }) => isTypable(value))
+      .filter(({ value }) => shell.chooses || `${wanted.prefix}${value}`.startsWith(typed.current))
+      .map(({ value, summary }) => [shell.write(wanted.prefix, value, typed), short(plainLine(summary))])
+      .map(([word, summary]) => (word === undefined ? '' : `${word}\t${summary}\n`))
+    return `words\n${lines.join('')}`
+  } catch {
+    return ''
+  }
+}
+
+async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
+  if (wanted.kind === 'words') return wanted.words
+  if (wanted.kind === 'local') return (await import('./local.js')).localWords[wanted.of](wanted, host)
+  if (wanted.kind !== 'ids') return []
+  if (wanted.of === 'profiles') return profileWords(host)
+  if (remainingMs() < 1) return []
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<readonly Word[]>((resolve) => {
+    timer = setTimeout(resolve, remainingMs(), [])
+  })
+  try {
+    const { liveWords } = await import('./live.js')
+    return await Promise.race([liveWords(wanted, host, remainingMs), tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function profileWords(host: Host): Word[] {
+  const stored = readConfig(host)
+  if (!stored.ok) return []
+  return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
+}
+
+/** An id with a control character is none: it could break the line, and nobody could type it. */
+const isTypable = (value: string) => value !== '' && plainLine(value) === value
+
+const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)
+
+/** The same host, which neither asks nor says anything. */
+function silent({ env, cwd, homeDir, now, newId, version, signal, self }: Host): Host {
+  const out = { write: () => {} }
+  const stdin = { async *[Symbol.asyncIterator]() {} }
+  const questions = () => Promise.reject(new Error('completion asks nothing'))
+  return { env, cwd, homeDir, now, newId, version, signal, self, stdin, stdout: out, stderr: out, questions }
+}

@@ -1,0 +1,39 @@
+import type { Node } from '../command/leaf.js'
+import { isGroup } from '../command/leaf.js'
+import { page } from '../program.js'
+import type { Word } from './wanted.js'
+import { helpWord } from './wanted.js'
+
+/** What can follow a command name, in all its spellings: `apps`, `app`. The first has an empty name. */
+export interface CommandWords {
+  readonly after: readonly string[]
+  readonly words: readonly Word[]
+}
+
+/** The groups and their commands: what a completion script knows by itself. */
+export async function commandWords(): Promise<readonly CommandWords[]> {
+  const nodes = await Promise.all(page.map((it) => it.load()))
+  const first = { after: [''], words: [...page.map(wordOf), helpWord] }
+  return [first, ...nodes.flatMap((node, i) => below(node, [page[i]?.name, page[i]?.alias]))]
+}
+
+function below(node: Node, spellings: readonly (string | undefined)[]): CommandWords[] {
+  if (!isGroup(node)) return []
+  const after = spellings.filter((it) => it !== undefined)
+  const deeper = node.commands.flatMap((child) =>
+    below(
+      child,
+      after.flatMap((it) => [
+        `${it} ${child.name}`,
+        ...(isGroup(child) && child.alias ? [`${it} ${child.alias}`] : []),
+      ]),
+    ),
+  )
+  // A group that does something by itself takes other words too.
+  return node.own === undefined ? [{ after, words: node.commands.map(wordOf) }, ...deeper] : deeper
+}
+
+const wordOf = ({ name, summary }: { readonly name: string; readonly summary: string }): Word => ({
+  value: name,
+  summary,
+})

@@ -1,0 +1,52 @@
+import type { Flag } from '../flags/flags.js'
+import type { Positional } from '../command/leaf.js'
+
+/** Things whose ids are asked for when they are completed. */
+export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'profiles'
+
+/** What this machine knows without asking: deliveries of the inbox, endpoints by name, routes by path. */
+export type LocalKind = 'recorded' | 'endpoints' | 'routes'
+
+/** What stands in a place of the command line. `fields` are members of the answer. */
+export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
+
+export const isLocal = (kind: ValueKind): kind is LocalKind =>
+  kind === 'recorded' || kind === 'endpoints' || kind === 'routes'
+
+/** One word means one thing across the tool, so that help and completion need no mark of their own. */
+const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
+  FILE: 'files',
+  'FILE|-': 'files',
+  'PATH|-': 'files',
+  DIR: 'folders',
+  APP_ID: 'apps',
+  TOKEN_ID: 'tokens',
+  TEMPLATE_ID: 'templates',
+  BOT_ID: 'bots',
+  CHAT_ID: 'chats',
+  DELIVERY_ID: 'deliveries',
+  PROFILE: 'profiles',
+  DELIVERY: 'recorded',
+  PATH: 'routes',
+  'A,B': 'fields',
+}
+
+/** Flags that name a thing by its id: `--app ID`. */
+const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
+  app: 'apps',
+  template: 'templates',
+  bot: 'bots',
+  chat: 'chats',
+  profile: 'profiles',
+  id: 'recorded',
+  endpoint: 'endpoints',
+}
+
+export function kindOfFlag(name: string, { value = '', choices }: Flag<unknown>): ValueKind {
+  if (choices !== undefined) return 'choices'
+  return byPlaceholder[value] ?? (value === 'ID' || value === 'NAME' ? byFlag[name] : undefined) ?? 'free'
+}
+
+export function kindOfPositional({ name, choices }: Positional): ValueKind {
+  return choices === undefined ? (byPlaceholder[name] ?? 'free') : 'choices'
+}

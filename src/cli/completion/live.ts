@@ -1,0 +1,133 @@
+import type { Call } from '../../client/call.js'
+import { createCall } from '../../client/call.js'
+import { withSecure } from '../../client/secure.js'
+import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
+import * as apps from '../../contract/apps.js'
+import * as bots from '../../contract/bots.js'
+import * as platform from '../../contract/platform.js'
+import * as templates from '../../contract/templates.js'
+import * as tokens from '../../contract/tokens.js'
+import * as webhook from '../../contract/webhook.js'
+import { refuseImpostor } from '../command/context.js'
+import { findCredential } from '../config/credentials.js'
+import type { Given } from '../flags/flags.js'
+import { readGlobals } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import { openPlain, secureOptions } from '../command/transport.js'
+import { Output } from '../output/output.js'
+import { resolveSettings } from '../config/settings.js'
+import { isList } from '../output/show.js'
+import type { Wanted, Word } from './wanted.js'
+
+type IdsWanted = Extract<Wanted, { kind: 'ids' }>
+
+const LIMIT = 100
+
+/**
+ * Ids that the chosen server knows now; none where nothing answers. Nothing is asked, repeated, written or
+ * said. @param remainingMs until the answer is of no use
+ */
+export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
+  const source = sourceOf(wanted)
+  const call = source && (await openCall(host, wanted.given, source.endpoint.caller, remainingMs))
+  const timeoutMs = Math.floor(remainingMs())
+  if (source === undefined || call === undefined || timeoutMs < 1) return []
+  const answer = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
+  if (!answer.ok || !isList(answer.data)) return []
+  return answer.data.items.flatMap((item) => {
+    const record = typeof item === 'object' && item !== null ? (item as Readonly<Record<string, unknown>>) : {}
+    return typeof record.id === 'string' ? [{ value: record.id, summary: source.summary(record) }] : []
+  })
+}
+
+interface Source {
+  readonly endpoint: Endpoint
+  readonly input: Readonly<Record<string, unknown>>
+  summary(record: Readonly<Record<string, unknown>>): string
+}
+
+/** @param members of a record that tell it from others; one that the server left out is left out */
+function source<E extends Endpoint>(
+  endpoint: E,
+  input: InputOf<E>,
+  ...members: readonly (keyof ItemOf<E> & string)[]
+): Source {
+  const summary: Source['summary'] = (record) =>
+    members
+      .map((name) => record[name])
+      .filter((it) => typeof it === 'string' || typeof it === 'number')
+      .join(', ')
+  return { endpoint, input: { limit: LIMIT, ...(input as object) }, summary }
+}
+
+type ItemOf<E extends Endpoint> = OutputOf<E> extends { items: readonly (infer Item)[] } ? Item : never
+
+/** Where the ids are listed, narrowed to those that the command can act on; undefined where a flag is needed first. */
+function sourceOf({ of, path, given }: IdsWanted): Source | undefined {
+  const app = given.get('app')?.[0]
+  const bot = given.get('bot')?.[0]
+  switch (of) {
+    case 'apps':
+      return source(apps.list, {}, 'name', 'status')
+    case 'tokens':
+      return app === undefined ? undefined : source(tokens.list, { appId: app }, 'name', 'status')
+    case 'templates': {
+      if (path.startsWith('platform ')) return waiting('template')
+      const status = path.startsWith('vouchers issue') ? ({ status: 'active' } as const) : {}
+      if (bot === undefined) return source(templates.list, status, 'name', 'status')
+      return source(bots.templates, { botId: bot, ...status }, 'name', 'status')
+    }
+    case 'bots':
+      return /^platform bots (?:approve|reject)$/.test(path) ? waiting('bot') : source(bots.list, {}, 'name', 'status')
+    case 'chats':
+      return source(platform.chats, bot === undefined ? {} : { bot_id: bot }, 'user_id', 'type')
+    case 'deliveries':
+      return bot === undefined ? undefined : source(webhook.deliveries, { botId: bot }, 'update_type', 'status')
+    case 'profiles':
+      return undefined
+  }
+}
+
+/** What an operator can decide; the list has no pages. */
+function waiting(kind: 'template' | 'bot'): Source {
+  return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
+}
+
+/** A call to the chosen server, in the chosen mode, with what is stored; undefined where something is missing. */
+async function openCall(
+  host: Host,
+  given: Given,
+  kind: CredentialKind,
+  remainingMs: () => number,
+): Promise<Call | undefined> {
+  // Completion never prompts, prints or retries.
+  const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
+  if (!(await isFileOrAbsent(globals['token-file']))) return undefined
+  const resolved = resolveSettings(host, globals)
+  if (!resolved.ok) return undefined
+  const { settings } = resolved
+  const base = settings.baseUrl.value
+  if (base === undefined || settings.profileMissing) return undefined
+  const credential = await findCredential(host, globals, settings, kind, base)
+  if (!credential.ok || (await refuseImpostor(settings, base)) !== undefined || remainingMs() < 1) return undefined
+  const mode = settings.secure.mode.value
+  const options = { globals, settings, host, output: new Output(host, { format: 'json', quiet: true }) }
+  const plain = await openPlain(options, base)
+  const latched = settings.secure.latched.value.includes(new URL(base).origin)
+  const transport =
+    mode === 'off'
+      ? plain
+      : withSecure(plain, {
+          ...(await secureOptions(options, base)),
+          mode,
+          latch: { isSet: () => latched, set: () => {} },
+        })
+  return createCall(transport, { token: credential.value })
+}
+
+/** A pipe or standard input gives its content once, to the command. */
+async function isFileOrAbsent(path: string | undefined): Promise<boolean> {
+  if (path === undefined) return true
+  const { statSync } = await import('node:fs')
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}

@@ -1,0 +1,30 @@
+import type { CommandWords } from './command-words.js'
+import { commandWords } from './command-words.js'
+import { bashScript } from './bash.js'
+import { fishScript } from './fish.js'
+import { powershellScript } from './powershell.js'
+import { zshScript } from './zsh.js'
+import type { Shell } from './shells.js'
+
+/** Names of the scripts, each as its shell looks for it. */
+export const scriptFiles: Readonly<Record<Shell, string>> = {
+  bash: 'voucherctl.bash',
+  zsh: '_voucherctl',
+  fish: 'voucherctl.fish',
+  powershell: 'voucherctl.ps1',
+}
+
+const writers: Readonly<Record<Shell, (commands: readonly CommandWords[]) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+  powershell: powershellScript,
+}
+
+/**
+ * The completion of a shell. Names of commands are in the script; for flags and values, and for names that it does not
+ * know, it asks the program.
+ */
+export async function scriptFor(shell: Shell): Promise<string> {
+  return writers[shell](await commandWords())
+}

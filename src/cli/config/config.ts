@@ -1,0 +1,188 @@
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { SecureMode } from '../../secure/client/options.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import type { Host } from '../host/host.js'
+import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
+
+/** A secret, and the origin that it was stored for: it is sent nowhere else. */
+export interface StoredCredential {
+  readonly value: string
+  readonly origin: string
+}
+
+/** How a profile encrypts its calls (decisions.md 10, client and pinning). */
+export interface SecureProfile {
+  readonly mode?: SecureMode
+  readonly origin?: string
+  /** Of the server's key; the oldest first, two at most. */
+  readonly pins?: readonly string[]
+  /** Origins of servers that took part once: `auto` never goes back to plain text there. */
+  readonly latched?: readonly string[]
+}
+
+/** What a person keeps about a server under a name. */
+export interface Profile {
+  readonly base_url?: string
+  readonly account?: string
+  readonly production?: boolean
+  /** `reference`: the server forms redeem codes as decisions.md 4 says, so they can be checked before a call. */
+  readonly codes?: 'reference'
+  readonly output?: string
+  readonly timeout?: string
+  readonly retries?: number
+  /** Data folder of the local server that was logged in to. */
+  readonly data_dir?: string
+  readonly secure?: SecureProfile
+  readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
+}
+
+export interface Config {
+  readonly current: string
+  readonly profiles: Readonly<Record<string, Profile>>
+  /** Project files that the user allowed to name a server: path to allowed content. */
+  readonly projects?: Readonly<Record<string, string>>
+}
+
+export const DEFAULT_PROFILE = 'default'
+
+export function configDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): string {
+  if (env.VOUCHERCTL_CONFIG_DIR) return env.VOUCHERCTL_CONFIG_DIR
+  return join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), 'voucherctl')
+}
+
+export const configFile = (host: Pick<Host, 'env' | 'homeDir'>) => join(configDir(host), 'config.json')
+
+/** With a warning where its secrets are not safe. */
+export type ConfigResult = { readonly ok: true; readonly config: Config; readonly warning?: string } | Failure
+
+export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
+  const path = configFile(host)
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+    return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
+  }
+  const stored = parseObject(content) as Partial<Config> | undefined
+  if (stored === undefined || !isProfiles(stored.profiles) || !isTexts(stored.projects ?? {})) {
+    return fail('CONFIG_INVALID', `${path} is not a profile file.`, 'Repair it or move it away, then log in again.')
+  }
+  const { current = DEFAULT_PROFILE, profiles, projects } = stored
+  const config = { current, profiles, ...(projects === undefined ? {} : { projects }) }
+  const warning = warningOf(path)
+  return { ok: true, config, ...(warning === undefined ? {} : { warning }) }
+}
+
+/** A folder that others may only read harms nobody: the file in it is closed. Who may write there could replace it. */
+function warningOf(path: string): string | undefined {
+  if (othersMay(path) !== 0)
+    return `Other users of this machine have access to ${path}. Close it: ${closing(path, '600')}`
+  const dir = dirname(path)
+  return othersMayWrite(dir)
+    ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
+    : undefined
+}
+
+/**
+ * Changes the profile file: read again and written under a lock, so that two commands at once both keep their work.
+ * Atomic, 0600, in a folder that is made with 0700; an existing folder keeps its permissions.
+ */
+export async function updateConfig(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  change: (config: Config) => Config,
+): Promise<Failure | undefined> {
+  const { replaceFile } = await import('../../files/replace-file.js')
+  return underLock(host, () => {
+    const stored = readConfig(host)
+    if (!stored.ok) return stored
+    replaceFile(configFile(host), `${JSON.stringify(change(stored.config), null, 2)}\n`)
+    return undefined
+  })
+}
+
+/** Why the profile file cannot be written, before something is done that cannot be done again. */
+export async function checkConfigWritable(host: Pick<Host, 'env' | 'homeDir'>): Promise<Failure | undefined> {
+  return underLock(host, () => undefined)
+}
+
+async function underLock(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  act: () => Failure | undefined,
+): Promise<Failure | undefined> {
+  const { mkdirSync } = await import('node:fs')
+  const { withLock } = await import('../host/lock.js')
+  try {
+    mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
+    return await withLock(`${configFile(host)}.lock`, () => {
+      removeDrafts(configFile(host))
+      return act()
+    })
+  } catch (error) {
+    const code = codeOf(error)
+    const hint =
+      unwritable[code] ?? 'Check the permissions of its folder, or choose another with VOUCHERCTL_CONFIG_DIR.'
+    return fail('FILE_UNWRITABLE', `${configFile(host)} cannot be written (${code}).`, hint)
+  }
+}
+
+const unwritable: Readonly<Partial<Record<string, string>>> = {
+  ENOSPC: 'The disk is full: make room. What the file held before is still there.',
+  EDQUOT: 'Your quota of the disk is used up: make room. What the file held before is still there.',
+  ELOCKED: 'Another voucherctl is writing it. If none runs, remove config.json.lock beside it.',
+}
+
+/** Drafts of writers that were killed: they hold what the file was to hold. The lock says that nobody needs them. */
+function removeDrafts(path: string): void {
+  const real = existsSync(path) ? realpathSync(path) : path
+  const start = `${basename(real)}.tmp-`
+  for (const name of readdirSync(dirname(real))) {
+    if (name.startsWith(start)) rmSync(join(dirname(real), name), { force: true })
+  }
+}
+
+export function parseObject(content: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(content)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isProfiles(value: unknown): value is Config['profiles'] {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isProfile)
+}
+
+function isTexts(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((it) => typeof it === 'string')
+}
+
+function isProfile(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { base_url, account, data_dir, credentials = {}, secure = {} } = value as Record<string, unknown>
+  if (!isSecure(secure)) return false
+  if (![base_url, account, data_dir].every((it) => it === undefined || typeof it === 'string')) return false
+  if (typeof credentials !== 'object' || credentials === null || Array.isArray(credentials)) return false
+  return Object.values(credentials).every(
+    (it: Partial<StoredCredential> | null) => typeof it?.value === 'string' && typeof it.origin === 'string',
+  )
+}
+
+/** Modes, origins and pins are judged where they are used, with the place that they came from. */
+export function isSecure(value: unknown): value is SecureProfile {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { mode, origin, pins = [], latched = [] } = value as Record<string, unknown>
+  if (![mode, origin].every((it) => it === undefined || typeof it === 'string')) return false
+  return [pins, latched].every((list) => Array.isArray(list) && list.every((it) => typeof it === 'string'))
+}
+
+export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
+}

@@ -1,0 +1,101 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import type { Globals } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import { defaultDataDir, findLocalServer, readOperatorKey } from './local-server.js'
+import type { TextResult } from '../host/files.js'
+import { readSecret } from '../host/files.js'
+import { remember } from '../host/scrub.js'
+import { credentialNames, credentialVariables } from '../host/secrets.js'
+import type { Settings } from './settings.js'
+
+export interface FoundCredential {
+  readonly ok: true
+  readonly value: string
+  readonly source: string
+}
+
+/** What --token-file holds, by command line: a pipe gives its content once, and a command may call twice. */
+const read = new WeakMap<Globals, Promise<TextResult>>()
+
+/**
+ * The credential of a kind for a base URL: flag > environment > profile > the key file of the local server.
+ * What a profile holds is used for the origin that it was stored for and for no other.
+ */
+export async function findCredential(
+  host: Host,
+  globals: Globals,
+  settings: Settings,
+  kind: CredentialKind,
+  baseUrl: string,
+): Promise<FoundCredential | Failure> {
+  const file = globals['token-file']
+  if (file !== undefined) {
+    const reading = read.get(globals) ?? readSecret(host, file)
+    read.set(globals, reading)
+    const secret = await reading
+    return secret.ok ? { ok: true, value: secret.text, source: `flag --token-file` } : secret
+  }
+  const variable = credentialVariables[kind]
+  const fromEnvironment = host.env[variable]
+  if (fromEnvironment) return { ok: true, value: fromEnvironment, source: `environment ${variable}` }
+
+  const { origin } = parseBaseUrl(baseUrl)
+  const stored = settings.profile.credentials?.[kind]
+  if (stored?.origin === origin) {
+    remember(host, stored.value)
+    return { ok: true, value: stored.value, source: `profile ${settings.profileName.value}` }
+  }
+  if (kind === 'operator') {
+    const key = await operatorKeyOf(host, globals, settings, origin)
+    if (key !== undefined) return key
+  }
+  return missing(kind, origin, settings)
+}
+
+/** The key file of a local server belongs to that server's address alone. */
+async function operatorKeyOf(
+  host: Host,
+  globals: Globals,
+  { profile }: Settings,
+  origin: string,
+): Promise<FoundCredential | undefined> {
+  for (const dir of [defaultDataDir(host), profile.data_dir]) {
+    const server = dir === undefined ? undefined : findLocalServer(dir)
+    if (server === undefined || !URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
+    const value = readOperatorKey(server)
+    if (value && !globals['dry-run']) {
+      const { identify } = await import('./server-identity.js')
+      if ((await identify(server)) !== 'same') continue
+    }
+    if (value) {
+      remember(host, value)
+      return { ok: true, value, source: `the local server of ${server.data_dir}` }
+    }
+  }
+  return undefined
+}
+
+const wayIn: Readonly<Record<CredentialKind, string>> = {
+  token: '`voucherctl tokens create --save` makes one and keeps it, `voucherctl login --with-token -` keeps one',
+  bot: '`voucherctl bots get ID` shows the one of an approved bot once, `voucherctl login --with-token -` keeps one',
+  jwt: '`voucherctl login --local --account NAME` gets one from a local server, `voucherctl login --with-token -` keeps one',
+  operator: "it is in operator.key of the server's data folder",
+}
+
+function missing(kind: CredentialKind, origin: string, { profile, profileName }: Settings): Failure {
+  const other = profile.credentials?.[kind]?.origin
+  const elsewhere =
+    other === undefined
+      ? ''
+      : `The one in profile ${profileName.value} is for ${other} and is not sent to another server. `
+  const name = credentialNames[kind]
+  return fail(
+    'CREDENTIAL_REQUIRED',
+    `There is no ${name} for ${origin}.`,
+    `${elsewhere}Give it with --token-file PATH or ${credentialVariables[kind]}; ${wayIn[kind]}.`,
+    { kind },
+  )
+}

@@ -1,0 +1,73 @@
+import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from './config.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
+
+/** What the server keeps for its owner alone; it makes them so, but a copy or a restored backup may not be. */
+const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
+
+const ROOT = 0
+const GROUP_READS = 0o040
+
+/**
+ * Makes the data folder of a server, or closes what other users of the machine could read in an existing one.
+ * @param isNamed the user named it: its own permissions are theirs to choose
+ * @returns what was closed, or is still open, a sentence each
+ */
+export function prepareDataFolder(
+  dir: string,
+  isNamed: boolean,
+): { readonly ok: true; readonly warnings: readonly string[] } | Failure {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    return usage(`${dir} cannot be the data folder: ${reasonOf(codeOf(error))}.`, 'Choose another with --data.')
+  }
+  const closed = PRIVATE_FILES.map((name) => close(join(dir, name), 0o600))
+  const folder = isNamed ? openFolder(dir) : close(dir, 0o700)
+  return { ok: true, warnings: [folder, ...closed].filter((it) => it !== undefined) }
+}
+
+function reasonOf(code: string): string {
+  if (code === 'EEXIST') return 'it is no folder'
+  if (code === 'ENOTDIR') return 'it lies below a file'
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return `you may not write there (${code})`
+  return `it cannot be made (${code})`
+}
+
+function close(path: string, mode: 0o600 | 0o700): string | undefined {
+  if (othersMay(path) === 0) return undefined
+  try {
+    chmodSync(path, mode)
+  } catch (error) {
+    return `${path} is open to other users of this machine, and cannot be closed (${codeOf(error)}).`
+  }
+  // A file system without permissions takes the call and changes nothing.
+  return othersMay(path) === 0
+    ? `${path} was open to other users of this machine; its mode is 0${mode.toString(8)} now.`
+    : `${path} is open to other users of this machine, and its file system keeps no permissions.`
+}
+
+/** To read its names harms nobody, since what is in it is closed; who may write there could replace it. */
+function openFolder(dir: string): string | undefined {
+  return othersMayWrite(dir)
+    ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
+    : undefined
+}
+
+/**
+ * A key file that the user named is left as it is, and refused while others can read it. The group may read one of
+ * root: that is how a secret is mounted into a container.
+ */
+export function refuseOpenKeyFile(path: string): Failure | undefined {
+  const open = othersMay(path)
+  if (open === 0 || (open === GROUP_READS && statSync(path).uid === ROOT)) return undefined
+  return fail(
+    'KEYS_UNUSABLE',
+    `${path} is open to other users of this machine, who could make and verify vouchers with its keys.`,
+    `Close it: ${closing(path, '600')}`,
+  )
+}

@@ -1,0 +1,154 @@
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { SecureProfile } from './config.js'
+import { codeOf, isMissing, isSecure, parseObject } from './config.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import type { Host } from '../host/host.js'
+import { foreignness } from '../host/permissions.js'
+import { looksSecret } from '../host/secrets.js'
+
+/** Members of voucherctl.json: what a project may settle for everybody who works on it. */
+export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
+
+export interface ProjectFile {
+  readonly path: string
+  /** The text as read: exactly this text is checked, shown and stored as allowed. */
+  readonly content: string
+  readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
+    readonly secure?: Omit<SecureProfile, 'latched'>
+  }
+}
+
+/** A project file that somebody else may have written. */
+export interface PassedOver {
+  readonly path: string
+  readonly why: string
+}
+
+export type ProjectResult =
+  | { readonly ok: true; readonly project: ProjectFile | undefined; readonly passedOver: readonly PassedOver[] }
+  | Failure
+
+/**
+ * Reads the nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. A file
+ * that another user may have written is skipped unread. A secret in the file is refused, because such files are shared.
+ */
+export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectResult {
+  const passedOver: PassedOver[] = []
+  for (const dir of foldersOf(host)) {
+    const path = join(dir, 'voucherctl.json')
+    const read = readOwnFile(path, dir)
+    if (read === undefined) continue
+    if ('why' in read) {
+      passedOver.push({ path, why: read.why })
+      continue
+    }
+    if ('ok' in read) return read
+    const checked = checkProjectFile(path, read.content)
+    return 'ok' in checked ? checked : { ok: true, project: checked, passedOver }
+  }
+  return { ok: true, project: undefined, passedOver }
+}
+
+/**
+ * The folders to search, up to the repository root or the home folder. Outside of both the search goes on to the root;
+ * on Windows, where no owner can be checked, only the working folder counts then.
+ */
+function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
+  const home = realPathOf(homeDir)
+  const folders: string[] = []
+  for (let dir = cwd; ; dir = dirname(dir)) {
+    folders.push(dir)
+    if (existsSync(join(dir, '.git')) || realPathOf(dir) === home) return folders
+    if (dirname(dir) === dir) return process.platform === 'win32' ? [cwd] : folders
+  }
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+type Read = { readonly content: string } | { readonly why: string } | Failure
+
+/** Opens the file once, so that owner, mode and content belong to the same file even if it is replaced meanwhile. */
+function readOwnFile(path: string, dir: string): Read | undefined {
+  let file: number | undefined
+  try {
+    // Opening a named pipe must not block the command.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stats = fstatSync(file)
+    const why = foreignness(path, stats) ?? foreignness(dir, statSync(dir))
+    if (why !== undefined) return { why }
+    if (!stats.isFile()) return fail('CONFIG_INVALID', `${path} is not a file.`)
+    return { content: readFileSync(file, 'utf8').replace(/^\ufeff/, '') }
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    const why = foreignnessOfClosed(path, dir)
+    return why === undefined ? fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`) : { why }
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+/** Explains why a file cannot be opened. */
+function foreignnessOfClosed(path: string, dir: string): string | undefined {
+  try {
+    const stats = lstatSync(path)
+    // The mode of a link says nothing: everybody may always "write" to it.
+    const judged = stats.isSymbolicLink() ? { uid: stats.uid, gid: stats.gid, mode: 0 } : stats
+    return foreignness(path, judged) ?? foreignness(dir, statSync(dir))
+  } catch {
+    return undefined
+  }
+}
+
+function checkProjectFile(path: string, content: string): ProjectFile | Failure {
+  const members = parseObject(content)
+  if (members === undefined) return fail('CONFIG_INVALID', `${path} is not a JSON object.`)
+  const secret = Object.entries(members).find(([name, value]) => looksSecret(name, value))
+  if (secret !== undefined) {
+    return fail(
+      'CONFIG_HOLDS_SECRET',
+      `${path} holds a secret in "${secret[0]}". A project file is shared with everybody who has the project.`,
+      'Remove it there and revoke it; keep secrets in a profile (`voucherctl login`) or in the environment.',
+    )
+  }
+  const unknown = Object.keys(members).find((name) => !(projectMembers as readonly string[]).includes(name))
+  if (unknown !== undefined) {
+    return fail(
+      'CONFIG_INVALID',
+      `${path} has an unknown member "${unknown}".`,
+      `It may hold ${projectMembers.join(', ')}.`,
+    )
+  }
+  const wrong = Object.entries(members).find(([name, value]) => !forms[formOf(name)](value))
+  if (wrong !== undefined) return fail('CONFIG_INVALID', `${path}: "${wrong[0]}" must be ${formOf(wrong[0])}.`)
+  return { path, content, members }
+}
+
+const forms = {
+  'a number': (value: unknown) => typeof value === 'number',
+  text: (value: unknown) => typeof value === 'string',
+  'an object with mode, origin and pins': (value: unknown) =>
+    isSecure(value) && Object.keys(value).every((name) => ['mode', 'origin', 'pins'].includes(name)),
+}
+
+function formOf(member: string): keyof typeof forms {
+  if (member === 'secure') return 'an object with mode, origin and pins'
+  return member === 'retries' ? 'a number' : 'text'
+}

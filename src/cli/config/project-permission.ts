@@ -1,0 +1,50 @@
+import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
+import type { Config, Profile } from './config.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import type { ProjectFile } from './project-file.js'
+
+/** Whether a project file may name the server that credentials go to, and why. */
+export interface Permission {
+  readonly allowed: boolean
+  readonly reason: 'no server' | 'loopback' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'
+}
+
+/** A base URL of a project file that the user has not allowed. */
+export interface NotAllowed {
+  readonly path: string
+  readonly baseUrl: string
+  readonly reason: Permission['reason']
+}
+
+/**
+ * Somebody else may have written a project file, so no request goes to the server that it names until the user allows
+ * it: credentials from the environment would go there too (contract/DECISIONS.md#project-file).
+ */
+export function permissionOf(
+  { path, content, members }: ProjectFile,
+  profile: Profile,
+  { projects = {} }: Config,
+): Permission {
+  const { base_url: baseUrl } = members
+  if (typeof baseUrl !== 'string') return { allowed: true, reason: 'no server' }
+  if (isLoopback(parseBaseUrl(baseUrl))) return { allowed: true, reason: 'loopback' }
+  if (originOf(profile.base_url) === originOf(baseUrl)) return { allowed: true, reason: 'server of the profile' }
+  if (!Object.hasOwn(projects, path)) return { allowed: false, reason: 'not allowed' }
+  const isSame = projects[path] === content
+  return { allowed: isSame, reason: isSame ? 'allowed' : 'changed since' }
+}
+
+export function projectNotAllowed({ path, baseUrl, reason }: NotAllowed): Failure {
+  const state = reason === 'changed since' ? 'has changed since you allowed it' : 'is not allowed to name it'
+  return fail(
+    'PROJECT_NOT_ALLOWED',
+    `The server ${baseUrl} is named by ${path} alone, which ${state}. Nothing was sent.`,
+    'If you trust that file: `voucherctl project allow`. Or name the server yourself with --base-url URL.',
+    { project_file: path },
+  )
+}
+
+export function originOf(baseUrl: string | undefined): string | undefined {
+  return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
+}

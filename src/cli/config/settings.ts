@@ -1,0 +1,237 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import type { Config, ConfigResult, Profile } from './config.js'
+import { DEFAULT_PROFILE, readConfig } from './config.js'
+import type { Failure } from '../failure.js'
+import { fail, usage } from '../failure.js'
+import { durationMs } from '../flags/flags.js'
+import type { Format, Globals } from '../flags/globals.js'
+import { formatIn, formats } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import type { LocalServer } from './local-server.js'
+import { dataDirOf, findLocalServer } from './local-server.js'
+import type { PassedOver, ProjectFile, ProjectResult } from './project-file.js'
+import { readProjectFile } from './project-file.js'
+import type { NotAllowed } from './project-permission.js'
+import { originOf, permissionOf } from './project-permission.js'
+import type { SecureSettings } from './secure-settings.js'
+import { resolveSecure } from './secure-settings.js'
+import type { Sourced } from './sourced.js'
+import { first } from './sourced.js'
+
+export interface Settings {
+  readonly config: Config
+  /** Warnings that need action: open permissions, a skipped project file. */
+  readonly warnings: readonly string[]
+  /** The nearest voucherctl.json that counts. */
+  readonly project: ProjectFile | undefined
+  readonly passedOver: readonly PassedOver[]
+  /** Set if the project file names a server that the user has not allowed; there is no base URL then. */
+  readonly notAllowed: NotAllowed | undefined
+  readonly profileName: Sourced<string>
+  /** A profile was named that does not exist; only what makes one goes on. */
+  readonly profileMissing: boolean
+  /** Empty when the profile does not exist yet. */
+  readonly profile: Profile
+  readonly production: Sourced<boolean>
+  readonly baseUrl: Sourced<string | undefined>
+  /** The local server, where it is the base URL by default. */
+  readonly localServer: LocalServer | undefined
+  readonly format: Sourced<Format>
+  readonly timeoutMs: Sourced<number>
+  readonly retries: Sourced<number>
+  readonly secure: SecureSettings
+}
+
+export type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
+
+const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_RETRIES = 3
+
+/** Puts the settings together: flag > environment > project file > profile > default. */
+export function resolveSettings(host: Host, globals: Globals): SettingsResult {
+  const stored = readConfig(host)
+  if (!stored.ok) return stored
+  const found = readProjectFile(host)
+  if (!found.ok) return found
+  return settle(host, globals, stored, found)
+}
+
+type Stored = Extract<ConfigResult, { ok: true }>
+type Found = Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'passedOver'>
+
+const nothingStored: Stored = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+const nothingFound: Found = { project: undefined, passedOver: [] }
+
+/** Settings without the places that hold something wrong, and what is wrong with each. */
+export interface Tolerated {
+  readonly settings: Settings
+  readonly config: Failure | undefined
+  readonly project: Failure | undefined
+  /** Of the values themselves: then nothing of flags, environment and files counts. */
+  readonly values: Failure | undefined
+}
+
+/** For a command that says what is wrong with the settings. */
+export function tolerateSettings(host: Host, globals: Globals): Tolerated {
+  const stored = readConfig(host)
+  const found = readProjectFile(host)
+  const problems = { config: stored.ok ? undefined : stored, project: found.ok ? undefined : found }
+  const settled = settle(host, globals, stored.ok ? stored : nothingStored, found.ok ? found : nothingFound)
+  if (settled.ok) return { settings: settled.settings, ...problems, values: undefined }
+  const { XDG_DATA_HOME } = host.env
+  const bare = settle(
+    { ...host, env: { XDG_DATA_HOME } },
+    { ...globals, 'base-url': undefined },
+    nothingStored,
+    nothingFound,
+  )
+  if (!bare.ok) throw new Error('the defaults must be right')
+  return { settings: bare.settings, ...problems, values: settled }
+}
+
+function settle(host: Host, globals: Globals, stored: Stored, { project, passedOver }: Found): SettingsResult {
+  const { config } = stored
+  const { env } = host
+
+  const profileName = profileNameOf(host, globals.profile, project, config)
+  const known = Object.hasOwn(config.profiles, profileName.value)
+  const profile = (known ? config.profiles[profileName.value] : undefined) ?? {}
+  const fromProfile = `profile ${profileName.value}`
+
+  const chosen = first(
+    [globals['base-url'], 'flag --base-url'],
+    [env.VOUCHERCTL_BASE_URL || undefined, 'environment VOUCHERCTL_BASE_URL'],
+    [project?.members.base_url as string | undefined, fileOf(project)],
+    [profile.base_url, fromProfile],
+  )
+  const invalidUrl = chosen === undefined ? undefined : problemOfBaseUrl(chosen)
+  if (invalidUrl !== undefined) return invalidUrl
+  const isOfProject = project !== undefined && chosen?.source === fileOf(project)
+  const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
+  const localServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
+  const named = notAllowed === undefined ? chosen : { value: undefined, source: fileOf(project) }
+  const baseUrl = named ?? localBaseUrl(localServer)
+  const format = first<unknown>(
+    [formatIn(globals), globals.json ? 'flag --json' : globals.output === undefined ? 'flag --jq' : 'flag --output'],
+    [env.VOUCHERCTL_OUTPUT || undefined, 'environment VOUCHERCTL_OUTPUT'],
+    [project?.members.output, fileOf(project)],
+    [profile.output, fromProfile],
+    ['table', 'default'],
+  ) as Sourced<Format>
+  const timeout = first<string | number>(
+    [globals.timeout === undefined ? undefined : `${globals.timeout}ms`, 'flag --timeout'],
+    [project?.members.timeout, fileOf(project)],
+    [profile.timeout, fromProfile],
+    [`${DEFAULT_TIMEOUT_MS}ms`, 'default'],
+  ) as Sourced<string>
+  const retries = first<unknown>(
+    [globals.retries, 'flag --retries'],
+    [project?.members.retries, fileOf(project)],
+    [profile.retries, fromProfile],
+    [DEFAULT_RETRIES, 'default'],
+  ) as Sourced<number>
+
+  const timeoutMs = durationMs(timeout.value) ?? 0
+  const problem =
+    problemOfBaseUrl(baseUrl) ??
+    (formats.includes(format.value) ? undefined : invalid('output', format, `must be one of ${formats.join(', ')}`)) ??
+    (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
+    (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
+  if (problem !== undefined) return problem
+  const floor = floorOf(config, profileName, project, baseUrl.value)
+  const secure = resolveSecure({ globals, env, project, profile, profileSource: fromProfile, floor })
+  if (!secure.ok) return secure
+  const production = first<boolean>(
+    [floor?.profile.production || undefined, floor?.source ?? ''],
+    [profile.production, fromProfile],
+    [false, 'default'],
+  ) as Sourced<boolean>
+  const notes = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
+  const settings = {
+    config,
+    warnings: [...(stored.warning === undefined ? [] : [stored.warning]), ...notes],
+    project,
+    passedOver,
+    notAllowed,
+    profileName,
+    profileMissing: !known && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
+    profile,
+    production,
+    baseUrl,
+    localServer,
+    format,
+    timeoutMs: { ...timeout, value: timeoutMs },
+    retries,
+    secure: secure.settings,
+  }
+  return { ok: true, settings }
+}
+
+function refusalOf(project: ProjectFile, profile: Profile, config: Config): NotAllowed | undefined {
+  const { allowed, reason } = permissionOf(project, profile, config)
+  return allowed ? undefined : { path: project.path, baseUrl: String(project.members.base_url), reason }
+}
+
+/** The current profile, if a project file selects another one for the same server. */
+function floorOf(
+  { profiles, current }: Config,
+  profileName: Sourced<string>,
+  project: ProjectFile | undefined,
+  baseUrl: string | undefined,
+): { readonly profile: Profile; readonly source: string } | undefined {
+  if (project === undefined || profileName.source !== fileOf(project) || profileName.value === current) return undefined
+  const profile = Object.hasOwn(profiles, current) ? profiles[current] : undefined
+  if (profile === undefined) return undefined
+  const isForSame = profile.base_url === undefined || originOf(profile.base_url) === originOf(baseUrl)
+  return isForSame ? { profile, source: `profile ${current}, which ${fileOf(project)} cannot loosen` } : undefined
+}
+
+function profileNameOf(
+  { env }: Host,
+  named: string | undefined,
+  project: ProjectFile | undefined,
+  config: Config,
+): Sourced<string> {
+  return first(
+    [named, 'flag --profile'],
+    [env.VOUCHERCTL_PROFILE || undefined, 'environment VOUCHERCTL_PROFILE'],
+    [project?.members.profile as string | undefined, fileOf(project)],
+    [config.current, 'the current profile'],
+  ) as Sourced<string>
+}
+
+/** The output format of the project file or the profile, before it is known whether either is right. */
+export function storedFormat(host: Host, profile: string | undefined): unknown {
+  const stored = readConfig(host)
+  const found = readProjectFile(host)
+  const project = found.ok ? found.project : undefined
+  if (project?.members.output !== undefined) return project.members.output
+  if (!stored.ok) return undefined
+  const { value } = profileNameOf(host, profile, project, stored.config)
+  return Object.hasOwn(stored.config.profiles, value) ? stored.config.profiles[value]?.output : undefined
+}
+
+const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`
+
+function localBaseUrl(server: LocalServer | undefined): Sourced<string | undefined> {
+  return server === undefined
+    ? { value: undefined, source: 'nowhere: no local server runs' }
+    : { value: server.base_url, source: `the local server of ${server.data_dir}` }
+}
+
+function problemOfBaseUrl({ value, source }: Sourced<string | undefined>): Failure | undefined {
+  if (value === undefined) return undefined
+  try {
+    parseBaseUrl(value)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return usage(`${error.message}.`, `It came from ${source}.`)
+  }
+}
+
+const isRetries = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 20
+
+function invalid(name: string, { source }: Sourced<unknown>, rule: string): Failure {
+  return fail('CONFIG_INVALID', `The value of ${name} ${rule}.`, `It came from ${source}.`)
+}

@@ -1,0 +1,147 @@
+import type { Failure } from '../failure.js'
+import { usage } from '../failure.js'
+
+/** What was typed, as a value; or what is wrong with it. */
+export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
+
+/** One flag of a command, as data: the parser, the help and the command list are made from it. */
+export interface Flag<T> {
+  /** What stands for the value in help; absent for a switch. */
+  readonly value?: string
+  readonly letter?: string
+  readonly summary: string
+  readonly choices?: readonly string[]
+  readonly repeatable?: true
+  /** A required flag: what a person is asked when it is missing. */
+  readonly ask?: string
+  /** A required flag: another flag that takes its place. */
+  readonly unless?: string
+  /** The texts that were given, in order; empty when the flag is absent. */
+  read(texts: readonly string[]): Read<T>
+}
+
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never }
+
+const done = <T>(value: T): Read<T> => ({ ok: true, value })
+const wrong = (message: string): Read<never> => ({ ok: false, message })
+
+/** A flag with one value. */
+export function one<T>(value: string, summary: string, parse: (text: string) => Read<T>): Flag<T | undefined> {
+  return { value, summary, read: ([text]) => (text === undefined ? done(undefined) : parse(text)) }
+}
+
+export const text = (value: string, summary: string) =>
+  one(value, summary, (it) => (it === '' ? wrong('must not be empty') : done(it)))
+
+export const toggle = (summary: string): Flag<boolean> => ({ summary, read: (texts) => done(texts.length > 0) })
+
+export function integer(value: string, summary: string, min: number, max: number) {
+  return one(value, summary, (it) => {
+    const number = /^-?\d{1,15}$/.test(it) ? Number(it) : Number.NaN
+    return number >= min && number <= max ? done(number) : wrong(`must be a whole number from ${min} to ${max}`)
+  })
+}
+
+export function choice<const V extends string>(choices: readonly V[], summary: string): Flag<V | undefined> {
+  const flag = one<V>('NAME', summary, (it) => {
+    const found = choices.find((one) => one === it)
+    return found === undefined ? wrong(`must be one of ${choices.join(', ')}`) : done(found)
+  })
+  return { ...flag, value: choices.join('|'), choices }
+}
+
+/** A flag that repeats; an empty list when absent. */
+export function list<V extends string = string>(
+  value: string,
+  summary: string,
+  choices?: readonly V[],
+): Flag<readonly V[]> {
+  const flag: Flag<readonly V[]> = {
+    value,
+    summary,
+    repeatable: true,
+    read: (texts) => {
+      const unknown = texts.find((it) => it === '' || (choices !== undefined && !choices.includes(it as V)))
+      if (unknown === undefined) return done(texts as readonly V[])
+      return wrong(choices === undefined ? 'must not be empty' : `must be one of ${choices.join(', ')}`)
+    },
+  }
+  return choices === undefined ? flag : { ...flag, choices }
+}
+
+/** `key=value` pairs; undefined when absent. */
+export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string, string> | undefined> {
+  return {
+    value,
+    summary,
+    repeatable: true,
+    read: (texts) => {
+      if (texts.length === 0) return done(undefined)
+      const entries = texts.map((it) => [it.slice(0, it.indexOf('=')), it.slice(it.indexOf('=') + 1)] as const)
+      if (texts.some((it) => it.indexOf('=') < 1)) return wrong(`must be ${value.toLowerCase()}`)
+      if (new Set(entries.map(([key]) => key)).size < entries.length) return wrong('names a key twice')
+      return done(Object.fromEntries(entries))
+    },
+  }
+}
+
+const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** Milliseconds of `30s`, `5m`, `500ms`, `1.5h`, `2d`; a bare number is seconds. Undefined when it is none. */
+export function durationMs(it: string): number | undefined {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/.exec(it)
+  if (match === null) return undefined
+  return Math.round(Number(match[1]) * UNITS_MS[(match[2] ?? 's') as keyof typeof UNITS_MS])
+}
+
+export const duration = (summary: string, minMs = 0) =>
+  one('DURATION', summary, (it) => {
+    const ms = durationMs(it)
+    return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
+  })
+
+/** The same flag, asked for when it is missing. */
+export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
+  return { ...flag, ask } as Flag<T>
+}
+
+/** `required`, unless the other flag is given. */
+export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
+  return { ...flag, ask, unless: other }
+}
+
+/** `required` for a flag that repeats: at least one. */
+export function atLeastOne<T>(flag: Flag<readonly T[]>, ask: string): Flag<readonly T[]> {
+  return { ...flag, ask }
+}
+
+export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
+  return { ...flag, letter }
+}
+
+/** The texts of each flag, in order; an empty text for a switch. */
+export type Given = ReadonlyMap<string, readonly string[]>
+
+export interface FlagValues {
+  /** An invalid flag counts as absent. */
+  readonly values: Readonly<Record<string, unknown>>
+  readonly failure: Failure | undefined
+}
+
+/** The values of these flags. */
+export function readFlags(flags: Flags, given: Given): FlagValues {
+  const values: Record<string, unknown> = {}
+  let failure: Failure | undefined
+  for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {
+    const texts = given.get(name) ?? []
+    const read: Read<unknown> =
+      texts.length > 1 && flag.value !== undefined && !flag.repeatable
+        ? wrong(`was given ${texts.length} times; it takes one value`)
+        : flag.read(texts)
+    const absent = flag.read([])
+    values[name] = read.ok ? read.value : absent.ok ? absent.value : undefined
+    if (!read.ok) failure ??= usage(`--${name} ${read.message}.`)
+  }
+  return { values, failure }
+}

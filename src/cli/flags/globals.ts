@@ -1,0 +1,74 @@
+import type { SecureMode } from '../../secure/client/options.js'
+import { isCanonicalOrigin } from '../../secure/origin.js'
+import type { Failure } from '../failure.js'
+import { usage } from '../failure.js'
+import type { Flags, Given } from './flags.js'
+import { choice, duration, integer, one, readFlags, text, toggle, withLetter } from './flags.js'
+
+export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
+export type Format = (typeof formats)[number]
+export const knownFormat = (name: unknown): Format => formats.find((it) => it === name) ?? 'table'
+
+/** From the laxest to the strictest. */
+export const secureModes = ['off', 'auto', 'required'] as const satisfies readonly SecureMode[]
+
+/** Flags of every command, accepted before and after it. One letter has one meaning across the tool. */
+export const globalFlags = {
+  profile: withLetter('p', text('NAME', 'Use this profile')),
+  'base-url': text('URL', 'Address of the server'),
+  'token-file': text('PATH|-', 'Read the credential of this call from a file, or - for stdin'),
+  json: toggle('Print one JSON document, the data of the answer'),
+  output: withLetter('o', choice(formats, 'Format of the result')),
+  fields: one('A,B', 'Show only these members', (it) => {
+    const fields = it.split(',').map((field) => field.trim())
+    return fields.includes('')
+      ? { ok: false, message: 'must be names separated by commas' }
+      : { ok: true, value: fields }
+  }),
+  jq: text('EXPR', 'Filter the result, as jq -r does; implies --json'),
+  quiet: withLetter('q', toggle('No hints, warnings or progress')),
+  debug: toggle('Show calls and repeats on stderr, without secrets'),
+  'dry-run': withLetter('n', toggle('Show what would be sent, and send nothing')),
+  yes: withLetter('y', toggle('Confirm what would be asked')),
+  'no-input': toggle('Never ask; fail with exit code 3 instead'),
+  timeout: duration('Time for a call with its repeats, such as 30s', 1),
+  retries: integer('N', 'Repeats of a call that failed for now', 0, 20),
+  'idempotency-key': one('KEY', 'Repeat an earlier issue, redeem or reverse with its key', (it) =>
+    /^[!-~]{1,255}$/.test(it)
+      ? { ok: true, value: it }
+      : { ok: false, message: 'must be 1 to 255 visible ASCII characters without spaces' },
+  ),
+  secure: choice(secureModes, 'Encrypt the calls; default off'),
+  origin: one('ORIGIN', 'Origin that the encrypted sessions are bound to', (it) =>
+    isCanonicalOrigin(it)
+      ? { ok: true, value: it }
+      : { ok: false, message: 'must be a full origin such as https://shop.example' },
+  ),
+  'no-color': toggle('No colour'),
+  help: withLetter('h', toggle('Show help')),
+  version: toggle('Show the version'),
+} satisfies Flags
+
+/** `--jq` prints JSON unless a format is named. */
+export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
+  json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
+
+export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
+
+export interface GlobalValues {
+  /** An invalid flag counts as absent. */
+  readonly globals: Globals
+  readonly failure: Failure | undefined
+}
+
+export function readGlobals(given: Given): GlobalValues {
+  const { values, failure } = readFlags(globalFlags, given)
+  const globals = values as Globals
+  return { globals, failure: failure ?? contradiction(globals) }
+}
+
+function contradiction({ json, jq, output }: Globals): Failure | undefined {
+  if (json && output !== undefined && output !== 'json') return usage('--json and --output name different formats.')
+  if (jq === undefined || output === undefined || output.startsWith('json')) return undefined
+  return usage(`--jq prints JSON; it goes without --output ${output}.`)
+}

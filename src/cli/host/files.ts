@@ -1,0 +1,82 @@
+import { resolve } from 'node:path'
+import { codeOf } from '../config/config.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import type { Host } from './host.js'
+import { remember } from './scrub.js'
+import { untilAborted } from './until-aborted.js'
+
+export type TextResult = { readonly ok: true; readonly text: string } | Failure
+export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failure
+
+const SECRET_BYTES_MAX = 64 * 1024
+
+/** The content of a file as text; `-` is standard input, read to its end. */
+export async function readTextFile(host: Host, path: string): Promise<TextResult> {
+  const read = await readBytes(host, path)
+  return read.ok ? { ok: true, text: read.bytes.toString('utf8') } : read
+}
+
+/** The content of a file as it is; a path begins at the working folder. */
+export async function readBytes(host: Host, path: string): Promise<BytesResult> {
+  if (path === '-') return readAll(host.stdin, host.signal)
+  const { readFile, stat } = await import('node:fs/promises')
+  const absolute = resolve(host.cwd, path)
+  try {
+    if ((await stat(absolute)).isFIFO()) return await readFifo(absolute, host.signal)
+    return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
+  } catch (error) {
+    if (host.signal.aborted) return interrupted
+    return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, 'Check the path and its permissions.')
+  }
+}
+
+/** A secret on one line; one final LF or CRLF is dropped, nothing else. */
+export async function readSecret(host: Host, path: string): Promise<TextResult> {
+  const read = await readTextFile(host, path)
+  if (!read.ok) return read
+  const text = read.text.replace(/\r?\n$/, '')
+  if (text === '') return fail('INVALID_INPUT', `${nameOf(path)} holds no secret.`)
+  if (/[^!-~]/.test(text) || text.length > SECRET_BYTES_MAX) {
+    return fail('INVALID_INPUT', `${nameOf(path)} does not hold one secret on one line.`)
+  }
+  remember(host, text)
+  return { ok: true, text }
+}
+
+const nameOf = (path: string) => (path === '-' ? 'Standard input' : path)
+
+const interrupted = fail('ABORTED', 'Interrupted before the input was read.')
+
+async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<BytesResult> {
+  const chunks: Buffer[] = []
+  const iterator = input[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await untilAborted(iterator.next(), signal)
+    if (next === undefined) return interrupted
+    if (next.done) return { ok: true, bytes: Buffer.concat(chunks) }
+    chunks.push(Buffer.from(next.value))
+  }
+}
+
+/** Opened without waiting for a writer: a thread that waits in open() holds the process, even at its exit. */
+async function openWithoutWaiting(path: string): Promise<import('node:net').Socket> {
+  const { constants, openSync } = await import('node:fs')
+  const { Socket } = await import('node:net')
+  return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
+}
+
+/** A FIFO as a stream; undefined for what is none. @throws what the file system throws */
+export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
+  const { stat } = await import('node:fs/promises')
+  return (await stat(path)).isFIFO() ? openWithoutWaiting(path) : undefined
+}
+
+async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult> {
+  const socket = await openWithoutWaiting(path)
+  try {
+    return await readAll(socket, signal)
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,70 @@
+import type { CredentialKind } from '../../contract/endpoint.js'
+
+/** Words for the kinds of credentials, as people read them. */
+export const credentialNames: Readonly<Record<CredentialKind, string>> = {
+  token: 'application token',
+  bot: 'bot token',
+  jwt: 'account JWT',
+  operator: 'operator key',
+}
+
+export const credentialVariables: Readonly<Record<CredentialKind, string>> = {
+  token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
+  jwt: 'VOUCHERCTL_JWT',
+  operator: 'VOUCHERCTL_OPERATOR_KEY',
+}
+
+export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
+
+const JWT = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
+
+/** The kind of a credential by its form; undefined for any other text. */
+export function kindOf(secret: string): CredentialKind | undefined {
+  if (secret.startsWith('sop_')) return 'token'
+  if (secret.startsWith('sbot_')) return 'bot'
+  if (secret.startsWith('opk_')) return 'operator'
+  return JWT.test(secret) ? 'jwt' : undefined
+}
+
+/** True for a member that would hold a secret, by its name or by its value. */
+export function looksSecret(name: string, value: unknown): boolean {
+  if (/token|secret|jwt|key|password|credential|authorization/i.test(name)) return true
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value).some(([inner, it]) => looksSecret(inner, it))
+  const content = typeof value === 'string' ? value : JSON.stringify(value)
+  return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(content ?? '')
+}
+
+/** Of a shorter text, what a server lists of a token would be most of it. */
+const SHORTEST_SHOWN = 20
+
+/** What may be shown of a secret: its kind and the first characters that the server lists too. */
+export function redact(secret: string): string {
+  const kind = kindOf(secret)
+  if (kind === 'token' || kind === 'bot')
+    return secret.length < SHORTEST_SHOWN ? `${secret.slice(0, secret.indexOf('_') + 1)}…` : `${secret.slice(0, 8)}…`
+  if (kind === 'operator') return 'opk_…'
+  return kind === 'jwt' ? 'eyJ…' : '…'
+}
+
+/** What may be shown of a voucher's credential: the last four symbols. */
+export function redactCode(value: string): string {
+  return value.length > 8 ? `…${value.slice(-4)}` : '…'
+}
+
+/** The account and the end of a JWT, read without checking it; for display only. */
+export function describeJwt(jwt: string): { account: string | null; expiresAt: string | null } {
+  try {
+    const claims = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<
+      string,
+      unknown
+    >
+    return {
+      account: typeof claims.sub === 'string' ? claims.sub : null,
+      expiresAt: typeof claims.exp === 'number' ? new Date(claims.exp * 1000).toISOString() : null,
+    }
+  } catch {
+    return { account: null, expiresAt: null }
+  }
+}

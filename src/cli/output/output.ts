@@ -1,0 +1,269 @@
+import type { Paint } from './colour.js'
+import { isColoured, loadPaint } from './colour.js'
+import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
+import type { Failure } from '../failure.js'
+import { toJson, toText } from '../failure.js'
+import type { Shape } from './fields.js'
+import { refuseUnknownInAnswer, selectFields, valueAt } from './fields.js'
+import type { Format } from '../flags/globals.js'
+import type { Host, Out } from '../host/host.js'
+import type { JqFilter } from './jq.js'
+import type { Pages, View } from '../command/leaf.js'
+import { plain, plainLine } from './plain.js'
+import { scrub } from '../host/scrub.js'
+import { sentence } from './sentence.js'
+import { isList, showList, showRecord } from './show.js'
+
+export interface OutputOptions {
+  readonly format: Format
+  readonly fields?: readonly string[] | undefined
+  /** What the answer may hold, where the contract says it. */
+  readonly shape?: Shape | undefined
+  readonly filter?: JqFilter | undefined
+  readonly noColor?: boolean
+  readonly quiet?: boolean
+  /** Marks headlines: the command changed something. */
+  readonly changes?: boolean
+}
+
+const nothing = { results: [], remarks: '', failure: undefined }
+
+/**
+ * Everything that a command says. Results go to stdout, and this module alone writes there; notices, errors and
+ * progress go to stderr. The format never depends on what stdout is, only colour and width do.
+ */
+export class Output {
+  readonly host: Host
+  readonly options: OutputOptions
+  #trouble: Failure | undefined
+  readonly #warnings = new Set<string>()
+
+  constructor(host: Host, options: OutputOptions) {
+    this.host = host
+    this.options = options
+  }
+
+  /** Why what was printed last is not what was asked for, though the command did its work. */
+  get trouble(): Failure | undefined {
+    return this.#trouble
+  }
+
+  /** The result, as one document. */
+  async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
+    const selected = this.#select(data)
+    if ('ok' in selected) {
+      this.#trouble = selected
+      return
+    }
+    const text = await this.#encode(data, selected.data, view)
+    if (this.#trouble !== undefined) {
+      this.#trouble = this.#notUndone(this.#trouble, data, view)
+      return
+    }
+    this.host.stdout.write(text)
+    this.#warnOfLoss(data, text, view)
+    await this.#hint(data, view)
+  }
+
+  /** What comes next, for a person at a terminal; a script finds nothing on stderr. */
+  async #hint<Data>(data: Data, view: View<Data>): Promise<void> {
+    const { format, fields, quiet } = this.options
+    if (format !== 'table' || fields !== undefined || quiet || this.host.stderr.isTTY !== true) return
+    const next = sentence(view.next, data)
+    if (next === undefined) return
+    const paint = await this.#paintFor(this.host.stderr)
+    this.host.stderr.write(`\n${paint.quiet(plainLine(next))}\n`)
+  }
+
+  /** One document of a stream, on one line; it has been taken, or stdout is gone, when this is over. */
+  async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
+    const { format, fields, filter } = this.options
+    const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
+    const shown = fields === undefined ? data : selectFields(data, fields)
+    if (filter !== undefined) this.host.stdout.write(await this.filtered(encodeJson(shown)))
+    else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(line)}\n`)
+    await this.settled()
+  }
+
+  /** A list as it comes, page by page. */
+  async printPages(pages: Pages['pages'], view: View<unknown> = {}): Promise<Failure | undefined> {
+    const { printPages } = await import('./pages.js')
+    return printPages(this, pages, view)
+  }
+
+  /** A piece of a result that is longer than memory should hold; false when nobody takes any more. */
+  async write(text: string): Promise<boolean> {
+    if (text !== '') this.host.stdout.write(text)
+    await this.settled()
+    return this.host.stdout.gone?.aborted !== true
+  }
+
+  async settled(): Promise<void> {
+    await this.host.stdout.settled?.()
+  }
+
+  /** What the filter makes of documents. Where it fails there is trouble. */
+  async filtered(documents: string | Uint8Array): Promise<string> {
+    const { results, remarks, failure } = (await this.options.filter?.apply(documents)) ?? nothing
+    if (remarks !== '') this.notice(remarks)
+    this.#trouble ??= failure
+    const onTerminal = this.host.stdout.isTTY === true
+    return results.map((it) => `${onTerminal ? plain(it) : it}\n`).join('')
+  }
+
+  /** Text for a person, in the table format only: what comes bit by bit, and help. */
+  say(text: string): void {
+    this.host.stdout.write(`${text}\n`)
+  }
+
+  /** A result that is bytes and nothing else: for a file or a pipe. */
+  printBytes(bytes: Uint8Array): void {
+    this.host.stdout.write(bytes)
+  }
+
+  /** What a person should know; never part of the result. */
+  notice(text: string): void {
+    if (!this.options.quiet) this.#tell(`${plain(text)}\n`)
+  }
+
+  /**
+   * What a user must act on, said once and with --quiet too. With JSON it waits for `flushWarnings`, because the error
+   * object of a failure stands alone on stderr.
+   */
+  warn(text: string): void {
+    if (this.#warnings.has(text)) return
+    this.#warnings.add(text)
+    if (!this.isJson) this.#tell(`warning: ${plain(text)}\n`)
+  }
+
+  /** Once the command has succeeded. */
+  flushWarnings(): void {
+    if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
+  }
+
+  /** True if stderr must hold only the error object of a failure. */
+  get isJson(): boolean {
+    return this.options.format === 'json' || this.options.format === 'jsonl'
+  }
+
+  /** Asked for with --debug. */
+  trace(text: string): void {
+    this.#tell(`debug: ${plain(text)}\n`)
+  }
+
+  async fail(failure: Failure): Promise<void> {
+    if (this.isJson) this.#tell(toJson(failure))
+    else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
+  }
+
+  /** Nothing that is said beside the result holds a secret, whoever it came from. */
+  #tell(text: string): void {
+    this.host.stderr.write(scrub(this.host, text))
+  }
+
+  /** Colours of stdout. */
+  paint(): Promise<Paint> {
+    return this.#paintFor(this.host.stdout)
+  }
+
+  /** Characters of a line on a terminal; undefined where lines may be as long as they are. */
+  get width(): number | undefined {
+    return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? 80) : undefined
+  }
+
+  #paintFor(out: Out): Promise<Paint> {
+    return loadPaint(isColoured(out, this.host.env, this.options.noColor === true))
+  }
+
+  #select(data: unknown): { readonly data: unknown } | Failure {
+    const { fields, shape, changes } = this.options
+    if (fields === undefined) return { data }
+    const unknown = refuseUnknownInAnswer(data, fields, shape)
+    if (unknown === undefined) return { data: selectFields(data, fields) }
+    // What was changed is shown: its answer may not come again.
+    if (!changes) return unknown
+    this.notice(`warning: ${plainLine(`${unknown.message} ${unknown.hint}`)}`)
+    return { data: selectFields(data, fields) }
+  }
+
+  async #encode<Data>(data: Data, shown: unknown, view: View<Data>): Promise<string> {
+    const { format, fields, filter } = this.options
+    switch (format) {
+      case 'json':
+      case 'jsonl': {
+        const documents = format === 'jsonl' && isList(shown) ? shown.items : [shown]
+        if (filter === undefined) return documents.map((it) => encodeJson(it, format === 'json' ? 2 : 0)).join('')
+        return this.filtered(documents.map((it) => encodeJson(it)).join(''))
+      }
+      case 'yaml':
+        return encodeYaml(shown)
+      case 'csv':
+        return encodeCsv(isList(shown) ? shown.items : [shown], fields, this.host.stdout.isTTY === true)
+      case 'table':
+        return this.#forPeople(data, view, fields === undefined ? undefined : shown)
+    }
+  }
+
+  /** Said where only the filter failed. */
+  #notUndone<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
+    if (!this.options.changes) return failure
+    const lost = shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined
+    const otherwise = lost ? ` ${shownOnce.member} is not shown again. ${shownOnce.otherwise}` : ''
+    return { ...failure, hint: `The command itself was done.${otherwise}` }
+  }
+
+  #warnOfLoss<Data>(data: Data, text: string, { shownOnce }: View<Data>): void {
+    const { fields, filter } = this.options
+    if (shownOnce === undefined) return
+    const value = valueAt(data, shownOnce.member)
+    if (value === undefined) return
+    const left = fields !== undefined && !fields.includes(shownOnce.member)
+    const filteredOut = filter !== undefined && !(typeof value === 'string' && text.includes(value))
+    if (!left && !filteredOut) return
+    const flag = left ? '--fields' : '--jq'
+    this.notice(`warning: ${flag} left out ${shownOnce.member}, which is not shown again. ${shownOnce.otherwise}`)
+  }
+
+  async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
+    const paint = await this.paint()
+    if (selected !== undefined) {
+      return isList(selected)
+        ? showList(selected, undefined, paint, this.width)
+        : showRecord(selected, undefined, paint, this.width, true)
+    }
+    const headline = sentence(view.headline, data)
+    const body = sentence(view.body, data)
+    const mark = this.options.changes ? `${paint.done('✓')} ` : ''
+    const parts: string[] = []
+    if (headline !== undefined) parts.push(`${mark}${plainLine(headline)}\n`)
+    if (body !== undefined) parts.push(`${plain(body)}\n`)
+    else if (view.members?.length !== 0 || headline === undefined)
+      parts.push(await this.#members(data, view.members, paint))
+    return parts.filter((it) => it !== '').join('\n')
+  }
+
+  async #members(data: unknown, members: readonly string[] | undefined, paint: Paint): Promise<string> {
+    return isList(data) ? showList(data, members, paint, this.width) : showRecord(data, members, paint, this.width)
+  }
+}
+
+/** The stdout of this process. A reader that has gone ends no command halfway: what it did must be finished. */
+export function processStdout(): Out & { readonly gone: AbortSignal } {
+  const gone = new AbortController()
+  process.stdout.on('error', (error) => gone.abort(error))
+  return {
+    write: (text) => gone.signal.aborted || process.stdout.write(text),
+    async settled() {
+      await new Promise<unknown>((resolve) => process.stdout.write('', resolve))
+      // The error of a write is told after its callback.
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+    get isTTY() {
+      return process.stdout.isTTY
+    },
+    get columns() {
+      return process.stdout.columns
+    },
+    gone: gone.signal,
+  }
+}

@@ -1,0 +1,215 @@
+import { getHeapStatistics } from 'node:v8'
+import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYamlItems } from './encode.js'
+import { refuseUnknownInAnswer, selectFields } from './fields.js'
+import type { Failure } from '../failure.js'
+import { jqOutOfMemory } from './jq.js'
+import type { View } from '../command/leaf.js'
+import type { Output } from './output.js'
+import { plain } from './plain.js'
+import { sentence } from './sentence.js'
+import type { Layout, List } from './show.js'
+import { showRows } from './show.js'
+import { Spool } from './spool.js'
+
+/**
+ * Prints a list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they arrive. A single
+ * document (json, yaml, csv) is spooled, so that a list that fails half-way leaves stdout empty. With --jq the document
+ * is held in memory.
+ */
+export async function printPages(
+  output: Output,
+  pages: AsyncGenerator<List, Failure | undefined>,
+  view: View<unknown>,
+): Promise<Failure | undefined> {
+  const writer = writerFor(output, view)
+  const { fields, shape } = output.options
+  const { gone } = output.host.stdout
+  let items = 0
+  try {
+    for (;;) {
+      const next = await pages.next()
+      if (next.done) {
+        if (next.value !== undefined) return next.value
+        break
+      }
+      const page = next.value
+      if (fields !== undefined && items === 0) {
+        const unknown = refuseUnknownInAnswer(page, fields, shape)
+        if (unknown !== undefined) return unknown
+      }
+      const shown = fields === undefined ? page : (selectFields(page, fields) as List)
+      const refusal = await writer.add(shown, page)
+      if (refusal !== undefined) return refusal
+      items += page.items.length
+      // A reader who has seen enough asks for no further page.
+      if (output.trouble !== undefined || gone?.aborted) return undefined
+    }
+    await writer.end(items)
+    return undefined
+  } finally {
+    await writer.close?.()
+  }
+}
+
+/** jq has 256 MiB of memory: enough for a list of 20 MB, too little for 60 MB of small records. */
+const JQ_DOCUMENT_MAX = 64 * 1024 * 1024
+/** Fraction of the heap that the document may take: V8 aborts the process when the heap is full. */
+const HEAP_FRACTION_MAX = 1 / 4
+
+interface Writer {
+  /** @returns the failure if the list cannot be shown */
+  add(shown: List, page: List): Promise<Failure | undefined>
+  end(items: number): Promise<void>
+  close?(): Promise<void>
+}
+
+function writerFor(output: Output, view: View<unknown>): Writer {
+  const { format, fields, filter } = output.options
+  if (filter !== undefined) return format === 'jsonl' ? filteredLines(output) : filteredDocument(output)
+  switch (format) {
+    case 'jsonl':
+      return lines(output)
+    case 'json':
+      return json(output)
+    case 'yaml':
+      return yaml(output)
+    case 'csv':
+      return csv(output)
+    case 'table':
+      return table(output, view, fields !== undefined)
+  }
+}
+
+/** As of a list that came in one answer. */
+const paginationOf = (items: number) => ({ page: 1, limit: items, total: items, pages: 1 })
+
+const lines = (output: Output): Writer => ({
+  async add({ items }) {
+    await output.write(items.map((it) => encodeJson(it)).join(''))
+  },
+  async end() {},
+})
+
+/** Filters each item separately. */
+const filteredLines = (output: Output): Writer => ({
+  async add({ items }) {
+    await output.write(await output.filtered(items.map((it) => encodeJson(it)).join('')))
+  },
+  async end() {},
+})
+
+/**
+ * Filters the whole list as one document, as `--json` prints it. Buffers keep it outside of the JavaScript heap and jq
+ * parses it in a thread, so that a list that is too long is a failure and never aborts the process.
+ */
+function filteredDocument(output: Output): Writer {
+  const pieces: Uint8Array[] = [Buffer.from('{"items":[')]
+  const bytesMax = Math.min(JQ_DOCUMENT_MAX, getHeapStatistics().heap_size_limit * HEAP_FRACTION_MAX)
+  let bytes = 0
+  return {
+    async add({ items }) {
+      if (items.length === 0) return
+      const page = Buffer.from(items.map((it) => JSON.stringify(it)).join(','))
+      pieces.push(Buffer.from(bytes === 0 ? '' : ','), page)
+      bytes += page.length
+      if (bytes > bytesMax) return jqOutOfMemory()
+    },
+    async end(items) {
+      pieces.push(Buffer.from(`],"pagination":${JSON.stringify(paginationOf(items))}}`))
+      await output.write(await output.filtered(Buffer.concat(pieces)))
+    },
+  }
+}
+
+function json(output: Output): Writer {
+  const spool = new Spool()
+  let separator = '\n'
+  return {
+    async add({ items }) {
+      for (const item of items) {
+        const indented = encodeJson(item, 2).trimEnd().replaceAll('\n', '\n    ')
+        await spool.write(`${separator}    ${indented}`)
+        separator = ',\n'
+      }
+    },
+    async end(items) {
+      const pagination = encodeJson(paginationOf(items), 2).trimEnd().replaceAll('\n', '\n  ')
+      await spool.write(`${items === 0 ? '' : '\n  '}],\n  "pagination": ${pagination}\n}\n`)
+      await output.write('{\n  "items": [')
+      await spool.copy((text) => output.write(text))
+    },
+    close: () => spool.close(),
+  }
+}
+
+function yaml(output: Output): Writer {
+  const spool = new Spool()
+  return {
+    async add({ items }) {
+      if (items.length > 0) await spool.write(await encodeYamlItems(items))
+    },
+    async end(items) {
+      await output.write(items === 0 ? 'items: []\n' : 'items:\n')
+      await spool.copy((text) => output.write(text))
+      const pagination = Object.entries(paginationOf(items)).map(([name, value]) => `  ${name}: ${value}\n`)
+      await output.write(`pagination:\n${pagination.join('')}`)
+    },
+    close: () => spool.close(),
+  }
+}
+
+/** The last page may bring another column. */
+function csv(output: Output): Writer {
+  const spool = new Spool()
+  const columns = new Set<string>()
+  const onTerminal = output.host.stdout.isTTY === true
+  return {
+    async add({ items }) {
+      for (const name of columnsOf(items)) columns.add(name)
+      await spool.write(items.map((it) => encodeJson(it)).join(''))
+    },
+    async end(items) {
+      if (items === 0) await output.write(await encodeCsv([], output.options.fields))
+      let rest = ''
+      let header = true
+      await spool.copy(async (text) => {
+        const whole = (rest + text).split('\n')
+        rest = whole.pop() ?? ''
+        if (whole.length === 0) return true
+        const rows = await csvRows(
+          whole.map((it) => JSON.parse(it)),
+          [...columns],
+          header,
+          onTerminal,
+        )
+        header = false
+        return output.write(rows)
+      })
+    },
+    close: () => spool.close(),
+  }
+}
+
+/** Each page is laid out in the columns of those before it, which widen where they must. */
+function table(output: Output, view: View<unknown>, onlyFields: boolean): Writer {
+  let layout: Layout | undefined
+  let hasBody = false
+  return {
+    async add(shown, page) {
+      if (page.items.length === 0) return
+      const body = onlyFields ? undefined : sentence(view.body, { ...page, pagination: null })
+      if (body !== undefined) {
+        await output.write(`${hasBody ? '\n' : ''}${plain(body)}\n`)
+        hasBody = true
+        return
+      }
+      const members = onlyFields ? undefined : view.members
+      const rows = await showRows(shown.items, members, await output.paint(), output.width, layout)
+      layout = rows.layout
+      await output.write(rows.text)
+    },
+    async end(items) {
+      if (items === 0) await output.print({ items: [] }, view)
+    },
+  }
+}

@@ -1,0 +1,320 @@
+import { type CredentialKind, type Endpoint, failuresOf, membersOf, pathParameters } from '../endpoint.js'
+import { type FailureCode, failures } from '../errors.js'
+import { bodyExample, dataExample, parameterExamples } from './examples.js'
+import type { Json, JsonObject } from './json.js'
+import {
+  componentExamples,
+  componentSchemas,
+  failureEnvelope,
+  failureExamples,
+  nameOf,
+  schemaOf,
+  successEnvelope,
+  successExample,
+  webhookOperations,
+} from './schema.js'
+import { openEndpoints } from '../secure.js'
+
+export interface OpenApiOptions {
+  /** Of the package. */
+  readonly version: string
+  /** Default: the local server's usual address. */
+  readonly serverUrl?: string
+}
+
+const securitySchemes: Readonly<Record<CredentialKind, JsonObject>> = {
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An application token (`sop_`), for calls of trusted servers.',
+  },
+  bot: { type: 'http', scheme: 'bearer', description: 'A bot token (`sbot_`), for calls of a bot.' },
+  jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An account JWT, for the console.' },
+  operator: { type: 'http', scheme: 'bearer', description: "The operator's key (`opk_`), for the platform side." },
+}
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  apps: 'Applications of an account',
+  tokens: 'Tokens of an application',
+  templates: 'What vouchers are issued from',
+  vouchers: 'Issue, verify, redeem and reverse',
+  bots: 'Bots: their console, their messages and updates',
+  webhook: 'Where the updates of a bot are delivered',
+  platform: "The operator's side of a local server",
+  secure: 'The encrypted transport: negotiation, and calls inside envelopes',
+  health: 'Is the server alive and ready',
+}
+
+/** The endpoints as an OpenAPI 3.1 document. */
+export function openApiDocument(endpoints: readonly Endpoint[], options: OpenApiOptions): JsonObject {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, '{$1}')
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operationOf(endpoint) }
+  }
+  const groups = [...new Set([...endpoints, ...openEndpoints].map(groupOf)), 'health']
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Voucher service',
+      version: options.version,
+      summary: 'Issue, verify, redeem and reverse vouchers of independent applications.',
+      description:
+        'Runtime calls carry an application token, console calls an account JWT, calls of a bot its bot token. Every JSON response is an envelope; `webhooks` has what the server sends, and how it is signed.',
+      contact: { name: 'voucherctl' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: options.serverUrl ?? 'http://127.0.0.1:8420' }],
+    tags: groups.map((name) => ({ name, description: tagDescriptions[name] ?? name })),
+    paths: { ...paths, ...securePaths(), ...healthPaths },
+    webhooks: webhookOperations(),
+    components: {
+      securitySchemes,
+      headers,
+      schemas: componentSchemas(),
+      examples: componentExamples(),
+      responses: {
+        MethodNotAllowed: failureResponse(['METHOD_NOT_ALLOWED'], ['X-Request-Id', 'Allow']),
+      },
+    },
+  }
+}
+
+const text: JsonObject = { type: 'string' }
+
+/** Headers of responses. */
+const headers = {
+  'X-Request-Id': { description: 'The id of the request, as in the body', schema: text },
+  RateLimit: { description: 'What is left of the limit: `"issue";r=5999;t=60`, r calls for t seconds', schema: text },
+  'RateLimit-Policy': { description: 'The limit: `"issue";q=6000;w=60`, q calls in w seconds', schema: text },
+  'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 0 } },
+  'WWW-Authenticate': {
+    description: '`Bearer`, `Bearer error="invalid_token"`, or `Bearer error="insufficient_scope", scope="…"`',
+    schema: text,
+  },
+  Allow: { description: 'The methods of the path', schema: text },
+  Upgrade: { description: '`platform-secure/1`: use the encrypted transport', schema: text },
+  'Idempotent-Replayed': {
+    description: '`true` when this is the response of an earlier call',
+    schema: { type: 'string', enum: ['true'] },
+  },
+} as const
+type HeaderName = keyof typeof headers
+
+const headersOf = (names: readonly HeaderName[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/MethodNotAllowed' } }
+
+/** The console and the operator are limited as well, without these headers. */
+const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
+  limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
+
+const groupOf = ({ id }: Pick<Endpoint, 'id'>) => id.slice(0, id.indexOf('.'))
+
+function operationOf(endpoint: Endpoint): JsonObject {
+  const { id, summary, caller, scope, body, bodyOptional } = endpoint
+  const needs = scope === undefined ? '' : ` The token needs the scope \`${scope}\`.`
+  return {
+    operationId: id,
+    summary,
+    description: `${summary}.${needs}`,
+    tags: [groupOf(endpoint)],
+    security: [{ [caller]: [] }],
+    ...(scope === undefined ? {} : { 'x-required-scope': scope }),
+    parameters: parametersOf(endpoint),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: bodyOptional !== true,
+            content: { 'application/json': { schema: schemaOf(body), example: bodyExample(endpoint) } },
+          },
+        }),
+    responses: {
+      ...successesOf(endpoint),
+      ...failureResponses(failuresOf(endpoint), rateHeaders(endpoint)),
+      ...methodNotAllowed,
+    },
+  }
+}
+
+function parametersOf({ path, params, query, idempotent }: Endpoint): JsonObject[] {
+  const inPath = membersOf(params)
+  const inQuery = membersOf(query)
+  const parameters: JsonObject[] = [
+    ...pathParameters(path).map((name) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: schemaOf(inPath[name]),
+      example: exampleOf(name),
+    })),
+    ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', schema: schemaOf(schema) })),
+  ]
+  if (idempotent !== undefined) {
+    parameters.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: idempotent === true,
+      description: 'Unique for the business action. A retry sends the same key and the same body.',
+      schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+      example: exampleOf('Idempotency-Key'),
+    })
+  }
+  return parameters
+}
+
+/** @throws Error for a parameter without an example */
+function exampleOf(parameter: string): string {
+  const example = parameterExamples[parameter]
+  if (example === undefined) throw new Error(`${parameter} has no example`)
+  return example
+}
+
+function successesOf(endpoint: Endpoint): JsonObject {
+  const { status, statuses = [], output, streams, idempotent } = endpoint
+  const data = dataExample(endpoint, nameOf)
+  const names: HeaderName[] = ['X-Request-Id', ...rateHeaders(endpoint)]
+  const response: JsonObject = {
+    description: streams ? 'One JSON document a line' : 'Done',
+    headers: headersOf(idempotent ? [...names, 'Idempotent-Replayed'] : names),
+    content: streams
+      ? { 'application/x-ndjson': { schema: schemaOf(output), example: data } }
+      : { 'application/json': { schema: successEnvelope(schemaOf(output)), example: successExample(data) } },
+  }
+  return Object.fromEntries([...new Set([status, ...statuses])].map((code) => [String(code), response]))
+}
+
+/** One response per status, with an enum and examples of its codes. Early refusals carry no rate-limit headers. */
+function failureResponses(codes: readonly FailureCode[], rate: readonly HeaderName[] = []): JsonObject {
+  const statuses = new Set(codes.map((code) => failures[code].status))
+  return Object.fromEntries(
+    [...statuses].map((status) => {
+      const group = codes.filter((code) => failures[code].status === status)
+      const isBeforeLimit = status === 401 || status === 403 || status === 426
+      const names: HeaderName[] = ['X-Request-Id', ...(isBeforeLimit ? [] : rate), ...(ownHeaders[status] ?? [])]
+      if (group.includes('IDEMPOTENCY_KEY_IN_PROGRESS')) names.push('Retry-After')
+      return [String(status), failureResponse(group, names)]
+    }),
+  )
+}
+
+const ownHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  426: ['Upgrade'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+const failureResponse = (codes: readonly FailureCode[], names: readonly HeaderName[]): JsonObject => ({
+  description: codes.map((code) => `${code}: ${failures[code].message}`).join(' '),
+  headers: headersOf(names),
+  content: { 'application/json': { schema: failureEnvelope(codes), examples: failureExamples(codes) } },
+})
+
+/** The encrypted transport's own endpoints: no credential, and a success without the envelope. */
+function securePaths(): JsonObject {
+  const operations = openEndpoints.map(
+    ({ id, summary, method, path, media, body, status, output, failures: codes }) => [
+      path,
+      {
+        [method.toLowerCase()]: {
+          operationId: id,
+          summary,
+          description: `${summary}.`,
+          tags: [groupOf({ id })],
+          security: [],
+          ...(body === undefined
+            ? {}
+            : {
+                requestBody: {
+                  required: true,
+                  content: { [media]: { schema: schemaOf(body), example: bodyExample({ id }) } },
+                },
+              }),
+          responses: {
+            [status]: {
+              description: 'Done',
+              headers: headersOf(['X-Request-Id']),
+              content: { [media]: { schema: schemaOf(output), example: dataExample({ id, output }, nameOf) } },
+            },
+            ...failureResponses([...codes, 'INTERNAL_ERROR']),
+            ...methodNotAllowed,
+          },
+        },
+      },
+    ],
+  )
+  return Object.fromEntries(operations)
+}
+
+const statusOf = (
+  operationId: string,
+  summary: string,
+  properties: Readonly<Record<string, JsonObject>>,
+  data: JsonObject,
+  codes: readonly FailureCode[],
+): JsonObject => ({
+  operationId,
+  summary,
+  description: `${summary}.`,
+  tags: ['health'],
+  security: [],
+  responses: {
+    '200': {
+      description: 'Yes',
+      headers: headersOf(['X-Request-Id']),
+      content: {
+        'application/json': {
+          schema: successEnvelope({ type: 'object', required: Object.keys(properties), properties }),
+          example: successExample(data),
+        },
+      },
+    },
+    ...failureResponses(codes),
+    ...methodNotAllowed,
+  },
+})
+
+const healthPaths: JsonObject = {
+  '/healthz': {
+    get: statusOf(
+      'health.live',
+      'Whether the process answers',
+      {
+        status: { type: 'string', const: 'ok' },
+        instanceId: { type: 'string', description: 'Another one after each start of the server' },
+      },
+      { status: 'ok', instanceId: '01JDKQ4Z8N6W2T5Y9RB3CV7HXN' },
+      [],
+    ),
+  },
+  '/readyz': {
+    get: statusOf(
+      'health.ready',
+      'Whether calls can be served',
+      { status: { type: 'string', const: 'ready' } },
+      { status: 'ready' },
+      ['SERVICE_UNAVAILABLE'],
+    ),
+  },
+  '/metrics': {
+    get: {
+      operationId: 'health.metrics',
+      summary: 'Metrics for Prometheus',
+      description: 'Metrics for Prometheus.',
+      tags: ['health'],
+      security: [],
+      responses: {
+        '200': {
+          description: 'Text format, for the local machine or with the bearer token of the operator',
+          content: { 'text/plain': { schema: text, example: '# TYPE voucherctl_http_requests_total counter\n' } },
+        },
+        ...failureResponses(['ROUTE_NOT_FOUND']),
+        ...methodNotAllowed,
+      },
+    },
+  },
+}

@@ -1,0 +1,71 @@
+import type { Bot, BotDetail } from '../../contract/bots.js'
+import type { BotScope } from '../../contract/endpoint.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { BotRow } from './rows.js'
+import { formatInstant } from '../time.js'
+import { type ShownWebhook, webhookSettings } from '../webhook.js'
+
+/** decisions.md 8, bot states. */
+export const BOTS_PER_ACCOUNT = 20
+
+/** @param hasWebhook a bot without one is polled */
+export function botRecord(row: BotRow, hasWebhook: boolean): Bot {
+  return {
+    id: row.id,
+    name: row.name,
+    username: row.username,
+    review_status: row.review_status,
+    review_note: row.review_note,
+    status: row.status,
+    scopes: JSON.parse(row.scopes),
+    has_token: row.token_prefix !== null,
+    token_prefix: row.token_prefix,
+    delivery_mode: hasWebhook ? 'webhook' : 'polling',
+    application_id: row.application_id,
+    created_at: formatInstant(row.created_at),
+    updated_at: formatInstant(row.updated_at),
+  }
+}
+
+/** @param allowedUpdates of the bot's queue: null for the default types */
+export function botDetail(row: BotRow, webhook: ShownWebhook | undefined, allowedUpdates: string | null): BotDetail {
+  return {
+    ...botRecord(row, webhook !== undefined),
+    profile: JSON.parse(row.profile),
+    webhook: webhook === undefined ? null : webhookSettings(webhook, allowedUpdates),
+    command_menus: JSON.parse(row.command_menus),
+  }
+}
+
+export type BotDecision = 'approve' | 'disable' | 'enable' | { readonly reject: string }
+
+/** pending -> approved and active, or rejected; active <-> disabled (decisions.md 7). */
+export function decideBot(row: BotRow, decision: BotDecision, now: number): BotRow | Refusal<'BOT_STATE_CONFLICT'> {
+  const change = changeBy(row, decision)
+  if (change === null) return refuse('BOT_STATE_CONFLICT', { review_status: row.review_status, status: row.status })
+  return { ...row, ...change, updated_at: now }
+}
+
+function changeBy({ review_status, status }: BotRow, decision: BotDecision): Partial<BotRow> | null {
+  if (decision === 'disable') return status === 'active' ? { status: 'disabled' } : null
+  if (decision === 'enable') return status === 'disabled' ? { status: 'active' } : null
+  if (review_status !== 'pending') return null
+  if (decision === 'approve') return { review_status: 'approved', status: 'active' }
+  return { review_status: 'rejected', review_note: decision.reject }
+}
+
+/** Null when the bot is approved, as most calls of the console ask for. */
+export function refuseUnapproved({ review_status }: BotRow): Refusal<'BOT_NOT_APPROVED'> | null {
+  return review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED', { review_status })
+}
+
+/** Null when the owner may use the bot-side template calls: approved, enabled, with the scope (interface.md, D). */
+export function refuseTemplateCall(
+  row: BotRow,
+  scope: BotScope,
+): Refusal<'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'> | null {
+  const unapproved = refuseUnapproved(row)
+  if (unapproved !== null) return unapproved
+  if (row.status !== 'active') return refuse('BOT_DISABLED')
+  return row.scopes.includes(`"${scope}"`) ? null : refuse('INSUFFICIENT_SCOPE', { required_scope: scope })
+}

@@ -1,0 +1,60 @@
+import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
+import type { ChatRow, MessageRow } from './rows.js'
+import { formatInstant } from '../time.js'
+
+/** Where the bot stands with the user of a chat (decisions.md 8, my_chat_member). */
+export type MemberStatus = 'left' | 'member' | 'kicked'
+
+/** Members named `date` count Unix seconds (decisions.md 1, times). */
+export function unixSeconds(ms: number): number {
+  return Math.floor(ms / 1000)
+}
+
+export function userParty(userId: string): Message['from'] {
+  return { id: userId, is_bot: false }
+}
+
+export function chatRecord(row: ChatRow): Chat {
+  return {
+    id: row.id,
+    type: row.type,
+    bot_id: row.bot_id,
+    user_id: row.user_id,
+    blocked: row.blocked === 1,
+    created_at: formatInstant(row.created_at),
+  }
+}
+
+export function messageRecord(row: MessageRow, chat: ChatRow): Message {
+  return {
+    message_id: row.message_id,
+    date: unixSeconds(row.sent_at),
+    chat: { id: chat.id, type: chat.type },
+    from: row.from_bot === 1 ? { id: chat.bot_id, is_bot: true } : userParty(chat.user_id),
+    text: row.text,
+  }
+}
+
+export function transcriptRecord(
+  row: MessageRow,
+  chat: ChatRow,
+  voucher: TranscriptMessage['voucher'],
+): TranscriptMessage {
+  return { ...messageRecord(row, chat), voucher }
+}
+
+/** Payload of my_chat_member: what the user did to the bot. */
+export function memberChange(chat: ChatRow, from: MemberStatus, to: MemberStatus, now: number): object {
+  return {
+    chat: { id: chat.id, type: chat.type },
+    from: userParty(chat.user_id),
+    date: unixSeconds(now),
+    old_status: from,
+    new_status: to,
+  }
+}
+
+/** What a chat says when a voucher is put into it. */
+export function voucherText(voucherName: string): string {
+  return `You have received a voucher: ${voucherName}`
+}

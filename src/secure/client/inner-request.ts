@@ -1,0 +1,31 @@
+import type { HttpRequest } from '../http.js'
+import type { InnerRefusal } from '../inner-request.js'
+import { invalid, isLogicalPath, isMethod, readInnerHeaders } from '../inner-request.js'
+import { parseJson } from '../json.js'
+
+/**
+ * The plaintext of a request that a client is about to encrypt. Held to the rules of the server, so that what it would
+ * refuse is found before anything is sent. The JSON text of the body goes in as it is.
+ */
+export function encodeInnerRequest(
+  request: HttpRequest,
+): { readonly ok: true; readonly plaintext: Uint8Array } | InnerRefusal {
+  const { method, body = '' } = request
+  const mark = request.path.indexOf('?')
+  const path = mark === -1 ? request.path : request.path.slice(0, mark)
+  const headers = readInnerHeaders(request.headers)
+  if (!isMethod(method)) return invalid('method')
+  if (!isLogicalPath(path)) return invalid('path')
+  if (headers === undefined) return invalid('headers')
+  if (body !== '' && (method === 'GET' || parseJson(body) === undefined)) return invalid('body')
+  const query = queryOf(mark === -1 ? '' : request.path.slice(mark + 1))
+  const start = JSON.stringify({ method, path, query, headers })
+  return { ok: true, plaintext: Buffer.from(`${start.slice(0, -1)},"body":${body === '' ? 'null' : body}}`) }
+}
+
+/** The members of a query string; a repeated name becomes an array. */
+function queryOf(text: string): Record<string, string | string[]> {
+  const values = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value])
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] as string) : all]))
+}

@@ -1,0 +1,135 @@
+import { decodeBase64url, encodeBase64url } from '../base64url.js'
+import type { ClientKeyPair } from './key.js'
+import { agreeAsClient, nobleHkdf } from './key.js'
+import { isInstant } from '../envelope.js'
+import type { SecureFailure } from '../failure.js'
+import { fail, failOuter } from '../failure.js'
+import type { HttpRequest, HttpResponse } from '../http.js'
+import type { Members } from '../json.js'
+import { asMembers, parseJson } from '../json.js'
+import type { SessionKeys } from '../key-schedule.js'
+import { deriveKeys } from '../key-schedule.js'
+import { decodePublicKey, pinOf } from '../public-key.js'
+import { paths, PROTOCOL_VERSION, SUITE } from '../suite.js'
+
+// The client's half of bootstrap and session: requests, and the reading of their answers (interface.md F, flow).
+
+/** What a bootstrap said, checked. */
+export interface Bootstrap {
+  readonly ok: true
+  readonly enabled: true
+  readonly kid: string
+  /** 65 bytes. */
+  readonly serverPublicKey: Uint8Array
+  /** `sha256:` and 43 characters, over the key. */
+  readonly pin: string
+  /** Milliseconds since 1970. */
+  readonly serverTime: number
+}
+
+/** The transport is switched off; no key to look at. */
+export interface DisabledBootstrap {
+  readonly ok: true
+  readonly enabled: false
+}
+
+/** A session as a client holds it, in memory only. */
+export interface ClientSession extends SessionKeys {
+  readonly kid: string
+  readonly sid: string
+  readonly brand: string
+  readonly origin: string
+  /** Milliseconds since 1970, by the server's clock. */
+  readonly expiresAt: number
+  /** Bytes; the salt itself is not kept. */
+  readonly saltBytes: number
+}
+
+// Other servers may form them in other ways: anything that keeps the fields of AAD and info apart is taken.
+const IDENTIFIER = /^[!-{}~]{1,128}$/
+const BRAND = /^[^|\p{Cc}]{1,128}$/u
+const SALT_BYTES = { least: 16, most: 64 }
+
+export const bootstrapRequest: HttpRequest = {
+  method: 'GET',
+  path: paths.bootstrap,
+  headers: { accept: 'application/json' },
+  repeatable: true,
+}
+
+/** Reads a bootstrap answer: status, version and suite, switch, key, pins (two at most; none: any key). */
+export function readBootstrap(
+  response: HttpResponse,
+  pins: readonly string[],
+): Bootstrap | DisabledBootstrap | SecureFailure {
+  if (response.status !== 200) return failOuter(response, 'bootstrap')
+  const answer = bare(response)
+  if (answer?.enabled === false) return { ok: true, enabled: false }
+  if (answer === undefined || answer.enabled !== true) return fail('SECURE_BOOTSTRAP_INVALID', 'bootstrap')
+  if (answer.v !== PROTOCOL_VERSION || answer.suite !== SUITE) return fail('SECURE_VERSION_UNSUPPORTED', 'bootstrap')
+  const { kid, serverTime } = answer
+  const key = typeof answer.serverPublicKey === 'string' ? decodePublicKey(answer.serverPublicKey) : undefined
+  if (key === undefined || !isIdentifier(kid) || !isInstant(serverTime)) {
+    return fail('SECURE_BOOTSTRAP_INVALID', 'bootstrap')
+  }
+  const pin = pinOf(key)
+  if (pins.length > 0 && !pins.includes(pin)) return fail('SECURE_PIN_MISMATCH', 'bootstrap')
+  return { ok: true, enabled: true, kid, serverPublicKey: key, pin, serverTime }
+}
+
+/**
+ * Milliseconds by which the server's clock is ahead. The server reads its clock between request and response, so it is
+ * compared with the middle of the two; the error is at most half of the round trip.
+ */
+export const clockOffsetOf = (serverTime: number, requestedAt: number, respondedAt: number) =>
+  Math.round(serverTime - (requestedAt + respondedAt) / 2)
+
+/** @param origin sent as the Origin header; `''` sends none */
+export function sessionRequest({ kid }: Bootstrap, { publicKey }: ClientKeyPair, origin: string): HttpRequest {
+  return {
+    method: 'POST',
+    path: paths.session,
+    headers: { accept: 'application/json', 'content-type': 'application/json', ...originHeader(origin) },
+    // The kid, so that a key that rotates between the two calls does not make two different secrets.
+    body: JSON.stringify({ clientPublicKey: encodeBase64url(publicKey), kid }),
+    repeatable: true,
+  }
+}
+
+/**
+ * Reads a session answer and derives the keys.
+ * @param serverNow milliseconds since 1970, by the server's clock
+ */
+export function readSession(
+  response: HttpResponse,
+  { kid, serverPublicKey }: Bootstrap,
+  { privateKey }: ClientKeyPair,
+  { origin, serverNow }: { readonly origin: string; readonly serverNow: number },
+): { readonly ok: true; readonly session: ClientSession } | SecureFailure {
+  if (response.status !== 200 && response.status !== 201) return failOuter(response, 'session')
+  const { sid, salt: saltText, brand, origin: bound, expiresAt } = bare(response) ?? {}
+  const salt = typeof saltText === 'string' ? decodeBase64url(saltText) : undefined
+  const hasSalt = salt !== undefined && salt.length >= SALT_BYTES.least && salt.length <= SALT_BYTES.most
+  if (!hasSalt || !isIdentifier(sid) || typeof brand !== 'string' || !BRAND.test(brand)) {
+    return fail('SECURE_SESSION_INVALID', 'session')
+  }
+  if ((bound ?? '') !== origin || !isInstant(expiresAt) || expiresAt <= serverNow) {
+    return fail('SECURE_SESSION_INVALID', 'session')
+  }
+  const keys = deriveKeys(nobleHkdf, agreeAsClient(privateKey, serverPublicKey), { sid, salt, brand, origin })
+  return { ok: true, session: { kid, sid, brand, origin, expiresAt, saltBytes: salt.length, ...keys } }
+}
+
+export function originHeader(origin: string): Record<string, string> {
+  return origin === '' ? {} : { origin }
+}
+
+/** The members of a success, bare or inside the envelope of other endpoints (decisions.md 10, wrapper). */
+export function bare({ body }: HttpResponse): Members | undefined {
+  const answer = asMembers(parseJson(body))
+  return answer?.success === true ? asMembers(answer.data) : answer
+}
+
+function isIdentifier(value: unknown): value is string {
+  return typeof value === 'string' && IDENTIFIER.test(value)
+}

@@ -1,0 +1,199 @@
+import { randomBytes as systemRandom } from 'node:crypto'
+import type { SecureSessionOptions } from './options.js'
+import { makeLatch } from './options.js'
+import { systemTimer, within } from './deadline.js'
+import { openAnswer, sealRequest } from '../dispatch.js'
+import { exchange } from '../exchange.js'
+import type { Phase, SecureFailure, SecureFailureCode } from '../failure.js'
+import { fail, isBusiness, secureCodeOf } from '../failure.js'
+import { negotiate } from './handshake.js'
+import type { HttpRequest, HttpResponse } from '../http.js'
+import { isBusinessSuccess } from '../inner-response.js'
+import type { ClientSession } from './negotiation.js'
+import { isCanonicalOrigin } from '../origin.js'
+import { encodeInnerRequest } from './inner-request.js'
+import { isPin } from '../public-key.js'
+import { CLIENT_TIMEOUT_MS, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../suite.js'
+
+/** A business answer. */
+export interface SecureSuccess {
+  readonly ok: true
+  /** The decrypted answer; the answer itself where the mode allowed plain text. */
+  readonly response: HttpResponse
+  readonly encrypted: boolean
+  /** True for a status 2xx whose body does not say `success: false`. */
+  readonly succeeded: boolean
+}
+
+export interface SecureSession {
+  /**
+   * Sends a business request and resolves to its decrypted response or to a failure. `timeoutMs` covers the whole call:
+   * 15,000 at most and by default, so that a caller has time left for a retry. Rejects only when an injected function,
+   * such as the latch, throws.
+   */
+  send(request: HttpRequest): Promise<SecureSuccess | SecureFailure>
+}
+
+/** How calls travel until `renewAt` (by the server's clock): in a session, or in plain text. */
+interface Agreement {
+  readonly session: ClientSession | undefined
+  readonly renewAt: number
+  /** Milliseconds that the server's clock is ahead. */
+  readonly offset: number
+}
+
+/** A negotiation that calls share. */
+interface Renewal {
+  readonly agreed: Promise<Agreed>
+  readonly abort: AbortController
+  /** Calls that wait for it. */
+  waiting: number
+}
+
+type Agreed = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
+type Outcome = SecureSuccess | SecureFailure
+
+/** The session is gone or unknown: negotiate again and repeat once (interface.md, Limits, Secure retry). */
+const resendable: readonly SecureFailureCode[] = ['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH']
+/** After these the next call negotiates: the clocks differ, the keys differ, or somebody else answered. */
+const distrusted: readonly SecureFailureCode[] = [
+  ...resendable,
+  'REQUEST_TIMESTAMP_OUT_OF_RANGE',
+  'DECRYPTION_FAILED',
+  'SECURE_ANSWER_INVALID',
+]
+
+/**
+ * The client's half of the encrypted transport over any transport: bootstrap, session, dispatch, renewal. Safe for any
+ * number of calls at a time; keys stay in memory. Give it a transport that does not repeat: an envelope is used once.
+ * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
+ */
+export function createSecureSession(options: SecureSessionOptions): SecureSession {
+  const { send, mode, origin = '', pins = [], trustedChannel = false, latch = makeLatch() } = options
+  const { now = Date.now, randomBytes = systemRandom, setTimer = systemTimer } = options
+  if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
+  if (pins.length > 2 || !pins.every(isPin)) throw new TypeError('At most two pins, sha256: and 43 characters each')
+  let current: Agreement | undefined
+  let pending: Renewal | undefined
+
+  /** The agreement in force, or a new one; calls that need a new one at the same time share it. */
+  async function agree(callers: AbortSignal): Promise<Agreed> {
+    if (current !== undefined && now() + current.offset < current.renewAt) return { ok: true, agreement: current }
+    if (callers.aborted) return fail('SECURE_ABORTED', 'bootstrap')
+    pending ??= startRenewal()
+    const renewal = pending
+    const leave = () => {
+      renewal.waiting -= 1
+      if (renewal.waiting > 0) return
+      // Nobody wants it any more: it would hold the process, and the next call, until its own time is up.
+      if (pending === renewal) pending = undefined
+      renewal.abort.abort()
+    }
+    renewal.waiting += 1
+    callers.addEventListener('abort', leave, { once: true })
+    try {
+      return await renewal.agreed
+    } finally {
+      callers.removeEventListener('abort', leave)
+    }
+  }
+
+  function startRenewal(): Renewal {
+    const abort = new AbortController()
+    const renewal: Renewal = {
+      abort,
+      waiting: 0,
+      agreed: renew(abort.signal).finally(() => {
+        if (pending === renewal) pending = undefined
+      }),
+    }
+    return renewal
+  }
+
+  async function renew(abandoned: AbortSignal): Promise<Agreed> {
+    current = undefined
+    const context = { send, origin, pins, now, randomBytes }
+    const limits = { timeoutMs: CLIENT_TIMEOUT_MS, setTimer, signal: abandoned }
+    const ending = await within((signal) => negotiate(context, { signal, timeoutMs: CLIENT_TIMEOUT_MS }), limits)
+    if (ending.ended !== 'done') return fail('SECURE_TIMEOUT', 'bootstrap')
+    const handshake = ending.value
+    if (!handshake.ok) return handshake
+    if (handshake.enabled) {
+      await latch.set()
+      const { session, offset } = handshake
+      current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
+    } else {
+      // The one way to plain text (decisions.md 10, client). Asked again when a session would have ended.
+      const isAllowed = mode === 'auto' && trustedChannel && !(await latch.isSet())
+      if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
+      current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }
+    }
+    return { ok: true, agreement: current }
+  }
+
+  async function sendPlain(request: HttpRequest): Promise<Outcome> {
+    const sent = await exchange(send, request, 'plain')
+    if (!sent.ok) return sent
+    const { response } = sent
+    if (response.status === 426 && secureCodeOf(response.body) === 'SECURE_TRANSPORT_REQUIRED') {
+      current = undefined
+      await latch.set()
+    }
+    return { ok: true, response, encrypted: false, succeeded: isBusinessSuccess(response) }
+  }
+
+  async function dispatch(plaintext: Uint8Array, session: ClientSession, ts: number, limits: Limits): Promise<Outcome> {
+    const sealed = sealRequest(plaintext, session, ts, randomBytes)
+    if (!sealed.ok) return sealed
+    const sent = await exchange(send, { ...sealed.request, ...limits }, 'dispatch')
+    if (!sent.ok) return sent
+    const opened = openAnswer(sent.response, sealed.envelope, session)
+    if (!opened.ok) return opened
+    const { response } = opened
+    return { ok: true, response, encrypted: true, succeeded: isBusinessSuccess(response) }
+  }
+
+  async function attempt(request: HttpRequest, limits: Limits, at: { phase: Phase }): Promise<Outcome> {
+    const inner = encodeInnerRequest(request)
+    if (!inner.ok && mode === 'required') return fail(inner.code, 'local', { part: inner.part })
+    for (let isRepeat = false; ; isRepeat = true) {
+      at.phase = 'bootstrap'
+      const agreed = await agree(limits.signal)
+      if (!agreed.ok) return agreed
+      // The caller was told that nothing was sent; the negotiation went on for others.
+      if (limits.signal.aborted) return fail('SECURE_ABORTED', at.phase)
+      const { agreement } = agreed
+      const { session, offset } = agreement
+      if (session === undefined) {
+        at.phase = 'plain'
+        return sendPlain({ ...request, ...limits })
+      }
+      if (!inner.ok) return fail(inner.code, 'local', { part: inner.part })
+      at.phase = 'dispatch'
+      const outcome = await dispatch(inner.plaintext, session, now() + offset, limits)
+      if (outcome.ok) return outcome
+      // Only the agreement that failed: another call may have made a new one meanwhile.
+      if (distrusted.includes(outcome.code) && current === agreement) current = undefined
+      if (isRepeat || !resendable.includes(outcome.code)) return outcome
+    }
+  }
+
+  return {
+    async send(request) {
+      if (mode === 'off') return sendPlain(request)
+      const at: { phase: Phase } = { phase: 'local' }
+      const { signal: callers } = request
+      const timeoutMs = Math.min(request.timeoutMs ?? CLIENT_TIMEOUT_MS, CLIENT_TIMEOUT_MS)
+      const work = (signal: AbortSignal) => attempt(request, { signal, timeoutMs }, at)
+      const ending = await within(work, { timeoutMs, signal: callers, setTimer })
+      if (ending.ended === 'done') return ending.value
+      const code = ending.ended === 'timeout' ? 'SECURE_TIMEOUT' : 'SECURE_ABORTED'
+      return fail(code, at.phase, { maybeProcessed: isBusiness(at.phase) })
+    },
+  }
+}
+
+interface Limits {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}

@@ -1,0 +1,84 @@
+import { IV_BYTES } from '../aead.js'
+import type { Envelope, EnvelopeHead, SealedMessage } from '../envelope.js'
+import { open, parseEnvelope, seal } from '../envelope.js'
+import type { HttpResponse } from '../http.js'
+import { writeInnerResponse } from '../inner-response.js'
+import { decodeUtf8, parseJson } from '../json.js'
+import { isMediaType } from '../media-type.js'
+import type { ServerSession } from './session.js'
+import type { RandomBytes, SecureRefusal } from '../suite.js'
+import { CLOCK_SKEW_MS, MAX_ENVELOPE_BYTES, refuse } from '../suite.js'
+
+// A dispatch, in the order that decisions.md 10 fixes: checkDispatchHead, readDispatch, a look-up of the session,
+// openDispatch, the first use of (sid, rid) in one atomic insert (the caller's: REQUEST_REPLAYED, never before the tag
+// was verified), readInnerRequest; from there on every answer is sealed with sealAnswer.
+
+/** Refuses by the headers of a dispatch; undefined when they pass. Names in lower case. */
+export function checkDispatchHead(
+  headers: Readonly<Record<string, string | undefined>>,
+): SecureRefusal<'UNSUPPORTED_MEDIA_TYPE' | 'SECURE_ENVELOPE_TOO_LARGE'> | undefined {
+  if (!isMediaType(headers['content-type']) || headers['content-encoding'] !== undefined) {
+    return refuse('UNSUPPORTED_MEDIA_TYPE')
+  }
+  return Number(headers['content-length'] ?? 0) > MAX_ENVELOPE_BYTES ? refuse('SECURE_ENVELOPE_TOO_LARGE') : undefined
+}
+
+export type DispatchReading =
+  | { readonly ok: true; readonly message: SealedMessage }
+  | SecureRefusal<
+      | 'SECURE_ENVELOPE_TOO_LARGE'
+      | 'SECURE_ENVELOPE_INVALID'
+      | 'SECURE_VERSION_UNSUPPORTED'
+      | 'REQUEST_TIMESTAMP_OUT_OF_RANGE'
+    >
+
+/**
+ * Reads the body of a dispatch: size, form, then time.
+ * @param now milliseconds since 1970
+ */
+export function readDispatch(body: Uint8Array, now: number): DispatchReading {
+  if (body.length > MAX_ENVELOPE_BYTES) return refuse('SECURE_ENVELOPE_TOO_LARGE')
+  const text = decodeUtf8(body)
+  const parsed = parseEnvelope(text === undefined ? undefined : parseJson(text))
+  if (parsed.ok && Math.abs(now - parsed.message.ts) > CLOCK_SKEW_MS) return refuse('REQUEST_TIMESTAMP_OUT_OF_RANGE')
+  return parsed
+}
+
+export interface DispatchContext {
+  /** The session of the message's sid; undefined when it is unknown or was removed. */
+  readonly session: ServerSession | undefined
+  /** The Origin header; undefined when there is none. */
+  readonly origin: string | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+export type DispatchOpening =
+  | { readonly ok: true; readonly plaintext: Uint8Array; readonly session: ServerSession }
+  | SecureRefusal<
+      'SECURE_SESSION_EXPIRED' | 'SECURE_SESSION_MISMATCH' | 'SECURE_SESSION_ORIGIN_MISMATCH' | 'DECRYPTION_FAILED'
+    >
+
+/** Decrypts what readDispatch read: session, kid, origin, tag. */
+export function openDispatch(message: SealedMessage, { session, origin, now }: DispatchContext): DispatchOpening {
+  if (session === undefined || session.sid !== message.sid || now >= session.expiresAt) {
+    return refuse('SECURE_SESSION_EXPIRED')
+  }
+  if (message.kid !== session.kid) return refuse('SECURE_SESSION_MISMATCH')
+  if ((origin ?? '') !== session.origin) return refuse('SECURE_SESSION_ORIGIN_MISMATCH')
+  const plaintext = open(session.keyC2s, 'c2s', message)
+  return plaintext === undefined ? refuse('DECRYPTION_FAILED') : { ok: true, plaintext, session }
+}
+
+/**
+ * Seals a business answer for the request that it belongs to.
+ * @param response names of headers in lower case; `body` is JSON text or empty
+ */
+export function sealAnswer(
+  request: EnvelopeHead,
+  { keyS2c }: Pick<ServerSession, 'keyS2c'>,
+  response: HttpResponse,
+  randomBytes: RandomBytes,
+): Envelope {
+  return seal(keyS2c, 's2c', request, randomBytes(IV_BYTES), writeInnerResponse(response))
+}

@@ -1,0 +1,111 @@
+import { encodeBase64url } from '../base64url.js'
+import { asMembers } from '../json.js'
+import type { SessionKeys } from '../key-schedule.js'
+import { deriveKeys } from '../key-schedule.js'
+import { isCanonicalOrigin, isOriginAllowed } from '../origin.js'
+import { decodePublicKey } from '../public-key.js'
+import type { ServerKey } from './key.js'
+import { nodeHkdf } from './key.js'
+import type { RandomBytes, SecureRefusal } from '../suite.js'
+import { PROTOCOL_VERSION, refuse, SESSION_LIFETIME_MS, SUITE } from '../suite.js'
+
+const SID_BYTES = 16
+const SALT_BYTES = 32
+
+/** Answer of the bootstrap call. `serverTime` in milliseconds since 1970. */
+export interface BootstrapAnswer {
+  readonly v: number
+  readonly suite: string
+  readonly enabled: boolean
+  readonly kid: string
+  /** 87 characters of base64url. */
+  readonly serverPublicKey: string
+  readonly serverTime: number
+}
+
+/** Answer of the session call. */
+export interface SessionAnswer {
+  readonly sid: string
+  /** 32 bytes, base64url. */
+  readonly salt: string
+  readonly brand: string
+  /** `''` when the session is not bound to one. */
+  readonly origin: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** What the server keeps of a session. The keys are secrets; the salt and the shared secret are not kept. */
+export interface ServerSession extends SessionKeys {
+  readonly sid: string
+  readonly kid: string
+  readonly origin: string
+  /** Milliseconds since 1970; valid while the clock is before it. */
+  readonly expiresAt: number
+}
+
+export interface SessionRequest {
+  /** The parsed body: `{ clientPublicKey, kid?, v?, suite? }`; `publicKey` is read where the first is absent. */
+  readonly body: unknown
+  /** The Origin header; undefined when there is none. */
+  readonly origin: string | undefined
+}
+
+export interface SessionSettings {
+  readonly allowedOrigins: readonly string[]
+  /** In the HKDF info of both keys: no bar, no control character. */
+  readonly brand: string
+  /** The current key, or the one with this kid if it is accepted still. */
+  readonly keyFor: (kid: string | undefined) => ServerKey | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly randomBytes: RandomBytes
+  /** Milliseconds; default 600,000. */
+  readonly lifetimeMs?: number
+}
+
+export type SessionCreation =
+  | { readonly ok: true; readonly session: ServerSession; readonly answer: SessionAnswer }
+  | SecureRefusal<
+      | 'SECURE_ORIGIN_NOT_ALLOWED'
+      | 'SECURE_VERSION_UNSUPPORTED'
+      | 'SECURE_PUBLIC_KEY_INVALID'
+      | 'SECURE_SESSION_MISMATCH'
+    >
+
+export function describeServer(key: ServerKey, enabled: boolean, now: number): BootstrapAnswer {
+  const { kid, publicKey } = key
+  return { v: PROTOCOL_VERSION, suite: SUITE, enabled, kid, serverPublicKey: publicKey, serverTime: now }
+}
+
+/** Makes a session, or refuses: origin, version, public key, kid, in this order (decisions.md 10, session call). */
+export function createServerSession(request: SessionRequest, settings: SessionSettings): SessionCreation {
+  const { origin = '' } = request
+  if (request.origin !== undefined && !isCanonicalOrigin(origin)) return refuse('SECURE_ORIGIN_NOT_ALLOWED')
+  if (!isOriginAllowed(settings.allowedOrigins, origin)) return refuse('SECURE_ORIGIN_NOT_ALLOWED')
+
+  const body = asMembers(request.body) ?? {}
+  const { v = PROTOCOL_VERSION, suite = SUITE, kid: wanted } = body
+  if (v !== PROTOCOL_VERSION || suite !== SUITE) return refuse('SECURE_VERSION_UNSUPPORTED')
+
+  const { clientPublicKey, publicKey } = body
+  const text = clientPublicKey ?? publicKey
+  const isDoubled = clientPublicKey !== undefined && publicKey !== undefined
+  const point = typeof text === 'string' && !isDoubled ? decodePublicKey(text) : undefined
+  if (point === undefined) return refuse('SECURE_PUBLIC_KEY_INVALID')
+
+  if (wanted !== undefined && typeof wanted !== 'string') return refuse('SECURE_SESSION_MISMATCH')
+  const key = settings.keyFor(wanted)
+  if (key === undefined) return refuse('SECURE_SESSION_MISMATCH')
+
+  const { brand, now, randomBytes, lifetimeMs = SESSION_LIFETIME_MS } = settings
+  const sid = `ss_${encodeBase64url(randomBytes(SID_BYTES))}`
+  const salt = randomBytes(SALT_BYTES)
+  const expiresAt = now + lifetimeMs
+  const keys = deriveKeys(nodeHkdf, key.agree(point), { sid, salt, brand, origin })
+  return {
+    ok: true,
+    session: { sid, kid: key.kid, origin, expiresAt, ...keys },
+    answer: { sid, salt: encodeBase64url(salt), brand, origin, expiresAt },
+  }
+}

@@ -1,0 +1,48 @@
+import { minuteOf } from '../../domain/bot/metrics.js'
+import * as botCalls from '../../store/bots/calls.js'
+import type { Store } from '../../store/store.js'
+
+const PREFIX = '/api/v1/bots/'
+
+/** A call with a bot token, as it was answered. */
+export interface AnsweredCall {
+  readonly botId: string
+  /** Of the endpoint. */
+  readonly path: string
+  readonly status: number
+  readonly code: string | null
+}
+
+/** What bots called: counted in memory by the minute, written together, so that no call pays for a write. */
+export class BotCalls {
+  #buckets = new Map<string, botCalls.BotCallBucket>()
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  note({ botId, path, status, code }: AnsweredCall, now: number): void {
+    const method = path.slice(PREFIX.length)
+    this.#add({ botId, minute: minuteOf(now), method, status, code: code ?? '', calls: 1 })
+  }
+
+  /** Writes what was counted; what could not be written is kept for the next time. */
+  async flush(): Promise<void> {
+    if (this.#buckets.size === 0) return
+    const buckets = this.#buckets
+    this.#buckets = new Map()
+    try {
+      await this.#store.write(() => botCalls.add(buckets.values()))
+    } catch (error) {
+      for (const bucket of buckets.values()) this.#add(bucket)
+      throw error
+    }
+  }
+
+  #add(bucket: botCalls.BotCallBucket): void {
+    const { botId, minute, method, status, code } = bucket
+    const key = [botId, minute, method, status, code].join(' ')
+    this.#buckets.set(key, { ...bucket, calls: bucket.calls + (this.#buckets.get(key)?.calls ?? 0) })
+  }
+}

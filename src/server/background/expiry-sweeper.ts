@@ -1,0 +1,100 @@
+import { clearTimeout, setTimeout } from 'node:timers'
+import { DELIVERY_KEPT_MS } from '../../domain/delivery.js'
+import { SETTLED_PER_WRITE, settleBacklog } from '../../store/delivery/backlog.js'
+import { forgetOldCalls } from '../../store/bots/calls.js'
+import { forget as forgetDeliveries } from '../../store/delivery/deliveries.js'
+import { forgetExpired } from '../../store/idempotency.js'
+import type { Op } from '../../store/operation.js'
+import type { Store } from '../../store/store.js'
+import { forgetOld } from '../../store/delivery/updates.js'
+
+/** Rows that one write takes away: one or two milliseconds of SQLite's only thread. */
+export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE
+
+/** Processes up to FORGOTTEN_PER_WRITE rows and returns their number. */
+type Kind = (now: number) => Op<number>
+
+const expiry: readonly Kind[] = [
+  (now) => forgetExpired(now, FORGOTTEN_PER_WRITE),
+  (now) => forgetOld(now, FORGOTTEN_PER_WRITE),
+  (now) => forgetDeliveries(now - DELIVERY_KEPT_MS, FORGOTTEN_PER_WRITE),
+  (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),
+]
+
+/** Settles the backlogs of `webhook set`, `webhook delete` and dropped updates (store/backlog.ts) in small writes. */
+export function settlesBacklogs(newDeliveryId: () => string): readonly Kind[] {
+  return [(now) => settleBacklog({ now, newDeliveryId })]
+}
+
+/**
+ * Takes away rows whose time is over, in small writes with as long a pause after each, so that calls come between
+ * however much has gathered. Processes of one database divide the rows: each passes over those that another holds.
+ */
+export class Forgetting {
+  readonly #store: Store
+  readonly #onError: (error: unknown) => void
+  readonly #kinds: readonly Kind[]
+  /** Of the latest call. */
+  #now = 0
+  #isWanted = false
+  #running: Promise<void> | null = null
+  #stopped = false
+  #endPause: (() => void) | null = null
+
+  constructor(store: Store, onError: (error: unknown) => void, kinds = expiry) {
+    this.#store = store
+    this.#onError = onError
+    this.#kinds = kinds
+  }
+
+  /**
+   * Everything whose time is over at `now` will be gone; what is at work goes over all once more. Resolves when it has
+   * come to its end.
+   */
+  start(now: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve()
+    this.#now = now
+    this.#isWanted = true
+    this.#running ??= this.#work().catch(this.#onError)
+    return this.#running
+  }
+
+  /** Resolves when nothing is at work: the rest is left for the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#endPause?.()
+    await this.#running
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#isWanted) {
+        this.#isWanted = false
+        for (const some of this.#kinds) await this.#all(some)
+      }
+    } finally {
+      this.#running = null
+    }
+  }
+
+  async #all(some: Kind): Promise<void> {
+    while (!this.#stopped) {
+      const startedAt = performance.now()
+      const forgotten = await this.#store.write(() => some(this.#now))
+      if (forgotten < FORGOTTEN_PER_WRITE) return
+      await this.#store.settle?.()
+      await this.#pause(performance.now() - startedAt)
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      timer.unref()
+      this.#endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,174 @@
+import { connect, type Socket } from 'node:net'
+import { AttemptLimit } from './attempt-limit.js'
+import { Connection, type Exchange, type Post } from './connection.js'
+import { type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
+import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve } from './guard.js'
+import { KeptConnections } from './kept-connections.js'
+
+export interface Delivery {
+  readonly url: string
+  readonly body: Uint8Array
+  /** All but Host, Content-Length and Connection. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Public addresses and CIDRs that the host may have; none at all: any public address. */
+  readonly allowedIps: readonly string[]
+}
+
+/** One attempt. It succeeded when `error` is null. */
+export interface AttemptResult {
+  readonly delivered: boolean
+  /** Of the final answer, if there was one. */
+  readonly statusCode: number | null
+  readonly error: DeliveryError | null
+  /** Whole milliseconds from before the look-up to the head of the answer, or to the failure. */
+  readonly durationMs: number
+  /** The address that was connected to, or that was tried first. Null when there was none, or none was allowed. */
+  readonly ipAddress: string | null
+  /** The first 1 KiB of the answer's body, as UTF-8. The receiver's words: never for a terminal as they are. */
+  readonly response: string
+  /** Seconds that the receiver asked for (Retry-After in digits). Noted, not obeyed. */
+  readonly retryAfterSeconds: number | null
+}
+
+export interface SenderOptions {
+  /** Default: the name servers of the system. */
+  readonly lookup?: Lookup
+  /** Of `--dev-webhook-loopback`. */
+  readonly loopbackPorts?: ReadonlySet<number>
+  /** From before the look-up to the head of the answer; default 15,000 (interface.md, Limits). */
+  readonly timeoutMs?: number
+  /** The authorities that are trusted instead of node's own. */
+  readonly ca?: string
+  /** Begins to connect; default: node does. Whatever it does, the peer is judged afterwards. */
+  readonly connectTcp?: (address: string, port: number) => Socket
+}
+
+export interface Sender {
+  /** Makes one attempt, which ends within the limit. Rejects for a header that HTTP does not allow, and once closed. */
+  send(delivery: Delivery): Promise<AttemptResult>
+  /** Waits for running attempts, for this many milliseconds at most, then ends them and every connection. */
+  close(graceMs?: number): Promise<void>
+}
+
+/** A name may have thousands of addresses: a delivery is not an occasion to call on all of them. */
+const maxAddressesTried = 4
+
+/** Posts webhook deliveries (decisions.md 9, success and SSRF): no proxy, no redirect, no address that did not pass. */
+export function createSender(options: SenderOptions = {}): Sender {
+  const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
+  const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options
+  const kept = new KeptConnections()
+  const running = new Map<AttemptLimit, Promise<unknown>>()
+  let closed = false
+
+  async function attempt(delivery: Delivery, limit: AttemptLimit): Promise<AttemptResult> {
+    const startedAt = performance.now()
+    const failed = (error: DeliveryError, ipAddress: string | null = null): AttemptResult => ({
+      delivered: false,
+      statusCode: null,
+      error,
+      durationMs: Math.round(performance.now() - startedAt),
+      ipAddress,
+      response: '',
+      retryAfterSeconds: null,
+    })
+
+    const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
+    if (!checked.ok) return failed(refusedUrl(checked.reason))
+    const resolved = await resolve(checked, (host) => limitedLookup(lookup, host, limit))
+    if (limit.reached !== null) return failed(deliveryError(limit.reached))
+    if (!resolved.ok) return failed(deliveryError(addressErrors[resolved.reason]))
+
+    const addresses = resolved.addresses.slice(0, maxAddressesTried)
+    let first: AttemptResult | undefined
+    for (const [index, address] of addresses.entries()) {
+      // An address that does not answer leaves half of the time to the next ones.
+      const isLast = index === addresses.length - 1
+      const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
+      const exchange = await post(delivery, checked, address, { limit, connectTimeoutMs })
+      if (exchange.answer !== null) {
+        const { status, at, body, retryAfter } = exchange.answer
+        const error = statusError(status)
+        return {
+          delivered: error === null,
+          statusCode: status,
+          error,
+          durationMs: Math.round(at - startedAt),
+          ipAddress: address,
+          // Databases refuse NUL in a text.
+          response: body.toString('utf8').replaceAll('\0', '\ufffd'),
+          retryAfterSeconds: retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null,
+        }
+      }
+      const failure = failed(deliveryError(exchange.failure), address)
+      // What may have been received is not sent to a second address.
+      if (limit.reached !== null || !exchange.unsent) return failure
+      first ??= failure
+    }
+    if (first === undefined) throw new Error('a host that resolved has an address')
+    return { ...first, durationMs: Math.round(performance.now() - startedAt) }
+  }
+
+  async function post(
+    { body, headers }: Delivery,
+    checked: CheckedUrl,
+    address: string,
+    limits: Pick<Post, 'limit' | 'connectTimeoutMs'>,
+  ): Promise<Exchange> {
+    // The address has passed for this delivery, by its own allowed_ips and a look-up of just now, and a connection is
+    // kept by its address: what is kept needs no further check.
+    const key = `${checked.url.origin} ${address}`
+    const connection = kept.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
+    try {
+      return await connection.post({ checked, headers, body, ...limits })
+    } finally {
+      if (connection.reusable) kept.keep(key, connection)
+      else void connection.destroy()
+    }
+  }
+
+  return {
+    async send(delivery) {
+      if (closed) throw new Error('the sender is closed')
+      const limit = new AttemptLimit(timeoutMs)
+      const result = attempt(delivery, limit)
+      running.set(limit, result)
+      try {
+        return await result
+      } finally {
+        limit.release()
+        running.delete(limit)
+      }
+    },
+    async close(graceMs = timeoutMs) {
+      closed = true
+      const timer = setTimeout(() => {
+        for (const limit of running.keys()) limit.abort()
+      }, graceMs)
+      await Promise.allSettled(running.values())
+      clearTimeout(timer)
+      await kept.destroy()
+    },
+  }
+}
+
+const addressErrors = {
+  unresolved: 'lookup_failed',
+  forbidden_address: 'address_forbidden',
+  allowed_ips_excludes_host: 'address_not_allowed',
+} as const
+
+/** Ends with the limit, for a look-up may hang whatever it is told. */
+function limitedLookup(lookup: Lookup, host: string, limit: AttemptLimit): Promise<readonly string[]> {
+  const looking = new AbortController()
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      looking.abort()
+      reject(new Error('the look-up took too long'))
+    }
+    limit.listen(stop)
+    lookup(host, looking.signal)
+      .then(resolve, reject)
+      .finally(() => limit.unlisten(stop))
+  })
+}

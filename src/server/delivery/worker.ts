@@ -1,0 +1,277 @@
+import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
+import type { Keyring } from '../../domain/keyring.js'
+import { unseal } from '../../domain/sealing.js'
+import { BACKLOG } from '../../store/delivery/backlog.js'
+import {
+  type Attempt,
+  type EndedAttempt,
+  type Turn,
+  type TurnResult,
+  botsWithWork,
+  turn,
+} from '../../store/delivery/turn.js'
+import type { WebhookRow } from '../../domain/bot/rows.js'
+import type { Store } from '../../store/store.js'
+import type { Sender } from './sender.js'
+import { signWebhook } from '../../webhook/signature.js'
+import { type Clock, steadyNow } from '../clock.js'
+
+export interface DeliveryWorkerOptions {
+  readonly store: Store
+  /** Of schedules and of all times that are stored. */
+  readonly clock: Clock
+  readonly keys: Keyring
+  readonly sender: Sender
+  /** True time, ms: of leases and of X-Platform-Timestamp. Default: Date.now, and steadyNow for leases of one process. */
+  readonly trueNow?: (() => number) | undefined
+  /** Concurrent attempts over all bots; default DELIVERY_SLOTS. */
+  readonly slots?: number | undefined
+  /** Told of what went wrong here; nothing in it comes from a webhook or its receiver. */
+  readonly onError: (error: unknown) => void
+}
+
+const LEASE_SWEEP_MS = 10_000
+/** After a turn that could not be written. */
+const RETRY_MS = 1_000
+/** setTimeout takes no more than 2^31 ms, and the clock may be moved. */
+const TIMER_MS_MAX = 60_000
+
+/** Of every lease that there is. */
+const ALWAYS = Number.MAX_SAFE_INTEGER
+
+interface Signing {
+  readonly row: WebhookRow
+  readonly url: string
+  readonly allowedIps: readonly string[]
+  readonly secret: string
+  readonly oldSecret: string | null
+}
+
+/**
+ * Delivers updates to webhooks (decisions.md 9). It keeps nothing that may not be lost: what goes out is claimed in
+ * the store under a lease, and what came of it is written there, together with the next claims, in one turn at a time.
+ */
+export class DeliveryWorker {
+  readonly #it: DeliveryWorkerOptions
+  readonly #trueNow: () => number
+  #leaseNow: () => number
+  readonly #stops: (() => unknown)[] = []
+  readonly #signing = new Map<string, Signing>()
+  #botIds = new Set<string>()
+  /** Bots with due deliveries that found no free slot, with their accounts if known. */
+  readonly #waiting = new Map<string, string | null>()
+  #ended: EndedAttempt[] = []
+  /** Claims whose commit result was lost. */
+  #unconfirmed: readonly Attempt[] = []
+  readonly #slots: number
+  readonly #inFlight = new Set<Promise<void>>()
+  /** Attempts in flight, by account. */
+  readonly #held = new Map<string, number>()
+  #looksForLost = false
+  #turning: Promise<void> | null = null
+  #dueTimer: NodeJS.Timeout | undefined
+  #claims = true
+
+  constructor(options: DeliveryWorkerOptions) {
+    this.#it = options
+    this.#trueNow = options.trueNow ?? Date.now
+    this.#leaseNow = this.#trueNow
+    this.#slots = options.slots ?? DELIVERY_SLOTS
+  }
+
+  /**
+   * @param alone true where no other process uses the store: whatever is leased then was lost with the last one
+   */
+  async start({ alone }: { readonly alone: boolean }): Promise<void> {
+    const { store, clock } = this.#it
+    // A clock that is set forward ends no attempt of a process that is here.
+    if (alone) this.#leaseNow = this.#it.trueNow ?? steadyNow
+    const lookAround = () => void this.#lookAround().catch(this.#it.onError)
+    const look = (subject: string) => subject === BACKLOG || this.#look(subject)
+    this.#stops.push(store.listen(look, lookAround))
+    this.#stops.push(clock.onMove(() => this.#wake()))
+    const sweep = setInterval(() => {
+      this.#looksForLost = true
+      // What another process was told of and did not come to.
+      if (alone) this.#wake()
+      else lookAround()
+    }, LEASE_SWEEP_MS)
+    sweep.unref()
+    this.#stops.push(() => clearInterval(sweep))
+    for (const botId of await store.read(botsWithWork)) this.#botIds.add(botId)
+    await this.#take(alone ? ALWAYS : this.#leaseNow())
+    this.#wakeIfNeeded()
+  }
+
+  async #lookAround(): Promise<void> {
+    for (const botId of await this.#it.store.read(botsWithWork)) this.#botIds.add(botId)
+    this.#wake()
+  }
+
+  /** Claims nothing more, and waits so many milliseconds for what is in flight; what came of it is written. */
+  async stop(graceMs: number): Promise<void> {
+    this.#claims = false
+    for (const stop of this.#stops.splice(0)) stop()
+    clearTimeout(this.#dueTimer)
+    await this.#turning
+    await this.#it.sender.close(graceMs)
+    await Promise.all(this.#inFlight)
+    while (this.#ended.length > 0) {
+      try {
+        await this.#take(null)
+      } catch (error) {
+        // The leases of these are lost then, and count as failed at the next start.
+        return this.#it.onError(error)
+      }
+    }
+  }
+
+  #look(botId: string): void {
+    this.#botIds.add(botId)
+    this.#wake()
+  }
+
+  #wake(): void {
+    if (!this.#claims || this.#turning !== null) return
+    this.#turning = this.#turn()
+  }
+
+  #wakeIfNeeded(): void {
+    const hasRoom = this.#inFlight.size < this.#slots
+    if (this.#ended.length > 0 || this.#looksForLost || (this.#botIds.size > 0 && hasRoom)) this.#wake()
+  }
+
+  async #turn(): Promise<void> {
+    // What ends in the same tick belongs to the same turn.
+    await new Promise((resolve) => setImmediate(resolve))
+    const lostBefore = this.#looksForLost ? this.#leaseNow() : null
+    this.#looksForLost = false
+    try {
+      await this.#take(lostBefore)
+      this.#turning = null
+      this.#wakeIfNeeded()
+    } catch (error) {
+      this.#it.onError(error)
+      this.#turning = null
+      this.#setTimer(RETRY_MS)
+    }
+  }
+
+  async #take(lostBefore: number | null): Promise<void> {
+    const { store, clock } = this.#it
+    const ended = this.#ended
+    // Leases of deliveries that a stopping process had claimed expire.
+    const unconfirmed = this.#claims ? this.#unconfirmed : []
+    const room = this.#claims ? this.#slots - this.#inFlight.size : 0
+    const bots = this.#botsToAsk(room)
+    this.#ended = []
+    this.#unconfirmed = []
+    const times = { now: clock.now(), trueNow: this.#leaseNow() }
+    const it: Turn = { ended, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
+    let claimed: readonly Attempt[] = []
+    let result: TurnResult
+    try {
+      result = await store.write(function* () {
+        claimed = []
+        const done = yield* turn(it)
+        claimed = done.begun
+        return done
+      })
+    } catch (error) {
+      // The commit result is unknown: the next turn reads the rows to find out.
+      this.#unconfirmed = [...unconfirmed, ...claimed]
+      this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
+      for (const botId of bots.keys()) this.#botIds.add(botId)
+      if (lostBefore !== null) this.#looksForLost = true
+      throw error
+    }
+    for (const botId of result.unfinished) this.#botIds.add(botId)
+    for (const [botId, accountId] of result.waiting) this.#waiting.set(botId, accountId)
+    if (result.moreLost) this.#looksForLost = true
+    for (const attempt of result.begun) this.#begin(attempt)
+    if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
+  }
+
+  /** The bots to ask in this turn; those that wait for a slot only when one is free, which each ended attempt brings. */
+  #botsToAsk(room: number): ReadonlyMap<string, string | null> {
+    const bots = new Map<string, string | null>()
+    for (const [botId, accountId] of this.#waiting) {
+      if (accountId === null ? room > 0 : slotsFor(room, this.#held.get(accountId) ?? 0) > 0) bots.set(botId, accountId)
+    }
+    for (const botId of bots.keys()) this.#waiting.delete(botId)
+    for (const botId of this.#botIds) if (!bots.has(botId)) bots.set(botId, this.#waiting.get(botId) ?? null)
+    this.#botIds = new Set()
+    return bots
+  }
+
+  #setTimer(ms: number): void {
+    clearTimeout(this.#dueTimer)
+    if (!this.#claims) return
+    this.#dueTimer = setTimeout(() => this.#wake(), Math.min(Math.max(ms, 0), TIMER_MS_MAX))
+    this.#dueTimer.unref()
+  }
+
+  #begin(attempt: Attempt): void {
+    const { accountId } = attempt
+    this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + 1)
+    const making = this.#attempt(attempt).then((ended) => {
+      this.#inFlight.delete(making)
+      const left = (this.#held.get(accountId) ?? 0) - 1
+      if (left > 0) this.#held.set(accountId, left)
+      else this.#held.delete(accountId)
+      this.#ended.push(ended)
+      this.#wake()
+    })
+    this.#inFlight.add(making)
+  }
+
+  async #attempt(attempt: Attempt): Promise<EndedAttempt> {
+    const { sender, clock, onError } = this.#it
+    const startedAt = performance.now()
+    try {
+      const { url, allowedIps, ...signing } = this.#signingOf(attempt.webhook)
+      const body = Buffer.from(attempt.body)
+      const headers = this.#headers(attempt, body, signing)
+      const { statusCode, error, durationMs, ipAddress } = await sender.send({ url, body, headers, allowedIps })
+      return { attempt, outcome: { statusCode, error, durationMs }, ipAddress, endedAt: clock.now() }
+    } catch (error) {
+      onError(error)
+      const outcome = { statusCode: null, error: notMade, durationMs: Math.round(performance.now() - startedAt) }
+      return { attempt, outcome, ipAddress: null, endedAt: clock.now() }
+    }
+  }
+
+  #headers(
+    { updateId }: Attempt,
+    rawBody: Uint8Array,
+    { row, secret, oldSecret }: Pick<Signing, 'row' | 'secret' | 'oldSecret'>,
+  ): Record<string, string> {
+    const both = oldSecret !== null && (row.old_secret_until ?? 0) > this.#it.clock.now()
+    const timestamp = Math.floor(this.#trueNow() / 1000)
+    const secrets = both ? [secret, oldSecret] : [secret]
+    return {
+      'Content-Type': 'application/json',
+      'User-Agent': 'voucherctl',
+      ...signWebhook({ rawBody, secrets, timestamp, updateId }),
+    }
+  }
+
+  /** In clear, kept by bot until the webhook is set anew. */
+  #signingOf(row: WebhookRow): Signing {
+    const kept = this.#signing.get(row.bot_id)
+    if (kept !== undefined && kept.row.url === row.url && kept.row.secret === row.secret) return { ...kept, row }
+    const open = (value: string) => unseal(this.#it.keys, row.bot_id, value)
+    const signing = {
+      row,
+      url: open(row.url),
+      allowedIps: JSON.parse(row.allowed_ips) as string[],
+      secret: open(row.secret),
+      oldSecret: row.old_secret === null ? null : open(row.old_secret),
+    }
+    if (this.#signing.size >= 10_000) this.#signing.clear()
+    this.#signing.set(row.bot_id, signing)
+    return signing
+  }
+}
+
+const notMade = { code: 'internal_error', message: 'The server could not make the attempt.' }

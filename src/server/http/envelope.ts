@@ -1,0 +1,69 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FailureEnvelope } from '../../contract/envelope.js'
+import { type FailureCode, type Refusal, failures } from '../../contract/errors.js'
+import type { HttpResponse } from '../../secure/http.js'
+import type { InnerMessage } from '../transport/inner-exchange.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a refused request: for the log and the metrics. */
+    failureCode: FailureCode | null
+    replayed: boolean
+    applicationId: string | null
+    /** Of a request that came out of an envelope; null for a plain one. */
+    inner: InnerMessage | null
+  }
+}
+
+export function failureEnvelope(refusal: Refusal, requestId: string): FailureEnvelope {
+  const { message, retryable } = failures[refusal.code]
+  return {
+    success: false,
+    code: refusal.code,
+    message,
+    retryable,
+    ...(refusal.details === undefined ? {} : { details: { ...refusal.details } }),
+    requestId,
+  }
+}
+
+/** Answers a refusal of a body, of which there may be more to come: the connection ends. */
+export function sendBodyFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return sendFailure(request, reply.header('connection', 'close'), refusal)
+}
+
+/** A refusal as it goes out: status, headers and envelope, from the failure table. */
+export function failureAnswer(refusal: Refusal, requestId: string, keepAlive: boolean): HttpResponse {
+  const { status } = failures[refusal.code]
+  return {
+    status,
+    headers: { ...failureHeaders(refusal, keepAlive), 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify(failureEnvelope(refusal, requestId)),
+  }
+}
+
+function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive: boolean): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
+  else if (code === 'SERVICE_UNAVAILABLE') headers['retry-after'] = '1'
+  const { status } = failures[code]
+  if (status === 426) {
+    headers.upgrade = 'platform-secure/1'
+    // Ours replaces the header by which Node says that it closes the connection.
+    headers.connection = keepAlive ? 'Upgrade' : 'Upgrade, close'
+  }
+  if (status === 401) {
+    headers['www-authenticate'] = code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"'
+  }
+  if (code === 'INSUFFICIENT_SCOPE') {
+    headers['www-authenticate'] = `Bearer error="insufficient_scope", scope="${String(details?.required_scope)}"`
+  }
+  return headers
+}
+
+/** Answers a refusal from the failure table. */
+export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  request.failureCode = refusal.code
+  const { status, headers, body } = failureAnswer(refusal, request.id, reply.raw.shouldKeepAlive)
+  return reply.code(status).headers(headers).send(body)
+}

@@ -1,0 +1,31 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { refuse } from '../../contract/errors.js'
+import { one } from '../../store/operation.js'
+import { isOperator } from '../auth.js'
+import type { Deps } from '../deps.js'
+import { sendFailure } from './envelope.js'
+import type { Metrics } from '../observe/metrics.js'
+
+/**
+ * /healthz: the process responds, with the id of its start. /readyz: the process can use its store. /metrics: Prometheus
+ * metrics, for this machine and the operator.
+ */
+export function bindHealth(app: FastifyInstance, deps: Deps, metrics: Metrics): void {
+  const fine = (reply: FastifyReply, requestId: string, data: object) => reply.send({ success: true, data, requestId })
+
+  app.get('/healthz', (request, reply) => fine(reply, request.id, { status: 'ok', instanceId: deps.instanceId }))
+  app.get('/readyz', async (request, reply) => {
+    try {
+      // Through the writer: after a failed fsync the store still reads, but writes no more.
+      await deps.store.write(() => one('select 1 as ready'))
+    } catch {
+      return sendFailure(request, reply, refuse('SERVICE_UNAVAILABLE'))
+    }
+    return fine(reply, request.id, { status: 'ready' })
+  })
+  app.get('/metrics', async (request, reply) => {
+    const mayRead = deps.addresses.isLoopback(request) || isOperator(deps, request)
+    if (!mayRead) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))
+    return reply.type(metrics.contentType).send(await metrics.text())
+  })
+}

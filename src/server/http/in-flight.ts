@@ -1,0 +1,42 @@
+import { type Refusal, refuse } from '../../contract/errors.js'
+import { IDEMPOTENCY_WAIT_MS } from '../../domain/idempotency.js'
+import type { IdempotencyClaim } from '../../store/idempotency.js'
+
+type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
+
+/** Calls that run under an Idempotency-Key right now (decisions.md 5, in flight). */
+export class InFlight {
+  readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
+
+  /** Runs `call` unless another call holds the key: an equal one is waited for, so that this one replays it. */
+  async run<T>(applicationId: string, claim: IdempotencyClaim, call: () => Promise<T>): Promise<T | Conflict> {
+    const key = `${applicationId} ${claim.key}`
+    const first = this.#running.get(key)
+    if (first !== undefined) {
+      if (first.fingerprint !== claim.fingerprint) return refuse('IDEMPOTENCY_KEY_REUSED')
+      if (!(await settlesInTime(first.settled))) {
+        return { ...refuse('IDEMPOTENCY_KEY_IN_PROGRESS'), retryAfterSeconds: 1 }
+      }
+      return call()
+    }
+    const running = call()
+    const settled = running.then(
+      () => this.#running.delete(key),
+      () => this.#running.delete(key),
+    )
+    this.#running.set(key, { fingerprint: claim.fingerprint, settled })
+    return running
+  }
+}
+
+async function settlesInTime(settled: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, IDEMPOTENCY_WAIT_MS, false)
+  })
+  try {
+    return await Promise.race([settled.then(() => true), timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import { BODY_BYTES_MAX, type ParsedBody, checkInnerBody, parseBody } from './body.js'
+
+/** `too_large` is known before everything has come; `broken` is a body whose sender has gone. */
+export type BodyBytes = Buffer | 'too_large' | 'broken'
+
+export type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
+
+/**
+ * Reads a body of at most `limit` bytes. Most are there whole before anything asks for them: those are taken at once,
+ * which spares the events of a stream.
+ */
+export function readBytes(message: IncomingMessage, limit: number): BodyBytes | Promise<BodyBytes> {
+  if (Number(message.headers['content-length'] ?? 0) > limit) return 'too_large'
+  if (message.destroyed) return 'broken'
+  if (!message.complete) return collect(message, limit)
+  const bytes = (message.read() as Buffer | null) ?? Buffer.alloc(0)
+  return bytes.length > limit ? 'too_large' : bytes
+}
+
+function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = []
+    let length = 0
+    message.on('data', (piece: Buffer) => {
+      length += piece.length
+      if (length > limit) resolve('too_large')
+      else pieces.push(piece)
+    })
+    message.once('end', () => resolve(Buffer.concat(pieces)))
+    message.once('error', () => resolve('broken'))
+  })
+}
+
+/** Reads the JSON of a request: type, size, form (decisions.md 1, order of checks). No body, or an empty one, is undefined. */
+export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> {
+  const { headers, inner, method, raw } = request
+  if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
+  const isJson = isJsonType(headers['content-type'])
+  if (inner !== null) {
+    if (inner.body === undefined) return { ok: true, value: undefined }
+    return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
+  }
+  // An empty body needs no type: `curl -d ''` calls it a form. Any other is refused at its first byte.
+  const bytes = isJson ? readBytes(raw, BODY_BYTES_MAX) : readBytes(raw, 0)
+  return bytes instanceof Promise ? bytes.then((it) => parse(it, isJson)) : parse(bytes, isJson)
+}
+
+function parse(bytes: BodyBytes, isJson: boolean): JsonBody {
+  if (bytes === 'broken') return refuse('INVALID_JSON')
+  if (bytes === 'too_large') return refuse(isJson ? 'PAYLOAD_TOO_LARGE' : 'UNSUPPORTED_MEDIA_TYPE')
+  return parseBody(bytes)
+}
+
+/** Parameters are ignored; of the charset, headers.ts takes care. */
+function isJsonType(type: string | undefined): boolean {
+  if (type === 'application/json') return true
+  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+}

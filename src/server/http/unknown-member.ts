@@ -1,0 +1,19 @@
+import { closest } from '../../contract/closest.js'
+import type { ValidationIssue } from '../../contract/envelope.js'
+
+/** At most so many issues are answered: the rest follows once these are corrected. */
+export const ISSUES_MAX = 20
+
+/** decisions.md 1: a member that nobody would read is refused, not dropped. */
+export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
+  const issue = {
+    pointer: `${at}/${escapePointer(name)}`,
+    code: 'additionalProperties',
+    message: 'is not known here',
+  }
+  const close = closest(name, known)
+  return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
+}
+
+/** A member name as a part of a JSON pointer (RFC 6901). */
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,0 +1,107 @@
+import type { Schema } from '../../contract/schema.js'
+import { Compile, type Validator } from 'typebox/compile'
+import { Settings } from 'typebox/system'
+import { membersOf } from '../../contract/endpoint.js'
+import type { ValidationIssue } from '../../contract/envelope.js'
+import { oncePer } from './once-per.js'
+import { ISSUES_MAX, escapePointer, unknownMember } from './unknown-member.js'
+
+/** Its default of 8 would cut off what tells the alternatives of a union apart. */
+Settings.Set({ maxErrors: 200 })
+
+const validatorOf = oncePer((schema: Schema): Validator => Compile(schema))
+
+/** Validates against a schema that is compiled when it is first needed: most runs use few of them. */
+export function lazyValidator(schema: Schema): (value: unknown) => ValidationIssue[] | null {
+  return (value) => {
+    const validator = validatorOf(schema)
+    return validator.Check(value) ? null : issuesOf(schema, validator.Errors(value) as SchemaError[])
+  }
+}
+
+interface SchemaError {
+  keyword: string
+  schemaPath: string
+  instancePath: string
+  params: Record<string, unknown>
+  message: string
+}
+
+function issuesOf(schema: Schema, errors: SchemaError[]): ValidationIssue[] {
+  const issues: ValidationIssue[] = []
+  for (const error of withoutOtherAlternatives(errors)) {
+    const place = resolve(schema, error.schemaPath)
+    switch (error.keyword) {
+      case 'required':
+        for (const name of error.params.requiredProperties as string[]) {
+          issues.push({
+            pointer: `${error.instancePath}/${escapePointer(name)}`,
+            code: 'required',
+            message: 'is required',
+          })
+        }
+        break
+      case 'additionalProperties':
+        // Where members are a map, its values have errors of their own.
+        if (place.additionalProperties !== false) break
+        for (const name of error.params.additionalProperties as string[]) {
+          issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as Schema))))
+        }
+        break
+      case 'boolean':
+      case 'propertyNames':
+      case 'anyOf':
+        break
+      default:
+        issues.push({ pointer: error.instancePath, code: error.keyword, message: messageOf(place, error) })
+    }
+  }
+  return [...new Map(issues.map((issue) => [`${issue.pointer} ${issue.code}`, issue])).values()].slice(0, ISSUES_MAX)
+}
+
+function messageOf(place: Record<string, unknown>, error: SchemaError): string {
+  const expected = place['x-expected']
+  if (typeof expected === 'string') return `must be ${expected}`
+  const allowed = error.params.allowedValues
+  if (Array.isArray(allowed)) return `must be one of ${allowed.filter((it) => it !== null).join(', ')}`
+  return error.message
+}
+
+/** Of a union told apart by `type`, keeps the errors of the alternative that was meant. */
+function withoutOtherAlternatives(errors: SchemaError[]): SchemaError[] {
+  const unions = errors.filter((error) => error.keyword === 'anyOf')
+  return unions.reduce((kept, union) => narrow(kept, union), errors)
+}
+
+function narrow(errors: SchemaError[], union: SchemaError): SchemaError[] {
+  const inside = errors.filter((error) => error.schemaPath.startsWith(`${union.schemaPath}/anyOf/`))
+  const branchOf = (error: SchemaError) => error.schemaPath.slice(`${union.schemaPath}/anyOf/`.length).split('/')[0]
+  const branches = new Set(inside.map(branchOf))
+  const otherType = inside.filter(
+    (error) => error.keyword === 'const' && error.instancePath === `${union.instancePath}/type`,
+  )
+  const excluded = new Set(otherType.map(branchOf))
+  const rest = errors.filter((error) => !inside.includes(error))
+  const meant = [...branches].filter((branch) => !excluded.has(branch))
+  if (meant.length > 0) return [...rest, ...inside.filter((error) => branchOf(error) === meant[0])]
+  const allowedValues = otherType.map((error) => error.params.allowedValue)
+  return [
+    ...rest,
+    {
+      ...union,
+      keyword: 'enum',
+      instancePath: `${union.instancePath}/type`,
+      schemaPath: '#',
+      params: { allowedValues },
+    },
+  ]
+}
+
+function resolve(schema: Schema, schemaPath: string): Record<string, unknown> {
+  let place: unknown = schema
+  for (const part of schemaPath.split('/').slice(1)) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    place = (place as Record<string, unknown> | undefined)?.[name]
+  }
+  return typeof place === 'object' && place !== null ? (place as Record<string, unknown>) : {}
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { seal } from '../../domain/sealing.js'
+import { formatInstant } from '../../domain/time.js'
+import { type Sums, totalOf } from '../../store/move/digest.js'
+import { exportText, filledTables, keyChecksOf } from '../../store/move/export.js'
+import type { KeyCheck } from '../../store/move/format.js'
+import type { MoveSource } from '../../store/move/session.js'
+import { inHeader } from '../../store/move/tables.js'
+import { ExportFile } from './export-file.js'
+import {
+  Aborted,
+  type MovePlace,
+  type Progress,
+  explained,
+  openSource,
+  requireKeys,
+  transportKeyFile,
+} from './move-place.js'
+import { OWNER } from '../transport/shared-keys.js'
+
+export interface ExportOptions {
+  /** Of the package. */
+  readonly version: string
+  /** A file that is there when all of it is, or who takes the text. */
+  readonly to: { readonly path: string } | { write(text: string): Promise<void> }
+  readonly signal: AbortSignal
+  readonly onProgress?: Progress
+}
+
+export interface ExportReport {
+  /** The database, without a password. */
+  readonly store: string
+  readonly schema: number
+  readonly exported_at: string
+  readonly total: number
+  readonly rows: Readonly<Record<string, number>>
+  readonly total_sha256: string
+}
+
+class StoreNotFound extends Error {
+  override readonly name = 'StoreNotFound'
+  readonly code = 'STORE_NOT_FOUND'
+  constructor(place: string) {
+    super(`There is no store in ${place}: no server has been started on it.`)
+  }
+}
+
+/**
+ * Writes all that a store holds: of PostgreSQL one snapshot, beside servers that go on; of SQLite while no server runs.
+ * @throws an error with a `code`: STORE_NOT_FOUND, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE,
+ * SQLITE_MISSING, KEYS_UNUSABLE, FILE_UNWRITABLE, ABORTED
+ */
+export async function exportStore(place: MovePlace, options: ExportOptions): Promise<ExportReport> {
+  const source = await openSource(place)
+  if (source === undefined) throw new StoreNotFound(place.dataDir)
+  try {
+    const schema = await source.schema()
+    if (schema === 0) throw new StoreNotFound(source.name)
+    const keys = await keyChecksOf(source)
+    const exportedAt = formatInstant(Date.now())
+    const transportKeys = await transportKeysOf(source, place, keys)
+    const header = { version: options.version, schema, exported_at: exportedAt, keys, transport_keys: transportKeys }
+    const { rows, total_sha256 } = await copy(source, header, options)
+    return { store: source.name, schema, exported_at: exportedAt, total: totalOf(rows), rows, total_sha256 }
+  } catch (error) {
+    throw explained(error, source.name, 'Nothing was exported.')
+  } finally {
+    await source.close()
+  }
+}
+
+/** On PostgreSQL they are sealed already; the file of SQLite is sealed under the same keys. */
+async function transportKeysOf(
+  source: MoveSource,
+  place: MovePlace,
+  keys: readonly KeyCheck[],
+): Promise<string | null> {
+  if (source.dialect === 'postgres') {
+    const [row] = await source.all(`select sealed from ${inHeader[0]}`)
+    return row === undefined ? null : String(row.sealed)
+  }
+  const path = transportKeyFile(place)
+  if (!existsSync(path)) return null
+  const ring = requireKeys(place, keys, source.name)
+  return seal(ring, OWNER, readFileSync(path, 'utf8'), randomBytes)
+}
+
+async function copy(
+  source: MoveSource,
+  header: Parameters<typeof exportText>[1],
+  { to, signal, onProgress }: ExportOptions,
+): Promise<Sums> {
+  const filled = await filledTables(source)
+  const total = filled.reduce((sum, it) => sum + it.rows, 0)
+  const text = exportText(source, header, filled)
+  const file = 'path' in to ? await ExportFile.create(to.path) : undefined
+  try {
+    for (let done = 0; ; ) {
+      if (signal.aborted) throw new Aborted('Interrupted before the export was whole.')
+      const next = await text.next()
+      if (next.done) {
+        await file?.finish()
+        return next.value
+      }
+      await (file ?? (to as { write(text: string): Promise<void> })).write(next.value.text)
+      done += next.value.rows
+      onProgress?.(done, total)
+    }
+  } finally {
+    await file?.discard()
+  }
+}

@@ -1,0 +1,161 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { unseal } from '../../domain/sealing.js'
+import { type Sums, totalOf } from '../../store/move/digest.js'
+import { ExportUnusable } from '../../store/move/format.js'
+import { importRows, requireEmpty } from '../../store/move/import.js'
+import { type ExportRead, readExport } from '../../store/move/read.js'
+import type { MoveTarget } from '../../store/move/session.js'
+import { KeysUnusable, writePrivate } from '../folder.js'
+import {
+  Aborted,
+  databaseFile,
+  type MovePlace,
+  type Progress,
+  explained,
+  openTarget,
+  requireKeys,
+  transportKeyFile,
+} from './move-place.js'
+import { OWNER } from '../transport/shared-keys.js'
+
+type Chunks = AsyncIterable<Uint8Array | string>
+
+export interface ImportOptions {
+  /** Of the file, in messages. */
+  readonly name: string
+  readonly signal: AbortSignal
+  readonly onProgress?: Progress
+}
+
+export interface ImportReport {
+  /** The database, without a password; null where the file alone was looked at. */
+  readonly store: string | null
+  /** Of the export; the store has that of this version. */
+  readonly schema: number
+  readonly exported_at: string
+  readonly total: number
+  readonly rows: Readonly<Record<string, number>>
+  readonly total_sha256: string
+}
+
+/** Reads an export to its end. @throws an error with a `code`: EXPORT_UNUSABLE, ABORTED */
+export function verifyExport(chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
+  return ofFile(options, async () => {
+    const read = await readExport(untilAborted(chunks, options.signal))
+    const onRows = counting(read, options)
+    for (;;) {
+      const next = await read.rows.next()
+      if (next.done) return reportOf(read, null, next.value)
+      onRows(next.value.rows.length)
+    }
+  })
+}
+
+/**
+ * Writes an export into an empty store, in one transaction: all of it, or nothing.
+ * @throws an error with a `code`: EXPORT_UNUSABLE, KEYS_UNUSABLE, STORE_NOT_EMPTY, DATA_FOLDER_IN_USE, STORE_UNUSABLE,
+ * DATABASE_UNREACHABLE, SQLITE_MISSING, ABORTED
+ */
+export function importStore(place: MovePlace, chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
+  return ofFile(options, async () => {
+    const read = await readExport(untilAborted(chunks, options.signal))
+    const transportKeys = openTransportKeys(read, place, options.name)
+    const target = await openTarget(place).catch((error: unknown) => {
+      throw explained(error, databaseFile(place), 'Nothing was imported.')
+    })
+    try {
+      await requireEmpty(target)
+      const sums = await importRows(target, read, counting(read, options))
+      await commit(target, place, transportKeys)
+      return reportOf(read, target.name, sums)
+    } catch (error) {
+      throw explained(error, target.name, 'Nothing was imported.')
+    } finally {
+      await target.close()
+    }
+  })
+}
+
+/** What is wrong with a file is said with its name. */
+async function ofFile<T>({ name }: ImportOptions, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof ExportUnusable ? new ExportUnusable(`${name} cannot be imported: ${error.message}.`) : error
+  }
+}
+
+interface TransportKeys {
+  readonly sealed: string
+  readonly text: string
+}
+
+/** The keys of the place are those of the export, or nothing is opened. @throws KeysUnusable */
+function openTransportKeys({ header }: ExportRead, place: MovePlace, name: string): TransportKeys | null {
+  const { keys, transport_keys: sealed } = header
+  if (keys.length === 0 && sealed === null) return null
+  const ring = requireKeys(place, keys, name)
+  try {
+    return sealed === null ? null : { sealed, text: unseal(ring, OWNER, sealed) }
+  } catch {
+    throw new ExportUnusable('the keys of the encrypted transport in its line 1 do not open')
+  }
+}
+
+/** A file of keys is there before its rows: without them nobody serves it, and the same import may come again. */
+async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys | null): Promise<void> {
+  const path = transportKeyFile(place)
+  const writesFile = keys !== null && target.insertTransportKeys === null && !holds(path, keys.text)
+  if (keys !== null) await target.insertTransportKeys?.(keys.sealed)
+  if (writesFile) writePrivate(path, keys.text, true)
+  try {
+    await target.commit()
+  } catch (error) {
+    const how = 'Whether it was imported is not known: run the same import again, which is refused where it was.'
+    throw explained(error, target.name, how)
+  }
+}
+
+/** @throws KeysUnusable where the file has other keys */
+function holds(path: string, text: string): boolean {
+  if (!existsSync(path)) return false
+  if (readFileSync(path, 'utf8') === text) return true
+  throw new KeysUnusable(
+    `${path} has other keys of the encrypted transport than the export, which clients may have pinned. Move it away to import those of the export.`,
+  )
+}
+
+function counting({ header }: ExportRead, { signal, onProgress }: ImportOptions): (rows: number) => void {
+  const total = totalOf(header.rows)
+  let done = 0
+  return (rows) => {
+    if (signal.aborted) throw interrupted()
+    done += rows
+    onProgress?.(done, total)
+  }
+}
+
+function reportOf({ header }: ExportRead, store: string | null, { rows, total_sha256 }: Sums): ImportReport {
+  const { schema, exported_at } = header
+  return { store, schema, exported_at, total: totalOf(rows), rows, total_sha256 }
+}
+
+const interrupted = () => new Aborted('Interrupted: nothing was imported.')
+
+/** What a pipe still owes is not waited for. */
+async function* untilAborted(chunks: Chunks, signal: AbortSignal): AsyncGenerator<Uint8Array | string> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await new Promise<IteratorResult<Uint8Array | string>>((resolve, reject) => {
+      const abort = () => reject(interrupted())
+      if (signal.aborted) return abort()
+      signal.addEventListener('abort', abort, { once: true })
+      const unreadable = (error: unknown) =>
+        reject(new ExportUnusable(`it cannot be read to its end (${(error as NodeJS.ErrnoException).code})`))
+      const ended = () => signal.removeEventListener('abort', abort)
+      return iterator.next().then(resolve, unreadable).finally(ended)
+    })
+    if (next.done) return
+    yield next.value
+  }
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { Keyring } from '../../domain/keyring.js'
+import type { KeyCheck } from '../../store/move/format.js'
+import type { MoveSource, MoveTarget } from '../../store/move/session.js'
+import { openSqliteSource, openSqliteTarget } from '../../store/move/sqlite-session.js'
+import { DatabaseFailure } from '../../store/postgres/errors.js'
+import { sqliteProblemOf } from '../../store/sqlite/engine.js'
+import { StoreUnusable } from '../../store/store.js'
+import { KeysUnusable, loadKeys } from '../folder.js'
+import { keyChecks } from '../key-checks.js'
+
+/** A store and its keys, named as for the start of a server. */
+export interface MovePlace {
+  readonly dataDir: string
+  readonly databaseUrl?: string
+  readonly keyFile?: string
+}
+
+/** How far it is, in rows. */
+export type Progress = (done: number, total: number) => void
+
+/** Given up because its caller ended: nothing was left behind. */
+export class Aborted extends Error {
+  override readonly name = 'Aborted'
+  readonly code = 'ABORTED'
+}
+
+export const databaseFile = ({ dataDir }: MovePlace): string => join(dataDir, 'voucherctl.db')
+
+/** A file of transport keys is the form that a server on SQLite keeps them in. */
+export const transportKeyFile = ({ dataDir }: MovePlace): string => join(dataDir, 'secure-keys.json')
+
+// The driver of PostgreSQL is loaded only where it is used.
+const postgres = (url: string) => ({ url, env: process.env })
+
+/** Undefined where there is no database. @throws StoreUnusable */
+export async function openSource(place: MovePlace): Promise<MoveSource | undefined> {
+  if (place.databaseUrl === undefined) return openSqliteSource(databaseFile(place))
+  const { openPostgresSource } = await import('../../store/move/postgres-session.js')
+  return openPostgresSource(postgres(place.databaseUrl))
+}
+
+/** @throws StoreUnusable */
+export async function openTarget(place: MovePlace): Promise<MoveTarget> {
+  if (place.databaseUrl === undefined) return openSqliteTarget(databaseFile(place))
+  const { openPostgresTarget } = await import('../../store/move/postgres-session.js')
+  return openPostgresTarget(postgres(place.databaseUrl))
+}
+
+/**
+ * The keys of a place, which must be those that vouchers were made with.
+ * @param of what was made with them, for the message
+ * @throws KeysUnusable
+ */
+export function requireKeys({ dataDir, keyFile }: MovePlace, known: readonly KeyCheck[], of: string): Keyring {
+  const path = keyFile ?? join(dataDir, 'keys.json')
+  const { credentials } = loadKeys(path, false, randomBytes)
+  const checks = keyChecks(credentials)
+  const wrong = known.filter((it) => checks.get(it.key_id) !== it.key_check).map((it) => it.key_id)
+  if (wrong.length === 0) return credentials
+  throw new KeysUnusable(
+    `${of} was made with credential key ${wrong.join(', ')}, which ${path} lacks or has with another value. Copy keys.json of the server that it comes from into ${dataDir}, or name it with --key-file.`,
+  )
+}
+
+/** What a database ended the work with, as a message for those who run it. */
+export function explained(error: unknown, name: string, outcome: string): unknown {
+  if (error instanceof DatabaseFailure) {
+    const what = error.isOutage || error.problem === 'busy' ? 'DATABASE_UNREACHABLE' : 'STORE_UNUSABLE'
+    return new StoreUnusable(what, `${name} failed (${error.message}). ${outcome}`, { cause: error })
+  }
+  if (sqliteProblemOf(error) === null) return error
+  return new StoreUnusable('STORE_UNUSABLE', `${name} failed (${(error as Error).message}). ${outcome}`, {
+    cause: error,
+  })
+}

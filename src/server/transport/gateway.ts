@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import * as contract from '../../contract/secure.js'
+import { asMembers } from '../../secure/json.js'
+import { createServerSession, describeServer } from '../../secure/server/session.js'
+import type { Deps } from '../deps.js'
+import { sendBodyFailure, sendFailure } from '../http/envelope.js'
+import { invalid } from '../handler.js'
+import { headerValues, isPlainUtf8 } from '../http/headers.js'
+import type { LimitVerdict } from '../limits.js'
+import { readJson } from '../http/read-body.js'
+import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
+
+/** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
+const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
+
+/** Binds bootstrap and session of the encrypted transport (interface.md F, decisions.md 10). */
+export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
+  const { secure, clock, random, limits, addresses } = deps
+
+  app.route({
+    method: 'GET',
+    url: contract.bootstrap.path,
+    config: { endpoint: contract.bootstrap },
+    handler: async (request, reply) => {
+      const refusal = refuseUnknown(request.query, [])
+      if (refusal !== null) return sendFailure(request, reply, refusal)
+      return describeServer(secure.keys.current, secure.enabled, clock.now())
+    },
+  })
+
+  app.route({
+    method: 'POST',
+    url: contract.session.path,
+    config: { endpoint: contract.session },
+    onRequest: (request, reply, done) => {
+      const refusal = secure.enabled ? refuseOverLimit(request) : refuse('SECURE_TRANSPORT_DISABLED')
+      if (refusal !== null) sendFailure(request, reply, refusal)
+      else if (!isPlainUtf8(request)) sendFailure(request, reply, malformed(request, refuse('UNSUPPORTED_MEDIA_TYPE')))
+      else done()
+    },
+    handler: async (request, reply) => {
+      const read = await readJson(request)
+      if (!read.ok) return sendBodyFailure(request, reply, malformed(request, read))
+      const { value: body } = read
+      const unknown = refuseUnknown(request.query, []) ?? refuseUnknown(body, SESSION_MEMBERS)
+      if (unknown !== null) return sendFailure(request, reply, malformed(request, unknown))
+      // Check again: other calls of the address may have been counted since the headers arrived.
+      const refusal = refuseOverLimit(request)
+      if (refusal !== null) return sendFailure(request, reply, refusal)
+      const now = clock.now()
+      const creation = createServerSession(
+        { body, origin: originOf(request.raw) },
+        {
+          allowedOrigins: secure.allowedOrigins,
+          brand: secure.brand,
+          keyFor: (kid) => secure.keys.keyFor(kid, now),
+          now,
+          randomBytes: random,
+        },
+      )
+      if (!creation.ok) return sendFailure(request, reply, malformed(request, creation))
+      limits.take('secure_session', addresses.limitSubject(request))
+      await secure.sessions.add(creation.session)
+      return creation.answer
+    },
+  })
+
+  function refuseOverLimit(request: FastifyRequest): Refusal | null {
+    const verdict = limits.look('secure_session', addresses.limitSubject(request))
+    return verdict === null || verdict.remaining > 0 ? null : limited(verdict)
+  }
+
+  /** Counts malformed calls, which cost no cryptography, in their own window: they use up nobody's session limit. */
+  function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
+    const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
+    return verdict === null || verdict.allowed ? refusal : limited(verdict)
+  }
+}
+
+function limited({ resetSeconds }: LimitVerdict): Refusal {
+  return { ...refuse('RATE_LIMITED'), retryAfterSeconds: resetSeconds }
+}
+
+/** The Origin header; two of them are one that no policy allows. */
+export function originOf(request: IncomingMessage): string | undefined {
+  const values = headerValues(request, 'origin')
+  return values.length === 0 ? undefined : values.join(', ')
+}
+
+export function refuseUnknown(value: unknown, known: readonly string[]): Refusal<'VALIDATION_FAILED'> | null {
+  const unknown = Object.keys(asMembers(value) ?? {}).filter((name) => !known.includes(name))
+  if (unknown.length === 0) return null
+  const errors = unknown.slice(0, ISSUES_MAX).map((name) => unknownMember('', name, known))
+  return invalid(...errors)
+}

@@ -1,0 +1,198 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { RandomBytes } from '../../domain/ids.js'
+import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
+import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
+import { pinOf } from '../../secure/public-key.js'
+import { type ServerKey, loadServerKey, makeServerPrivateKey } from '../../secure/server/key.js'
+import { KeysUnusable, writePrivate } from '../folder.js'
+
+/** How long a key that was replaced still opens sessions (decisions.md 10, server keys). */
+export const KEY_GRACE_MS = 120_000
+
+export type KeyState = 'next' | 'current' | 'grace'
+
+/** A static key as the file keeps it. Times in ms since the epoch. */
+interface KeptKey {
+  private_key: string
+  state: KeyState
+  created_at: number
+  activated_at: number | null
+  grace_until: number | null
+}
+
+interface KeyFile {
+  version: 1
+  keys: KeptKey[]
+}
+
+export interface KeyFacts {
+  readonly kid: string
+  readonly state: KeyState
+  /** `sha256:` and 43 characters. */
+  readonly pin: string
+  readonly createdAt: number
+  readonly activatedAt: number | null
+  readonly graceUntil: number | null
+}
+
+/** What a server does with them. */
+export interface TransportKeys {
+  readonly current: ServerKey
+  /** The current key, or the one with this kid while sessions may still be opened with it. */
+  keyFor(kid: string | undefined, now: number): ServerKey | undefined
+  /** The next key becomes the current one, which goes on for the time of grace. */
+  rotate(now: number): void | Promise<void>
+  /** Destroys the keys whose grace is over. */
+  forget(now: number): void | Promise<void>
+  list(now: number): KeyFacts[]
+}
+
+/** Where the keys are kept. */
+export interface SecureKeyFile {
+  /** For messages. */
+  readonly name: string
+  /** Null when there is none yet. */
+  read(): string | null
+  write(text: string): void
+}
+
+/**
+ * A file that this user alone reads.
+ * @param flush false for a folder that ends with its server
+ */
+export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
+  return {
+    name: path,
+    read() {
+      removeDrafts(path)
+      return existsSync(path) ? readFileSync(path, 'utf8') : null
+    },
+    write: (text) => writePrivate(path, text, flush),
+  }
+}
+
+/** A process that was killed while it wrote leaves its draft, which holds keys that nobody would destroy. */
+function removeDrafts(path: string): void {
+  const folder = dirname(path)
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp')) rmSync(join(folder, name), { force: true })
+  }
+}
+
+type Held = KeptKey & { readonly key: ServerKey }
+
+/**
+ * The static keys of the encrypted transport: next -> current -> grace -> destroyed. The next one exists before it is
+ * used, so that its pin can be handed out in time.
+ */
+export class SecureKeys implements TransportKeys {
+  #keys: Held[]
+  readonly #file: SecureKeyFile
+  readonly #random: RandomBytes
+
+  /**
+   * Reads the keys, or makes the first.
+   * @throws KeysUnusable
+   */
+  constructor(file: SecureKeyFile, random: RandomBytes, now: number) {
+    this.#file = file
+    this.#random = random
+    const text = file.read()
+    if (text !== null) {
+      this.#keys = readKeys(text, file.name)
+      this.forget(now)
+    } else {
+      this.#keys = []
+      this.#keep([this.#make('current', now), this.#make('next', now)])
+    }
+  }
+
+  get current(): ServerKey {
+    return this.#in('current').key
+  }
+
+  /** The current key, or the one with this kid while sessions may still be opened with it. */
+  keyFor(kid: string | undefined, now: number): ServerKey | undefined {
+    if (kid === undefined) return this.current
+    const found = this.#keys.find((it) => it.key.kid === kid && it.state !== 'next')
+    return found === undefined || isOver(found, now) ? undefined : found.key
+  }
+
+  /** The next key becomes the current one, which goes on for the time of grace. */
+  rotate(now: number): void {
+    const [current, next] = [this.#in('current'), this.#in('next')]
+    const others = this.#keys.filter((it) => it.state === 'grace' && !isOver(it, now))
+    this.#keep([
+      { ...next, state: 'current', activated_at: now },
+      this.#make('next', now),
+      { ...current, state: 'grace', grace_until: now + KEY_GRACE_MS },
+      ...others,
+    ])
+  }
+
+  /** Destroys the keys whose grace is over. */
+  forget(now: number): void {
+    const kept = this.#keys.filter((it) => !isOver(it, now))
+    if (kept.length < this.#keys.length) this.#keep(kept)
+  }
+
+  list(now: number): KeyFacts[] {
+    return this.#keys
+      .filter((it) => !isOver(it, now))
+      .map(({ key, state, created_at, activated_at, grace_until }) => ({
+        kid: key.kid,
+        state,
+        pin: pinOf(decodeBase64url(key.publicKey) as Uint8Array),
+        createdAt: created_at,
+        activatedAt: activated_at,
+        graceUntil: grace_until,
+      }))
+  }
+
+  #in(state: 'current' | 'next'): Held {
+    return this.#keys.find((it) => it.state === state) as Held
+  }
+
+  #make(state: 'current' | 'next', now: number): Held {
+    const privateKey = makeServerPrivateKey(this.#random)
+    return {
+      private_key: encodeBase64url(privateKey),
+      state,
+      created_at: now,
+      activated_at: state === 'current' ? now : null,
+      grace_until: null,
+      key: loadServerKey(privateKey),
+    }
+  }
+
+  /** Written before it is used: a restart must know every key that a session was opened with. */
+  #keep(keys: Held[]): void {
+    const file: KeyFile = { version: 1, keys: keys.map(({ key: _key, ...kept }) => kept) }
+    this.#file.write(`${JSON.stringify(file, null, 2)}\n`)
+    this.#keys = keys
+  }
+}
+
+function isOver({ grace_until }: KeptKey, now: number): boolean {
+  // Further ahead than the time of grace: the clock was set back since.
+  return grace_until !== null && (now >= grace_until || grace_until - now > KEY_GRACE_MS + CLOCKS_APART_MS_MAX)
+}
+
+function readKeys(text: string, name: string): Held[] {
+  try {
+    const file = JSON.parse(text) as KeyFile
+    const keys = file.keys.map((kept) => ({
+      ...kept,
+      key: loadServerKey(decodeBase64url(kept.private_key) ?? new Uint8Array()),
+    }))
+    const count = (state: KeyState) => keys.filter((it) => it.state === state).length
+    const isTimed = keys.every((it) => it.state !== 'grace' || Number.isSafeInteger(it.grace_until))
+    if (file.version === 1 && count('current') === 1 && count('next') === 1 && isTimed) return keys
+  } catch {
+    // Said below, without a word of the file.
+  }
+  throw new KeysUnusable(
+    `${name} is not a file of transport keys of this version, or it is incomplete. Restore it from a backup, or remove it: the next start makes new keys, which pinned clients refuse.`,
+  )
+}

@@ -1,0 +1,97 @@
+import type { RandomBytes } from '../../domain/ids.js'
+import type { Keyring } from '../../domain/keyring.js'
+import { seal, unseal } from '../../domain/sealing.js'
+import type { ServerKey } from '../../secure/server/key.js'
+import * as kept from '../../store/secure-keys.js'
+import type { Store } from '../../store/store.js'
+import type { Clock } from '../clock.js'
+import { type KeyFacts, SecureKeys, type TransportKeys } from './keys.js'
+
+/** What they are sealed for. */
+export const OWNER = 'transport keys'
+
+/**
+ * The static keys of the encrypted transport for every process of a store: sealed in the database under the key file,
+ * since a client may open its session at one process and use it at another. A rotation reaches all of them.
+ */
+export class SharedSecureKeys implements TransportKeys {
+  readonly #store: Store
+  readonly #seal: (text: string) => string
+  readonly #open: (sealed: string) => string
+  readonly #random: RandomBytes
+  #version = 0
+  #keys!: SecureKeys
+
+  private constructor(store: Store, ring: Keyring, random: RandomBytes) {
+    this.#store = store
+    this.#random = random
+    this.#seal = (text) => seal(ring, OWNER, text, random)
+    this.#open = (sealed) => unseal(ring, OWNER, sealed)
+  }
+
+  /** Reads the keys, or makes the first; those that other processes make later are followed until the store ends. */
+  static async open(store: Store, ring: Keyring, random: RandomBytes, clock: Clock): Promise<SharedSecureKeys> {
+    const shared = new SharedSecureKeys(store, ring, random)
+    await shared.#change(clock.now(), () => {})
+    // Where this fails, the next round of forgetting reads them.
+    const reload = () => void shared.#reload(clock.now()).catch(() => {})
+    store.listen((subject) => subject === kept.SUBJECT && reload(), reload)
+    return shared
+  }
+
+  get current(): ServerKey {
+    return this.#keys.current
+  }
+
+  keyFor(kid: string | undefined, now: number): ServerKey | undefined {
+    return this.#keys.keyFor(kid, now)
+  }
+
+  list(now: number): KeyFacts[] {
+    return this.#keys.list(now)
+  }
+
+  rotate(now: number): Promise<void> {
+    return this.#change(now, (keys) => keys.rotate(now))
+  }
+
+  async forget(now: number): Promise<void> {
+    await this.#change(now, (keys) => keys.forget(now))
+  }
+
+  async #reload(now: number): Promise<void> {
+    const found = await this.#store.read(kept.load)
+    if (found === undefined || found.version === this.#version) return
+    this.#keys = this.#read(this.#open(found.sealed), now).keys
+    this.#version = found.version
+  }
+
+  /** Of two processes that change them at once, the second begins again with what the first has left. */
+  async #change(now: number, change: (keys: SecureKeys) => void): Promise<void> {
+    for (;;) {
+      const found = await this.#store.read(kept.load)
+      const before = found === undefined ? null : this.#open(found.sealed)
+      const { keys, text } = this.#read(before, now)
+      change(keys)
+      const version = found?.version ?? 0
+      const changed = text()
+      if (changed === before) {
+        this.#keys = keys
+        this.#version = version
+        return
+      }
+      const sealed = this.#seal(changed)
+      if (!(await this.#store.write(() => kept.replace(version, sealed)))) continue
+      this.#keys = keys
+      this.#version = version + 1
+      return
+    }
+  }
+
+  /** The rules of the key file over a text that is not in a file yet. */
+  #read(before: string | null, now: number): { keys: SecureKeys; text: () => string } {
+    let text = before
+    const file = { name: 'The row in secure_keys', read: () => text, write: (written: string) => void (text = written) }
+    return { keys: new SecureKeys(file, this.#random, now), text: () => text as string }
+  }
+}

@@ -1,0 +1,225 @@
+import type { Bot, BotDetail } from '../../contract/bots.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { Review } from '../../contract/platform.js'
+import {
+  BOTS_PER_ACCOUNT,
+  type BotDecision,
+  botDetail,
+  botRecord,
+  decideBot,
+  refuseUnapproved,
+} from '../../domain/bot/bot.js'
+import { type BotApplication, type BotPatch, appliedBot, patchedBot } from '../../domain/bot/profile.js'
+import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
+import { formatInstant } from '../../domain/time.js'
+import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { replaceToken } from './tokens.js'
+import { type Op, all, lock, notify, one, run } from '../operation.js'
+import { type Page, type PageRequest, listPage } from '../page.js'
+
+/** The bot when the account owns it. */
+export function* owned(accountId: string, botId: string): Op<BotRow | undefined> {
+  const row = yield* one<BotRow>('select * from bots where id = $1', [botId], 'row')
+  return row?.account_id === accountId ? row : undefined
+}
+
+/** The bot when the account owns it and it is approved. */
+export function* approved(
+  accountId: string,
+  botId: string,
+): Op<BotRow | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
+  const row = yield* owned(accountId, botId)
+  return row === undefined ? refuse('BOT_NOT_FOUND') : (refuseUnapproved(row) ?? row)
+}
+
+function* record(row: BotRow): Op<Bot> {
+  const webhook = yield* one('select bot_id from webhooks where bot_id = $1', [row.id])
+  return botRecord(row, webhook !== undefined)
+}
+
+function* detail(row: BotRow): Op<BotDetail> {
+  const webhook = yield* one<Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>>(
+    'select origin, allowed_ips, max_connections from webhooks where bot_id = $1',
+    [row.id],
+  )
+  const queue = (yield* one<Pick<UpdateQueueRow, 'allowed_updates'>>(
+    'select allowed_updates from update_queues where bot_id = $1',
+    [row.id],
+  )) as UpdateQueueRow
+  return botDetail(row, webhook, queue.allowed_updates)
+}
+
+export function* list(accountId: string, request: PageRequest): Op<Page<Bot>> {
+  const webhooks = yield* all<{ bot_id: string }>(
+    'select w.bot_id from webhooks w join bots b on b.id = w.bot_id where b.account_id = $1',
+    [accountId],
+  )
+  const called = new Set(webhooks.map((row) => row.bot_id))
+  return yield* listPage<BotRow, Bot>('bots where account_id = $1', [accountId], request, (row) =>
+    botRecord(row, called.has(row.id)),
+  )
+}
+
+export function* get(accountId: string, botId: string): Op<BotDetail | Refusal<'BOT_NOT_FOUND'>> {
+  const row = yield* owned(accountId, botId)
+  return row === undefined ? refuse('BOT_NOT_FOUND') : yield* detail(row)
+}
+
+/** A new bot, or the rejected one of the same account and username anew. */
+export function* apply(
+  accountId: string,
+  newId: string,
+  application: BotApplication,
+  now: number,
+  autoApprove: boolean,
+): Op<Bot | Refusal<'BOT_LIMIT_REACHED' | 'USERNAME_TAKEN'>> {
+  yield* lock(`bots of ${accountId}`)
+  const holder = yield* one<BotRow>('select * from bots where username = $1', [application.username], 'row')
+  if (holder?.account_id === accountId && holder.review_status === 'rejected') {
+    const again = { ...appliedBot(holder.id, accountId, application, now), created_at: holder.created_at }
+    return yield* applied(yield* save(again), now, autoApprove)
+  }
+  const counted = yield* one<{ n: number }>('select count(*) as n from bots where account_id = $1', [accountId])
+  if (Number(counted?.n) >= BOTS_PER_ACCOUNT) return refuse('BOT_LIMIT_REACHED', { limit: BOTS_PER_ACCOUNT })
+  const row = appliedBot(newId, accountId, application, now)
+  return (yield* insert(row)) ? yield* applied(row, now, autoApprove) : refuse('USERNAME_TAKEN')
+}
+
+/** The answer says pending, also when the approval follows in the same transaction. */
+function* applied(row: BotRow, now: number, autoApprove: boolean): Op<Bot> {
+  if (autoApprove) yield* save(decideBot(row, 'approve', now) as BotRow)
+  return botRecord(row, false)
+}
+
+/** False when the username is taken. */
+function* insert(row: BotRow): Op<boolean> {
+  const inserted = yield* run(
+    `insert into bots (id, account_id, name, username, review_status, review_note, status, scopes, token_prefix,
+       profile, command_menus, application_id, linked_at, submitted_at, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, null, $6, $7, null, $8, $9, null, null, $10, $10, $10)
+     on conflict (username) do nothing`,
+    [
+      row.id,
+      row.account_id,
+      row.name,
+      row.username,
+      row.review_status,
+      row.status,
+      row.scopes,
+      row.profile,
+      row.command_menus,
+      row.created_at,
+    ],
+  )
+  if (inserted === 0) return false
+  yield* run('insert into update_queues (bot_id, last_update_id, allowed_updates) values ($1, 0, null)', [row.id])
+  return true
+}
+
+function* save(row: BotRow): Op<BotRow> {
+  yield* run(
+    `update bots set name = $2, review_status = $3, review_note = $4, status = $5, scopes = $6, profile = $7,
+       command_menus = $8, submitted_at = $9, updated_at = $10
+     where id = $1`,
+    [
+      row.id,
+      row.name,
+      row.review_status,
+      row.review_note,
+      row.status,
+      row.scopes,
+      row.profile,
+      row.command_menus,
+      row.submitted_at,
+      row.updated_at,
+    ],
+  )
+  return row
+}
+
+/** A PATCH that changes nothing writes nothing. */
+export function* update(
+  accountId: string,
+  botId: string,
+  patch: BotPatch,
+  now: number,
+): Op<BotDetail | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
+  const row = yield* approved(accountId, botId)
+  if ('ok' in row) return row
+  const patched = patchedBot(row, patch, now)
+  return yield* detail(patched === row ? row : yield* save(patched))
+}
+
+/** True when the owner reads an approved bot that has no token yet: this read is to make it. */
+export function awaitsToken(bot: Bot): boolean {
+  return bot.review_status === 'approved' && !bot.has_token
+}
+
+/**
+ * The first read of an approved bot, which shows its token; the reader who comes second sees the bot as it is then.
+ * @param token only its hash is stored
+ */
+export function* showToken(
+  accountId: string,
+  botId: string,
+  token: string,
+  now: number,
+): Op<BotDetail | Refusal<'BOT_NOT_FOUND'>> {
+  const row = yield* owned(accountId, botId)
+  if (row === undefined) return refuse('BOT_NOT_FOUND')
+  const before = yield* detail(row)
+  if (!awaitsToken(before)) return before
+  const prefix = yield* giveToken(botId, token, now)
+  return { ...before, has_token: true, token_prefix: prefix, one_time_token: token }
+}
+
+/** Replaces the token, shown or not; the old one stops working with this commit. */
+export function* regenerateToken(
+  accountId: string,
+  botId: string,
+  token: string,
+  now: number,
+): Op<
+  { bot_id: string; one_time_token: string; token_prefix: string } | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
+> {
+  const row = yield* approved(accountId, botId)
+  if ('ok' in row) return row
+  const prefix = yield* giveToken(botId, token, now)
+  yield* run('update bots set updated_at = $2 where id = $1', [botId, now])
+  yield* notify(botId)
+  return { bot_id: botId, one_time_token: token, token_prefix: prefix }
+}
+
+function* giveToken(botId: string, token: string, now: number): Op<string> {
+  const prefix = tokenPrefixOf(token)
+  yield* replaceToken(botId, hashToken(token), now)
+  yield* run('update bots set token_prefix = $2 where id = $1', [botId, prefix])
+  return prefix
+}
+
+/** What only the platform decides. */
+export function* decide(
+  botId: string,
+  decision: BotDecision,
+  now: number,
+): Op<Bot | Refusal<'BOT_NOT_FOUND' | 'BOT_STATE_CONFLICT'>> {
+  const row = yield* one<BotRow>('select * from bots where id = $1', [botId], 'row')
+  if (row === undefined) return refuse('BOT_NOT_FOUND')
+  const decided = decideBot(row, decision, now)
+  if ('ok' in decided) return decided
+  yield* notify(botId)
+  return yield* record(yield* save(decided))
+}
+
+/** What waits for a decision, oldest first. */
+export function* waiting(): Op<Review[]> {
+  const rows = yield* all<BotRow>(`select * from bots where review_status = 'pending' order by submitted_at, id`)
+  return rows.map((row) => ({
+    kind: 'bot',
+    id: row.id,
+    application_id: row.application_id,
+    account_id: row.account_id,
+    name: row.name,
+    submitted_at: formatInstant(row.submitted_at),
+  }))
+}

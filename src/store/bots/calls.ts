@@ -1,0 +1,105 @@
+import type { BotMetrics } from '../../contract/bots.js'
+import type { Refusal } from '../../contract/errors.js'
+import {
+  METRICS_MS,
+  TIMED_ATTEMPTS_MAX,
+  type CallCount,
+  callMetrics,
+  minuteOf,
+  percentileOffset,
+} from '../../domain/bot/metrics.js'
+import { approved } from './bots.js'
+import { type Op, all, one, run, runEach } from '../operation.js'
+
+/** Calls of one bot that were answered alike within one minute. */
+export interface BotCallBucket extends CallCount {
+  readonly botId: string
+  /** Minutes since the epoch. */
+  readonly minute: number
+}
+
+export function* add(buckets: Iterable<BotCallBucket>): Op<void> {
+  // In one order, so that two processes that count the same calls wait for each other and never crosswise.
+  const key = ({ botId, minute, method, status, code }: BotCallBucket) =>
+    [botId, minute, method, status, code].join(' ')
+  const sorted = [...buckets].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+  for (const { botId, minute, method, status, code, calls } of sorted) {
+    yield* run(
+      `insert into bot_calls (bot_id, minute, method, status, code, calls) values ($1, $2, $3, $4, $5, $6)
+       on conflict (bot_id, minute, method, status, code) do update set calls = bot_calls.calls + excluded.calls`,
+      [botId, minute, method, status, code, calls],
+    )
+  }
+}
+
+/** Deletes up to `limit` rows that no metrics have shown for an hour; answers how many. */
+export function* forgetOldCalls(now: number, limit: number): Op<number> {
+  const old = yield* all<Omit<CallCount, 'calls'> & { bot_id: string; minute: number }>(
+    'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
+    [minuteOf(now - METRICS_MS - 3_600_000), limit],
+    'skip',
+  )
+  yield* runEach(
+    'delete from bot_calls where bot_id = $1 and minute = $2 and method = $3 and status = $4 and code = $5',
+    old.map((row) => [row.bot_id, row.minute, row.method, row.status, row.code]),
+  )
+  return old.length
+}
+
+type StoredMetrics = Omit<BotMetrics, 'quota'>
+
+/** What is stored of the 24 hours before `now`; of minutes, those that began in them. */
+export function* metrics(
+  accountId: string,
+  botId: string,
+  now: number,
+): Op<StoredMetrics | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
+  const bot = yield* approved(accountId, botId)
+  if ('ok' in bot) return bot
+  const since = now - METRICS_MS
+  const counts = yield* all<CallCount>(
+    `select method, status, code, sum(calls) as calls from bot_calls where bot_id = $1 and minute > $2
+     group by method, status, code order by method, status, code`,
+    [botId, minuteOf(since)],
+  )
+  const updates = yield* one<{ n: number }>('select count(*) as n from updates where bot_id = $1 and created_at > $2', [
+    botId,
+    since,
+  ])
+  return { ...callMetrics(counts), updates: Number(updates?.n), webhook: yield* webhookMetrics(botId, since) }
+}
+
+/** Counted in indexes: rows are read for the durations alone, and of those no more than the latest. */
+function* webhookMetrics(botId: string, since: number): Op<BotMetrics['webhook']> {
+  const count = function* (counting: string): Op<number> {
+    const counted = yield* one<{ n: number }>(`select count(*) as n from ${counting}`, [botId, since])
+    return Number(counted?.n)
+  }
+  const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2')
+  const failed = yield* count('delivery_attempts where bot_id = $1 and started_at > $2 and error_code is not null')
+  const dead = yield* count(
+    `deliveries where bot_id = $1 and last_attempt_at > $2
+       and status = 'dead_letter' and status in ('failed', 'dead_letter')`,
+  )
+  const timed = Math.min(attempts, TIMED_ATTEMPTS_MAX)
+  return {
+    attempts,
+    delivered: attempts - failed,
+    failed,
+    dead_letter: dead,
+    success_rate: attempts === 0 ? null : (attempts - failed) / attempts,
+    p50_ms: yield* duration(botId, since, percentileOffset(timed, 50)),
+    p95_ms: yield* duration(botId, since, percentileOffset(timed, 95)),
+  }
+}
+
+function* duration(botId: string, since: number, offset: number): Op<number | null> {
+  const row = yield* one<{ duration_ms: number }>(
+    `select duration_ms from (
+       select duration_ms from delivery_attempts where bot_id = $1 and started_at > $2
+       order by started_at desc limit ${TIMED_ATTEMPTS_MAX}) latest
+     order by duration_ms limit 1 offset $3`,
+    [botId, since, offset],
+  )
+  return row === undefined ? null : Number(row.duration_ms)
+}

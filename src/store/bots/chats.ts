@@ -1,0 +1,186 @@
+import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import { refuseUnapproved } from '../../domain/bot/bot.js'
+import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
+import { type MemberStatus, chatRecord, memberChange, messageRecord, transcriptRecord } from '../../domain/bot/chat.js'
+import type { Keyring } from '../../domain/keyring.js'
+import type { VoucherRow } from '../../domain/rows.js'
+import { type Op, type Value, all, one, run } from '../operation.js'
+import { addUpdate } from '../delivery/outbox.js'
+import { type Page, type PageRequest, listPage } from '../page.js'
+import { credentialsOf } from '../vouchers.js'
+
+export interface ChatStart {
+  readonly botId: string
+  readonly userId: string
+  readonly type: ChatRow['type']
+  /** Of the chat, when this call makes one. */
+  readonly chatId: string
+  readonly now: number
+  readonly newDeliveryId: () => string
+}
+
+/** A known pair answers its chat, whatever type is asked for: there is one for each bot and user. */
+export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>> {
+  const { botId, userId, now } = call
+  const refusal = yield* refuseUnready(botId)
+  if (refusal !== null) return refusal
+  const made = yield* run(
+    `insert into chats (id, bot_id, user_id, type, blocked, last_message_id, created_at)
+     values ($1, $2, $3, $4, 0, 0, $5) on conflict (bot_id, user_id) do nothing`,
+    [call.chatId, botId, userId, call.type, now],
+  )
+  const chat = (yield* one<ChatRow>('select * from chats where bot_id = $1 and user_id = $2', [
+    botId,
+    userId,
+  ])) as ChatRow
+  if (made > 0) yield* tellMemberChange(chat, 'left', 'member', call)
+  return chatRecord(chat)
+}
+
+/** Null when the bot is there and approved. */
+export function* refuseUnready(botId: string): Op<Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'> | null> {
+  const bot = yield* one<BotRow>('select * from bots where id = $1', [botId])
+  return bot === undefined ? refuse('BOT_NOT_FOUND') : refuseUnapproved(bot)
+}
+
+function* tellMemberChange(
+  chat: ChatRow,
+  from: MemberStatus,
+  to: MemberStatus,
+  { now, newDeliveryId }: { readonly now: number; readonly newDeliveryId: () => string },
+): Op<void> {
+  const payload = memberChange(chat, from, to, now)
+  yield* addUpdate({ botId: chat.bot_id, type: 'my_chat_member', chatId: chat.id, payload, now, newDeliveryId })
+}
+
+export interface ChatFilter extends PageRequest {
+  readonly bot_id?: string
+  readonly user_id?: string
+}
+
+export function* list(filter: ChatFilter): Op<Page<Chat>> {
+  const params: Value[] = []
+  let from = 'chats where true'
+  if (filter.bot_id !== undefined) from += ` and bot_id = $${params.push(filter.bot_id)}`
+  if (filter.user_id !== undefined) from += ` and user_id = $${params.push(filter.user_id)}`
+  return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord)
+}
+
+interface DeliveredRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {
+  voucher_name: string
+}
+
+/** A chat as its user reads it, oldest message first; the credentials of vouchers are derived here and never stored. */
+export function* messages(
+  chatId: string,
+  { page = 1, limit = 20 }: PageRequest,
+  keys: Keyring,
+): Op<Page<TranscriptMessage> | Refusal<'CHAT_NOT_FOUND'>> {
+  const chat = yield* chatById(chatId)
+  if (chat === undefined) return refuse('CHAT_NOT_FOUND')
+  // Message ids have no gaps: a page is a range of them, and the last one is their number.
+  const rows = yield* all<DeliveredRow>(
+    `select m.*, v.key_id, v.key_counter, t.name as voucher_name from messages m
+       left join vouchers v on v.application_id = m.application_id and v.id = m.voucher_id
+       left join templates t on t.application_id = v.application_id and t.id = v.template_id
+     where m.chat_id = $1 and m.message_id > $2 and m.message_id <= $3 order by m.message_id`,
+    [chatId, (page - 1) * limit, page * limit],
+  )
+  const total = chat.last_message_id
+  return {
+    items: rows.map((row) => transcriptRecord(row, chat, voucherOf(row, keys))),
+    pagination: { page, limit, total, pages: Math.ceil(total / limit) },
+  }
+}
+
+function voucherOf(row: DeliveredRow, keys: Keyring): TranscriptMessage['voucher'] {
+  if (row.voucher_id === null) return null
+  const { voucher_id: id, key_id, key_counter } = row
+  return { id, name: row.voucher_name, credentials: credentialsOf({ id, key_id, key_counter }, keys) }
+}
+
+function* chatById(chatId: string): Op<ChatRow | undefined> {
+  return yield* one<ChatRow>('select * from chats where id = $1', [chatId], 'row')
+}
+
+/** The chat of a bot; another bot's is as unknown as one that nobody started. */
+export function* chatOfBot(botId: string, chatId: string): Op<ChatRow | undefined> {
+  const chat = yield* chatById(chatId)
+  return chat?.bot_id === botId ? chat : undefined
+}
+
+export interface NewMessage {
+  readonly text: string
+  readonly fromBot: boolean
+  /** That the message delivers. */
+  readonly voucher?: { readonly applicationId: string; readonly id: string }
+  readonly now: number
+}
+
+/** Puts a message into a chat that was read with its lock, under the chat's next id. */
+export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
+  const row: MessageRow = {
+    chat_id: chat.id,
+    message_id: chat.last_message_id + 1,
+    sent_at: it.now,
+    from_bot: it.fromBot ? 1 : 0,
+    // Normalize line ends: CR LF becomes LF.
+    text: it.text.replaceAll('\r\n', '\n'),
+    application_id: it.voucher?.applicationId ?? null,
+    voucher_id: it.voucher?.id ?? null,
+  }
+  yield* run('update chats set last_message_id = $2 where id = $1', [chat.id, row.message_id])
+  yield* run(
+    `insert into messages (chat_id, message_id, sent_at, from_bot, text, application_id, voucher_id)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [row.chat_id, row.message_id, row.sent_at, row.from_bot, row.text, row.application_id, row.voucher_id],
+  )
+  return messageRecord(row, chat)
+}
+
+export interface Said {
+  readonly chatId: string
+  readonly text: string
+  readonly now: number
+}
+
+/** A message of the bot; in groups too. */
+export function* sendAsBot(
+  botId: string,
+  { chatId, text, now }: Said,
+): Op<Message | Refusal<'CHAT_NOT_FOUND' | 'BOT_BLOCKED'>> {
+  const chat = yield* chatOfBot(botId, chatId)
+  if (chat === undefined) return refuse('CHAT_NOT_FOUND')
+  if (chat.blocked === 1) return refuse('BOT_BLOCKED')
+  return yield* addMessage(chat, { text, fromBot: true, now })
+}
+
+/** A message of the user, and the update that tells the bot. */
+export function* sendAsUser(
+  { chatId, text, now }: Said,
+  newDeliveryId: () => string,
+): Op<Message | Refusal<'CHAT_NOT_FOUND' | 'BOT_BLOCKED'>> {
+  const chat = yield* chatById(chatId)
+  if (chat === undefined) return refuse('CHAT_NOT_FOUND')
+  if (chat.blocked === 1) return refuse('BOT_BLOCKED')
+  const payload = yield* addMessage(chat, { text, fromBot: false, now })
+  yield* addUpdate({ botId: chat.bot_id, type: 'message', chatId, payload, now, newDeliveryId })
+  return payload
+}
+
+/** The user blocks the bot, or lifts the block; what is so already stays so, and tells nobody. */
+export function* setBlocked(
+  chatId: string,
+  blocked: boolean,
+  call: { readonly now: number; readonly newDeliveryId: () => string },
+): Op<Chat | Refusal<'CHAT_NOT_FOUND'>> {
+  const chat = yield* chatById(chatId)
+  if (chat === undefined) return refuse('CHAT_NOT_FOUND')
+  if ((chat.blocked === 1) === blocked) return chatRecord(chat)
+  const changed: ChatRow = { ...chat, blocked: blocked ? 1 : 0 }
+  yield* run('update chats set blocked = $2 where id = $1', [chatId, changed.blocked])
+  const [from, to] = blocked ? (['member', 'kicked'] as const) : (['kicked', 'member'] as const)
+  yield* tellMemberChange(changed, from, to, call)
+  return chatRecord(changed)
+}

@@ -1,0 +1,47 @@
+import type { DeliveredVoucher } from '../../contract/bots.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { IssuedVoucher } from '../../contract/vouchers.js'
+import type { MessageRow } from '../../domain/bot/rows.js'
+import { voucherText } from '../../domain/bot/chat.js'
+import { addMessage, chatOfBot } from './chats.js'
+import { type Op, one } from '../operation.js'
+import { type Answered, type Issue, type IssueRefusal, issueNow, issuedUnderKey } from '../vouchers.js'
+
+export interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
+  readonly botId: string
+  readonly chatId: string
+}
+
+/**
+ * Issues to the user of a private chat and says so there, in one transaction (interface.md, B; decisions.md 4, issue).
+ * A repeat says nothing again, and answers where the voucher was delivered first.
+ */
+export function* issueIntoChat(
+  call: BotIssue,
+): Op<Answered<DeliveredVoucher> | IssueRefusal | Refusal<'CHAT_NOT_FOUND' | 'CHAT_NOT_PRIVATE' | 'BOT_BLOCKED'>> {
+  const { applicationId, botId, chatId, now } = call
+  const replay = yield* issuedUnderKey(call)
+  if (replay !== null) return replay.ok ? yield* delivered(applicationId, replay) : replay
+
+  const chat = yield* chatOfBot(botId, chatId)
+  if (chat === undefined) return refuse('CHAT_NOT_FOUND')
+  if (chat.type !== 'private') return refuse('CHAT_NOT_PRIVATE')
+  if (chat.blocked === 1) return refuse('BOT_BLOCKED')
+
+  const issued = yield* issueNow({ ...call, recipientUserId: chat.user_id })
+  if (!issued.ok) return issued
+  if (!issued.replayed) {
+    const { id, name } = issued.data
+    yield* addMessage(chat, { text: voucherText(name), fromBot: true, voucher: { applicationId, id }, now })
+  }
+  return yield* delivered(applicationId, issued)
+}
+
+/** With the message that brought the voucher; null where it was issued directly. */
+function* delivered(applicationId: string, issued: Answered<IssuedVoucher>): Op<Answered<DeliveredVoucher>> {
+  const delivery = yield* one<Pick<MessageRow, 'chat_id' | 'message_id'>>(
+    'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
+    [applicationId, issued.data.id],
+  )
+  return { ...issued, data: { ...issued.data, delivery: delivery ?? null } }
+}

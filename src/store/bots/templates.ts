@@ -1,0 +1,52 @@
+import type { BotScope } from '../../contract/endpoint.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { Template } from '../../contract/templates.js'
+import { refuseTemplateCall } from '../../domain/bot/bot.js'
+import type { BotRow } from '../../domain/bot/rows.js'
+import type { TemplateDraft } from '../../domain/template.js'
+import { owned } from './bots.js'
+import type { Op } from '../operation.js'
+import type { Page } from '../page.js'
+import * as templates from '../templates.js'
+
+/**
+ * The bot-side template calls of the console (interface.md, D): they work on the linked application's templates, or,
+ * as long as there is no link, on those that the bot made by itself.
+ */
+type Barred = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>
+
+function* admitted(accountId: string, botId: string, scope: BotScope): Op<BotRow | Barred> {
+  const row = yield* owned(accountId, botId)
+  return row === undefined ? refuse('BOT_NOT_FOUND') : (refuseTemplateCall(row, scope) ?? row)
+}
+
+function whose({ id, application_id }: BotRow): templates.TemplateOwner {
+  return application_id === null ? { botId: id } : { applicationId: application_id }
+}
+
+export function* list(accountId: string, botId: string, filter: templates.TemplateFilter): Op<Page<Template> | Barred> {
+  const bot = yield* admitted(accountId, botId, 'vouchers:read')
+  return 'ok' in bot ? bot : yield* templates.list(whose(bot), filter)
+}
+
+export function* create(
+  accountId: string,
+  botId: string,
+  draft: TemplateDraft,
+): Op<Template | Barred | Refusal<'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+  const bot = yield* admitted(accountId, botId, 'vouchers:templates:write')
+  if ('ok' in bot) return bot
+  const owner = { application_id: bot.application_id ?? '', account_id: accountId, bot_id: botId }
+  return yield* templates.create({ ...draft, ...owner })
+}
+
+export function* submit(
+  accountId: string,
+  botId: string,
+  templateId: string,
+  now: number,
+  autoApprove: boolean,
+): Op<Template | Barred | Refusal<'TEMPLATE_NOT_FOUND' | 'TEMPLATE_STATE_CONFLICT' | 'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
+  const bot = yield* admitted(accountId, botId, 'vouchers:templates:write')
+  return 'ok' in bot ? bot : yield* templates.submit(whose(bot), templateId, now, autoApprove)
+}

@@ -1,0 +1,257 @@
+import type { UpdateQueueRow } from '../../domain/bot/rows.js'
+import { type Op, all, notify, one, run, runEach } from '../operation.js'
+
+/**
+ * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue and changes the
+ * rows of the first updates; the call takes effect with it. Later transactions of the same size change the other rows.
+ * Every reader of pending updates or their deliveries must apply the markers.
+ */
+
+/** Updates per transaction: a few milliseconds on either engine. */
+export const SETTLED_PER_WRITE = 200
+
+/** The subject of the notice that a bot has a backlog to settle. */
+export const BACKLOG = 'backlog'
+
+/** SQL: true for an update with a delivery attempt. Its body is kept for a retry, and it does not expire. */
+export const attempted = (
+  update: string,
+): string => `exists (select 1 from deliveries d where d.bot_id = ${update}.bot_id
+  and d.update_id = ${update}.update_id and (d.last_attempt_at is not null or d.status = 'delivering'))`
+
+/** SQL: true for pending updates of bot $1. */
+export const WAITING = `pending = 1
+  and update_id > (select coalesce(confirmed_to, 0) from update_queues where bot_id = $1)`
+
+/** SQL: true for deliveries of bot $1 that may be sent to the current webhook. */
+export const DELIVERABLE = `update_id > (select coalesce(confirmed_to, 0) from update_queues where bot_id = $1)
+  and update_id <= (select coalesce(switched_to, last_update_id) from update_queues where bot_id = $1)`
+
+/** SQL: false for a manual retry of a delivered or dead delivery, whose update is not pending. */
+const IS_FIRST_ROUND = `(resume_status is null or resume_status = 'failed')`
+
+/** $1 is the bot, $2 the reason. */
+const CANCEL = `update deliveries set status = 'cancelled', cancel_reason = $2, ready = 0, next_attempt_at = null,
+  lease_until = null, resume_status = null where bot_id = $1`
+
+type CancelReason = 'dropped' | 'webhook_deleted'
+
+/** Time and id source for new deliveries. */
+export interface DeliveryMaker {
+  readonly now: number
+  readonly newDeliveryId: () => string
+}
+
+/** Locks the bot's queue until the transaction ends: no update is added, no poll runs, and no backlog is settled. */
+export function* lockQueue(botId: string): Op<UpdateQueueRow> {
+  return (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId], 'row')) as UpdateQueueRow
+}
+
+export function* waitingCount(botId: string): Op<number> {
+  const counted = yield* one<{ n: number }>(`select count(*) as n from updates where bot_id = $1 and ${WAITING}`, [
+    botId,
+  ])
+  return Number(counted?.n ?? 0)
+}
+
+/** Confirms updates up to an id. @param queue locked queue of a bot without a webhook */
+export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
+  const confirmedTo = Math.max(queue.confirmed_to ?? 0, updateId)
+  const { after } = yield* settleConfirmed({ ...queue, confirmed_to: confirmedTo }, hasBacklog(queue))
+  yield* saveMarkers(queue, after)
+}
+
+/** Drops all pending updates and their deliveries. @param queue locked @returns the changed queue and the number */
+export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueueRow; readonly dropped: number }> {
+  const { bot_id: botId, last_update_id: lastUpdateId } = queue
+  const dropped = yield* waitingCount(botId)
+  if (dropped === 0) return { queue, dropped }
+  yield* cancelInFlight(botId, 'dropped')
+  const marked = { ...queue, confirmed_to: lastUpdateId, dropped_to: lastUpdateId }
+  const { after } = yield* settleConfirmed(marked, true)
+  yield* saveMarkers(queue, after)
+  return { queue: after, dropped }
+}
+
+/** Creates a delivery for each pending update and restarts cancelled ones. @param queue locked */
+export function* beginDeliveries(queue: UpdateQueueRow, maker: DeliveryMaker): Op<void> {
+  const { after } = yield* settleSwitched({ ...queue, switched_to: 0 }, maker, SETTLED_PER_WRITE)
+  yield* saveMarkers(queue, after)
+}
+
+/** Cancels all deliveries of pending updates; a manual retry returns to the status that it had. @param queue locked */
+export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
+  const { bot_id: botId } = queue
+  yield* run(
+    `update deliveries set status = resume_status, resume_status = null, ready = 0, lease_until = null
+     where bot_id = $1 and resume_status is not null and status in ('pending', 'delivering')
+       and resume_status in ('dead_letter', 'delivered')`,
+    [botId],
+  )
+  yield* cancelInFlight(botId, 'webhook_deleted')
+  const { after } = yield* settleSwitched({ ...queue, switched_to: 0 }, null, SETTLED_PER_WRITE)
+  yield* saveMarkers(queue, after)
+}
+
+export interface CancelledTo {
+  /** Pending deliveries up to this id are cancelled, even if their rows do not say so yet. */
+  readonly cancelledTo: number
+  /** Among those, deliveries up to this id were dropped. */
+  readonly droppedTo: number
+}
+
+export function* cancelledTo(botId: string): Op<CancelledTo> {
+  const found = yield* one<UpdateQueueRow & { called: string | null }>(
+    `select q.*, w.bot_id as called from update_queues q left join webhooks w on w.bot_id = q.bot_id
+     where q.bot_id = $1`,
+    [botId],
+  )
+  if (found === undefined) return { cancelledTo: 0, droppedTo: 0 }
+  return {
+    cancelledTo: found.called === null ? found.last_update_id : (found.confirmed_to ?? 0),
+    droppedTo: found.dropped_to ?? 0,
+  }
+}
+
+/**
+ * Settles part of one bot's backlog: the bot with the fewest updates left, so that a long backlog does not delay the
+ * others. @returns 0 when no bot has a backlog, SETTLED_PER_WRITE while one may have
+ */
+export function* settleBacklog(maker: DeliveryMaker): Op<number> {
+  const queue = yield* one<UpdateQueueRow>(
+    `select * from update_queues where coalesce(confirmed_to, switched_to) is not null
+     order by last_update_id - coalesce(switched_to, 0), bot_id limit 1`,
+    [],
+    'row',
+  )
+  if (queue === undefined) return 0
+  const { bot_id: botId } = queue
+  let { after, left } = yield* settleConfirmed(queue, true)
+  if (left > 0) {
+    const webhook = yield* one('select 1 as found from webhooks where bot_id = $1', [botId])
+    if (after.switched_to !== null) {
+      ;({ after, left } = yield* settleSwitched(after, webhook === undefined ? null : maker, left))
+    }
+    // Deliveries that the markers held back may go out: of a settled piece, or a retry by hand below a drop.
+    if (webhook !== undefined) yield* notify(botId)
+  }
+  yield* saveMarkers(queue, after)
+  return SETTLED_PER_WRITE
+}
+
+interface Settled {
+  /** The queue with its new markers. */
+  readonly after: UpdateQueueRow
+  /** Updates that the transaction may still change. */
+  readonly left: number
+}
+
+/**
+ * Changes the rows of updates that are no longer pending, lowest id first.
+ * @param mayBeDelivered false if all their deliveries are known to be cancelled
+ */
+function* settleConfirmed(queue: UpdateQueueRow, mayBeDelivered: boolean): Op<Settled> {
+  const limit = SETTLED_PER_WRITE
+  const { bot_id: botId, confirmed_to: confirmedTo, dropped_to: droppedTo } = queue
+  if (confirmedTo === null) return { after: queue, left: limit }
+  const ids = (yield* pendingRows(botId, 0, confirmedTo, limit)).map((it) => it.update_id)
+  const dropped = ids.filter((it) => it <= (droppedTo ?? 0))
+  if (dropped.length > 0) {
+    yield* run(`${CANCEL} and update_id in (${places(dropped, 3)})`, [botId, 'dropped', ...filled(dropped)])
+    yield* run(`update updates set pending = 0, body = '' where bot_id = $1 and update_id in (${places(dropped, 2)})`, [
+      botId,
+      ...filled(dropped),
+    ])
+  }
+  const confirmed = ids.slice(dropped.length)
+  if (confirmed.length > 0) {
+    if (mayBeDelivered) yield* cancelWaiting(botId, confirmed)
+    // Delete their bodies too, unless a delivery may be retried.
+    yield* run(
+      `update updates set pending = 0, body = case when ${attempted('updates')} then body else '' end
+       where bot_id = $1 and update_id in (${places(confirmed, 2)})`,
+      [botId, ...filled(confirmed)],
+    )
+  }
+  if (ids.length === limit) return { after: queue, left: 0 }
+  return { after: { ...queue, confirmed_to: null, dropped_to: null }, left: limit - ids.length }
+}
+
+/** Changes the deliveries of pending updates, lowest id first. @param maker null if there is no webhook */
+function* settleSwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limit: number): Op<Settled> {
+  const { bot_id: botId } = queue
+  const from = Math.max(queue.switched_to ?? 0, queue.confirmed_to ?? 0)
+  const rows = yield* pendingRows(botId, from, queue.last_update_id, limit)
+  if (maker === null) {
+    yield* cancelWaiting(
+      botId,
+      rows.map((it) => it.update_id),
+    )
+  } else {
+    yield* runEach(
+      `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count,
+         manual_attempt_count, created_at, next_attempt_at, ready)
+       values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)
+       on conflict (bot_id, update_id) do update set status = 'pending', cancel_reason = null, attempt_count = 0,
+         next_attempt_at = excluded.next_attempt_at, ready = 1, resume_status = null
+       where deliveries.status in ('pending', 'failed', 'cancelled')`,
+      rows.map((it) => [maker.newDeliveryId(), botId, it.update_id, it.type, chatKey(it), maker.now]),
+    )
+  }
+  const last = rows.length < limit ? null : (rows.at(-1) as PendingRow).update_id
+  return { after: { ...queue, switched_to: last }, left: limit - rows.length }
+}
+
+/** Deliveries with the same key are sent in sequence: those of one chat. An update without a chat has its own key. */
+export function chatKey({ update_id: updateId, chat_id: chatId }: Pick<PendingRow, 'update_id' | 'chat_id'>): string {
+  return chatId ?? `update ${updateId}`
+}
+
+interface PendingRow {
+  readonly update_id: number
+  readonly type: string
+  readonly chat_id: string | null
+}
+
+function* pendingRows(botId: string, from: number, to: number, limit: number): Op<PendingRow[]> {
+  return yield* all<PendingRow>(
+    `select update_id, type, chat_id from updates
+     where bot_id = $1 and pending = 1 and update_id > $2 and update_id <= $3 order by update_id limit $4`,
+    [botId, from, to, limit],
+  )
+}
+
+function* cancelWaiting(botId: string, ids: readonly number[]): Op<void> {
+  if (ids.length === 0) return
+  yield* run(
+    `${CANCEL} and status in ('pending', 'failed') and ${IS_FIRST_ROUND} and update_id in (${places(ids, 3)})`,
+    [botId, 'webhook_deleted', ...filled(ids)],
+  )
+}
+
+/** Cancels the deliveries in flight immediately: their number is bounded by the bot's connections. */
+function* cancelInFlight(botId: string, reason: CancelReason): Op<void> {
+  yield* run(`${CANCEL} and lease_until is not null and ${IS_FIRST_ROUND}`, [botId, reason])
+}
+
+/** Stores the markers and notifies the settling processes of a new backlog. */
+function* saveMarkers(before: UpdateQueueRow, after: UpdateQueueRow): Op<void> {
+  const markers = ({ confirmed_to, dropped_to, switched_to }: UpdateQueueRow) => [confirmed_to, dropped_to, switched_to]
+  if (markers(after).join() === markers(before).join()) return
+  yield* run('update update_queues set confirmed_to = $2, dropped_to = $3, switched_to = $4 where bot_id = $1', [
+    before.bot_id,
+    ...markers(after),
+  ])
+  if (hasBacklog(after) && !hasBacklog(before)) yield* notify(BACKLOG)
+}
+
+const hasBacklog = (queue: UpdateQueueRow): boolean => queue.confirmed_to !== null || queue.switched_to !== null
+
+/** Pads a list of ids to one of two lengths, so that each statement is prepared once per length. */
+const sizeOf = (ids: readonly number[]): number => (ids.length <= 10 ? 10 : SETTLED_PER_WRITE)
+
+const places = (ids: readonly number[], first: number): string =>
+  Array.from({ length: sizeOf(ids) }, (_, index) => `$${first + index}`).join(', ')
+
+const filled = (ids: readonly number[]): readonly number[] =>
+  Array.from({ length: sizeOf(ids) }, (_, index) => ids[Math.min(index, ids.length - 1)] as number)

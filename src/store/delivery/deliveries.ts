@@ -1,0 +1,116 @@
+import type { Delivery } from '../../contract/webhook.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { DeliveryAttemptRow, DeliveryRow } from '../../domain/bot/rows.js'
+import { SHOWN_ATTEMPTS_MAX, decideRetry, deliveryRecord } from '../../domain/delivery.js'
+import { type CancelledTo, cancelledTo } from './backlog.js'
+import { approved } from '../bots/bots.js'
+import { type Op, type Value, all, notify, one, run, runEach } from '../operation.js'
+import { type Page, type PageRequest, listPage } from '../page.js'
+import { webhookOf } from './webhooks.js'
+
+type Refused = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
+
+export interface DeliveryFilter extends PageRequest {
+  readonly status?: string
+}
+
+export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | Refused> {
+  const bot = yield* approved(accountId, botId)
+  if ('ok' in bot) return bot
+  const cancelled = yield* cancelledTo(botId)
+  const params: Value[] = [botId]
+  let from = 'deliveries where bot_id = $1'
+  if (filter.status !== undefined) from += ` and ${STATUS_IS}`
+  if (filter.status !== undefined) params.push(filter.status, cancelled.cancelledTo)
+  // Those that went wrong have an index of their own, so that few among many are found at once.
+  if (filter.status === 'failed' || filter.status === 'dead_letter') from += ` and status in ('failed', 'dead_letter')`
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(from, params, filter, (row) => asCancelled(row, cancelled))
+  return { ...page, items: yield* recordsOf(page.items) }
+}
+
+/** $2 is the requested status, $3 the id up to which pending deliveries are cancelled. */
+const STATUS_IS = `(status = $2 and (status not in ('pending', 'failed') or update_id > $3
+    or resume_status in ('dead_letter', 'delivered'))
+  or $2 = 'cancelled' and status in ('pending', 'failed') and update_id <= $3
+    and (resume_status is null or resume_status = 'failed'))`
+
+/** Returns the delivery as its row will be when the backlog is settled. */
+function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {
+  const waits = (row.status === 'pending' || row.status === 'failed') && (row.resume_status ?? 'failed') === 'failed'
+  if (!waits || row.update_id > cancelledTo) return row
+  const reason = row.update_id <= droppedTo ? 'dropped' : 'webhook_deleted'
+  return { ...row, status: 'cancelled', cancel_reason: reason, next_attempt_at: null, resume_status: null }
+}
+
+/** With their latest attempts, which are read at once: retries by hand have no end. */
+function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
+  if (rows.length === 0) return []
+  const places = rows.map((_, index) => `$${index + 1}`).join(', ')
+  const attempts = yield* all<DeliveryAttemptRow>(
+    `select a.* from deliveries d join delivery_attempts a on a.delivery_id = d.id
+       and a.number > (select max(m.number) from delivery_attempts m where m.delivery_id = d.id) - ${SHOWN_ATTEMPTS_MAX}
+     where d.id in (${places}) order by a.delivery_id, a.number`,
+    rows.map((row) => row.id),
+  )
+  return rows.map((row) =>
+    deliveryRecord(
+      row,
+      attempts.filter((it) => it.delivery_id === row.id),
+    ),
+  )
+}
+
+/**
+ * One more attempt as soon as there is a slot; it answers before.
+ * @param deliveryId or the update_id, in digits
+ */
+export function* retry(
+  accountId: string,
+  botId: string,
+  deliveryId: string,
+  force: boolean,
+): Op<Delivery | Refused | Refusal<'DELIVERY_NOT_FOUND' | 'DELIVERY_NOT_RETRYABLE'>> {
+  const bot = yield* approved(accountId, botId)
+  if ('ok' in bot) return bot
+  const stored = yield* one<DeliveryRow>(
+    /^\d{1,15}$/.test(deliveryId)
+      ? 'select * from deliveries where bot_id = $1 and update_id = $2'
+      : 'select * from deliveries where bot_id = $1 and id = $2',
+    [botId, /^\d{1,15}$/.test(deliveryId) ? Number(deliveryId) : deliveryId],
+    'row',
+  )
+  if (stored === undefined) return refuse('DELIVERY_NOT_FOUND')
+  const row = asCancelled(stored, yield* cancelledTo(botId))
+  const update = yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
+    botId,
+    row.update_id,
+  ])
+  const decided = decideRetry(row, {
+    hasWebhook: (yield* webhookOf(botId)) !== null,
+    hasBody: update !== undefined && update.body !== '',
+    force,
+  })
+  if (typeof decided === 'object') return decided
+  yield* run("update deliveries set status = 'pending', resume_status = $2, ready = 1 where id = $1", [row.id, decided])
+  yield* notify(botId)
+  const [record] = yield* recordsOf([{ ...row, status: 'pending' }])
+  return record as Delivery
+}
+
+/** Deletes up to `limit` deliveries made before `before`, with their attempts and updates; answers how many. */
+export function* forget(before: number, limit: number): Op<number> {
+  const old = yield* all<{ id: string; bot_id: string; update_id: number }>(
+    `select id, bot_id, update_id from deliveries
+     where created_at < $1 and lease_until is null order by created_at limit $2`,
+    [before, limit],
+    'skip',
+  )
+  const ids = old.map(({ id }) => [id])
+  yield* runEach('delete from delivery_attempts where delivery_id = $1', ids)
+  yield* runEach('delete from deliveries where id = $1', ids)
+  yield* runEach(
+    'delete from updates where bot_id = $1 and update_id = $2',
+    old.map((row) => [row.bot_id, row.update_id]),
+  )
+  return old.length
+}

@@ -1,0 +1,440 @@
+import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
+import {
+  type AfterAttempt,
+  type AttemptOutcome,
+  LEASE_MS,
+  RETRY_DELAY_MS_MAX,
+  type Standing,
+  afterAttempt,
+  leaseExpired,
+  saysOfEndpoint,
+  slotsFor,
+} from '../../domain/delivery.js'
+import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
+import { UNCONFIRMED_UPDATE_MS } from '../../domain/update.js'
+import { DELIVERABLE, SETTLED_PER_WRITE } from './backlog.js'
+import { type Op, all, one, run } from '../operation.js'
+
+/** One attempt, from its claim on. */
+export interface Attempt {
+  readonly deliveryId: string
+  readonly accountId: string
+  readonly botId: string
+  readonly updateId: number
+  readonly manual: boolean
+  /** As the claim has left the delivery. */
+  readonly claimed: Standing
+  /** True time, ms: what the delivery holds is told by it. */
+  readonly leaseUntil: number
+  /** When it was claimed. */
+  readonly startedAt: number
+  /** The characters that are sent. */
+  readonly body: string
+  readonly webhook: WebhookRow
+}
+
+/** How an attempt ended, and when. */
+export interface EndedAttempt {
+  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'> & {
+    /** Null: its process is gone. */
+    readonly webhook: Pick<WebhookRow, 'set_at'> | null
+  }
+  readonly outcome: AttemptOutcome
+  readonly ipAddress: string | null
+  readonly endedAt: number
+  /** Set if its transaction's commit result was lost, so that the row may hold this attempt already. */
+  readonly mayBeWritten?: true
+}
+
+export interface Turn {
+  readonly ended: readonly EndedAttempt[]
+  /** Claims whose commit result was lost. */
+  readonly unconfirmed?: readonly Attempt[]
+  /** Bots that may have due deliveries, with their accounts if known, in the order in which they are served. */
+  readonly bots: ReadonlyMap<string, string | null>
+  /** Leases that ended before this, in true time, are lost; null: not looked for. */
+  readonly lostBefore: number | null
+  /** Attempts that may begin. */
+  readonly room: number
+  /** Attempts that each account has in flight. */
+  readonly held?: ReadonlyMap<string, number>
+  readonly now: number
+  /** True time, ms. */
+  readonly trueNow: number
+}
+
+export interface TurnResult {
+  readonly begun: readonly Attempt[]
+  /** Bots that may have more due deliveries than there were free slots, or than their account's share of slots. */
+  readonly waiting: ReadonlyMap<string, string | null>
+  /** Bots with more expired deliveries than one turn processes. */
+  readonly unfinished: readonly string[]
+  /** True if there were more lost leases than one turn processes. */
+  readonly moreLost: boolean
+  /** When the next failed delivery is due. */
+  readonly nextDueAt: number | null
+}
+
+/**
+ * What the delivery worker writes at once: what came of the attempts that ended, leases that were lost, what has
+ * become due, and the claims of what goes out next. One transaction, so that a delivery costs one commit.
+ */
+export function* turn(it: Turn): Op<TurnResult> {
+  const bots = new Map(it.bots)
+  const look = (botId: string) => bots.has(botId) || bots.set(botId, null)
+  // Webhooks before their deliveries, and in one order: as whoever sets a webhook locks them.
+  yield* noteEndpoints(it.ended)
+  for (const ended of it.ended) yield* settle(ended)
+  for (const { attempt } of it.ended) look(attempt.botId)
+  const begun: Attempt[] = []
+  const held = new Map(it.held)
+  const begin = (attempt: Attempt) => {
+    begun.push(attempt)
+    held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
+  }
+  yield* regain(it.unconfirmed ?? [], it.trueNow, begin)
+  let moreLost = false
+  if (it.lostBefore !== null) {
+    const lost = yield* loseLeases(it.lostBefore, it.now)
+    const fromAhead = yield* flip('>', it.now + RETRY_DELAY_MS_MAX + CLOCKS_APART_MS_MAX)
+    for (const botId of [...lost, ...fromAhead]) look(botId)
+    moreLost = lost.length === SETTLED_PER_WRITE || fromAhead.length === SETTLED_PER_WRITE
+  }
+  for (const botId of yield* flip('<=', it.now)) look(botId)
+
+  const shareOf = (accountId: string) => slotsFor(it.room - begun.length, held.get(accountId) ?? 0)
+  const waiting = new Map<string, string | null>()
+  const unfinished: string[] = []
+  for (const [botId, accountId] of bots) {
+    // Read nothing for a bot that may take no slot: it may have many pending deliveries.
+    const mayTake = accountId === null ? it.room > begun.length : shareOf(accountId) > 0
+    const left = mayTake ? yield* claim(botId, it, shareOf, begin) : { waiting: accountId }
+    if (left === 'expired') unfinished.push(botId)
+    else if (left !== null) waiting.set(botId, left.waiting)
+  }
+  const next = yield* one<{ at: number | null }>(
+    "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
+  )
+  return { begun, waiting, unfinished, moreLost, nextDueAt: next?.at == null ? null : Number(next.at) }
+}
+
+/** Bots with deliveries that wait for a slot, by one probe of the index each. */
+export function* botsWithWork(): Op<string[]> {
+  const bots = yield* all<{ bot_id: string | null }>(
+    `with recursive bots_ready (bot_id) as (
+       select min(bot_id) from deliveries where ready = 1
+       union all
+       select (select min(d.bot_id) from deliveries d where d.ready = 1 and d.bot_id > b.bot_id)
+       from bots_ready b where b.bot_id is not null)
+     select bot_id from bots_ready where bot_id is not null`,
+  )
+  return bots.map((it) => it.bot_id as string)
+}
+
+/** Counts an attempt among those that have begun. */
+type Begin = (attempt: Attempt) => void
+
+/** Continues claims that were committed after all, under a new lease; the others left no trace. */
+function* regain(unconfirmed: readonly Attempt[], trueNow: number, begin: Begin): Op<void> {
+  const leaseUntil = trueNow + LEASE_MS
+  for (const attempt of unconfirmed) {
+    const held = yield* run(
+      `update deliveries set lease_until = $4
+       where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
+      [attempt.deliveryId, attempt.leaseUntil, attempt.startedAt, leaseUntil],
+    )
+    if (held > 0) begin({ ...attempt, leaseUntil, claimed: { ...attempt.claimed, lease_until: leaseUntil } })
+  }
+}
+
+/** Writes an attempt down, and what it makes of its delivery. */
+function* settle(ended: EndedAttempt): Op<void> {
+  const { attempt, outcome, endedAt } = ended
+  const { deliveryId: id, botId } = attempt
+  if (ended.mayBeWritten && (yield* isWritten(attempt))) return
+  const { statusCode, error, durationMs } = outcome
+  const ending = [statusCode, error?.code ?? null, error?.message ?? null] as const
+  // Nearly always it holds its lease still, and nothing has to be read.
+  const expected = afterAttempt(attempt.claimed, attempt, outcome, endedAt)
+  if (expected === null || !(yield* conclude(attempt, expected, outcome, attempt.leaseUntil))) {
+    const row = yield* one<DeliveryRow>('select * from deliveries where id = $1', [id], 'row')
+    if (row === undefined) return
+    const after = afterAttempt(row, attempt, outcome, endedAt)
+    if (after !== null) yield* conclude(attempt, after, outcome, row.lease_until)
+  }
+  yield* run(
+    `insert into delivery_attempts
+       (delivery_id, number, bot_id, manual, started_at, duration_ms, status_code, error_code, error_message)
+     values ($1, (select coalesce(max(number), 0) + 1 from delivery_attempts where delivery_id = $1),
+       $2, $3, $4, $5, $6, $7, $8)`,
+    [id, botId, attempt.manual ? 1 : 0, attempt.startedAt, durationMs, ...ending],
+  )
+}
+
+function* isWritten({ deliveryId, startedAt, manual }: EndedAttempt['attempt']): Op<boolean> {
+  const found = yield* one(
+    'select number from delivery_attempts where delivery_id = $1 and started_at = $2 and manual = $3',
+    [deliveryId, startedAt, manual ? 1 : 0],
+  )
+  return found !== undefined
+}
+
+/** False when the delivery has another lease than `lease`, or none where one is named: nothing is written then. */
+function* conclude(
+  { deliveryId: id, botId, updateId }: EndedAttempt['attempt'],
+  after: AfterAttempt,
+  { statusCode, error, durationMs }: AttemptOutcome,
+  lease: number | null,
+): Op<boolean> {
+  const changed = yield* run(
+    `update deliveries set status = $2, cancel_reason = $3, attempt_count = $4, manual_attempt_count = $5,
+       next_attempt_at = $6, delivered_at = $7, last_status_code = $8, last_error_code = $9, last_error_message = $10,
+       last_duration_ms = $11, ready = 0, resume_status = null, lease_until = null
+     where id = $1 and coalesce(lease_until, 0) = $12`,
+    [
+      id,
+      after.status,
+      after.cancel_reason,
+      after.attempt_count,
+      after.manual_attempt_count,
+      after.next_attempt_at,
+      after.delivered_at,
+      statusCode,
+      error?.code ?? null,
+      error?.message ?? null,
+      durationMs,
+      lease ?? 0,
+    ],
+  )
+  if (changed > 0 && (after.status === 'delivered' || after.status === 'dead_letter')) {
+    yield* run('update updates set pending = 0 where bot_id = $1 and update_id = $2 and pending = 1', [botId, updateId])
+  }
+  return changed > 0
+}
+
+/** What the last of these attempts tell of each endpoint, if it is still the one that was called. */
+function* noteEndpoints(all: readonly EndedAttempt[]): Op<void> {
+  const latest = new Map<string, { last: EndedAttempt; success?: EndedAttempt; failure?: EndedAttempt }>()
+  for (const ended of all) {
+    if (!saysOfEndpoint(ended.outcome)) continue
+    const known = latest.get(ended.attempt.botId)
+    latest.set(ended.attempt.botId, {
+      ...known,
+      last: ended,
+      [ended.outcome.error === null ? 'success' : 'failure']: ended,
+    })
+  }
+  for (const [botId, { last, success, failure }] of [...latest].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    yield* run(
+      `update webhooks set failing = $3, ip_address = coalesce($4, ip_address),
+         last_success_at = coalesce($5, last_success_at), last_error_at = coalesce($6, last_error_at),
+         last_error_message = coalesce($7, last_error_message)
+       where bot_id = $1 and set_at = $2`,
+      [
+        botId,
+        last.attempt.webhook?.set_at ?? 0,
+        last.outcome.error === null ? 0 : 1,
+        last.ipAddress,
+        success?.endedAt ?? null,
+        failure?.endedAt ?? null,
+        failure?.outcome.error?.message ?? null,
+      ],
+    )
+  }
+}
+
+/** Attempts that nobody will end any more count as failed. Answers their bots. */
+function* loseLeases(before: number, now: number): Op<string[]> {
+  const lost = yield* all<DeliveryRow>(
+    `select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)
+     limit ${SETTLED_PER_WRITE}`,
+    [before, Math.min(before + LEASE_MS + CLOCKS_APART_MS_MAX, Number.MAX_SAFE_INTEGER)],
+    'skip',
+  )
+  for (const row of lost) {
+    const startedAt = row.last_attempt_at ?? now
+    yield* settle({
+      attempt: {
+        deliveryId: row.id,
+        botId: row.bot_id,
+        updateId: row.update_id,
+        manual: row.resume_status !== null,
+        claimed: row,
+        leaseUntil: row.lease_until as number,
+        startedAt,
+        webhook: null,
+      },
+      outcome: leaseExpired(Math.min(LEASE_MS, Math.max(0, now - startedAt))),
+      ipAddress: null,
+      endedAt: now,
+    })
+  }
+  return lost.map((row) => row.bot_id)
+}
+
+/**
+ * Marks failed deliveries as ready, up to a fixed number: those whose time has come, and those whose time is beyond the
+ * retry schedule, because the clock was set back. Returns their bots.
+ */
+function* flip(side: '<=' | '>', at: number): Op<string[]> {
+  const due = yield* all<{ id: string; bot_id: string }>(
+    `select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at ${side} $1
+     order by next_attempt_at limit ${SETTLED_PER_WRITE}`,
+    [at],
+    'skip',
+  )
+  for (const { id } of due) yield* run('update deliveries set ready = 1 where id = $1', [id])
+  return due.map((it) => it.bot_id)
+}
+
+type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
+
+/**
+ * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
+ * (decisions.md 9, order). Nothing of a bot that is disabled or has no webhook.
+ * @param shareOf returns how many more attempts an account may begin
+ * @returns null if nothing more of the bot can be sent now, the account if only its share of slots is used up
+ */
+function* claim(
+  botId: string,
+  { now, trueNow }: Turn,
+  shareOf: (accountId: string) => number,
+  begin: Begin,
+): Op<null | 'expired' | { readonly waiting: string }> {
+  const webhook = yield* one<CalledWebhook>(
+    "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
+    [botId],
+    // Another process that claims for the bot right now takes what there is, and hears of what comes.
+    { skipOf: 'w' },
+  )
+  if (webhook === undefined) return null
+  const { account_id: accountId } = webhook
+  const share = shareOf(accountId)
+  if (share <= 0) return { waiting: accountId }
+  const busy = (yield* all<{ chat_key: string }>(
+    'select chat_key from deliveries where bot_id = $1 and lease_until is not null',
+    [botId],
+  )).map((it) => it.chat_key)
+  const connections = (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length
+  let free = Math.min(share, connections)
+  let expired = 0
+  // Again while some that were chosen turn out to have expired.
+  while (free > 0) {
+    const chosen = yield* nextReady(botId, free, busy)
+    if (chosen.length === 0) return null
+    for (const ready of chosen) {
+      const attempt = yield* take(ready, webhook, now, trueNow)
+      if (attempt === null) expired += 1
+      else {
+        begin(attempt)
+        busy.push(ready.chat_key)
+        free -= 1
+      }
+    }
+    if (expired >= SETTLED_PER_WRITE) return 'expired'
+  }
+  return share < connections ? { waiting: accountId } : null
+}
+
+type CalledWebhook = WebhookRow & { readonly account_id: string }
+
+/** The first deliveries that wait, one a chat, none of a busy chat. Reads nothing but an index. */
+function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Ready[]> {
+  const chats = new Set(busy)
+  const chosen: Ready[] = []
+  const choose = (rows: readonly Ready[]) => {
+    for (const row of rows) {
+      if (chosen.length === free || chats.has(row.chat_key)) continue
+      chats.add(row.chat_key)
+      chosen.push(row)
+    }
+  }
+  const window = 2 * free + busy.length
+  const first = yield* all<Ready>(
+    `select update_id, chat_key from deliveries where bot_id = $1 and ready = 1 and ${DELIVERABLE}
+     order by update_id limit $2`,
+    [botId, window],
+    'skip',
+  )
+  choose(first)
+  // Few chats with long backlogs lie before the others. From chat to chat then, by one probe of the index each: among
+  // as many chats as are busy or chosen, and as many more as are free, there are enough.
+  if (chosen.length < free && first.length === window) {
+    choose(
+      yield* all<Ready>(
+        `with recursive chats_ready (chat_key, place) as (
+           select min(chat_key), 1 from deliveries where bot_id = $1 and ready = 1
+           union all
+           select (select min(d.chat_key) from deliveries d
+                   where d.bot_id = $1 and d.ready = 1 and d.chat_key > c.chat_key), c.place + 1
+           from chats_ready c where c.chat_key is not null and c.place < $2)
+         select update_id, chat_key from deliveries
+         where bot_id = $1 and ready = 1 and (chat_key, update_id) in (
+           select c.chat_key, (select min(m.update_id) from deliveries m
+                               where m.bot_id = $1 and m.ready = 1 and m.chat_key = c.chat_key and ${DELIVERABLE})
+           from chats_ready c where c.chat_key is not null)
+         order by update_id`,
+        [botId, chats.size + free],
+      ),
+    )
+  }
+  return chosen
+}
+
+type Taken = Standing & {
+  readonly id: string
+  readonly last_attempt_at: number | null
+  /** Null where the update is gone. */
+  readonly body: string | null
+  readonly made_at: number | null
+}
+
+/** Null when there is nothing left to send: it has expired. */
+function* take(
+  { update_id: updateId }: Ready,
+  webhook: CalledWebhook,
+  now: number,
+  trueNow: number,
+): Op<Attempt | null> {
+  const { bot_id: botId } = webhook
+  const row = (yield* one<Taken>(
+    `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
+       d.next_attempt_at, d.resume_status, d.lease_until, d.delivered_at, u.body, u.created_at as made_at
+     from deliveries d left join updates u on u.bot_id = d.bot_id and u.update_id = d.update_id
+     where d.bot_id = $1 and d.update_id = $2`,
+    [botId, updateId],
+  )) as Taken
+  const { id, body, made_at: madeAt, ...standing } = row
+  const expired = row.last_attempt_at === null && madeAt !== null && madeAt <= now - UNCONFIRMED_UPDATE_MS
+  if (body === null || body === '' || expired) {
+    yield* run(
+      `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null,
+         resume_status = null
+       where id = $1`,
+      [id],
+    )
+    yield* run("update updates set pending = 0, body = '' where bot_id = $1 and update_id = $2", [botId, updateId])
+    return null
+  }
+  const leaseUntil = trueNow + LEASE_MS
+  const manual = row.resume_status !== null
+  const nextAttemptAt = manual ? row.next_attempt_at : null
+  yield* run(
+    `update deliveries set status = 'delivering', ready = 0, lease_until = $2, last_attempt_at = $3,
+       next_attempt_at = $4
+     where id = $1`,
+    [id, leaseUntil, now, nextAttemptAt],
+  )
+  return {
+    deliveryId: id,
+    accountId: webhook.account_id,
+    botId,
+    updateId,
+    manual,
+    claimed: { ...standing, status: 'delivering', lease_until: leaseUntil, next_attempt_at: nextAttemptAt },
+    leaseUntil,
+    startedAt: now,
+    body,
+    webhook,
+  }
+}

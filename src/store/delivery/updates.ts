@@ -1,0 +1,181 @@
+import type { BotScope } from '../../contract/endpoint.js'
+import { type Refusal, refuse } from '../../contract/errors.js'
+import type { UpdateType } from '../../contract/updates.js'
+import { refuseBotCall } from '../../domain/bot/caller.js'
+import type { UpdateQueueRow } from '../../domain/bot/rows.js'
+import { UNCONFIRMED_UPDATE_MS, chosenTypes, wantedTypes } from '../../domain/update.js'
+import { WAITING, attempted, confirmTo, lockQueue } from './backlog.js'
+import { callerByHash } from '../bots/tokens.js'
+import { refuseUnready } from '../bots/chats.js'
+import { type Op, all, one, run, runEach } from '../operation.js'
+import { type NewUpdate, addUpdate } from './outbox.js'
+
+const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
+
+/** The stored text of each update, lowest id first. */
+export type Bodies = readonly string[]
+
+/** SQL: false for an expired update without a delivery attempt, even if its row was not removed yet. */
+const ALIVE = `(created_at > $2 or ${attempted('looked_at')})`
+
+/** Pending updates that one operation reads: many may have expired at the same time. */
+const LOOKED_AT = 1_000
+
+export interface Poll {
+  readonly botId: string
+  /** Id of the first wanted update, not negative (see `firstOfLast`). */
+  readonly offset?: number | undefined
+  readonly limit: number
+  readonly allowedUpdates?: readonly UpdateType[] | undefined
+  readonly now: number
+}
+
+type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
+
+/** No deliverable update up to this id, but more rows after it: continue there in another operation. */
+export interface LookOn {
+  readonly after: number
+}
+
+/** What a getUpdates call reads, or why it ends. */
+export type Found = Bodies | LookOn | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
+
+/**
+ * What a getUpdates call does once, when it comes (decisions.md 8, getUpdates): it confirms, chooses types for the
+ * updates to come, and reads. A refusal changes nothing.
+ */
+export function* poll(call: Poll): Op<Found> {
+  const { botId, offset = 0, limit, now } = call
+  const queue = yield* lockQueue(botId)
+  if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE')
+  const next = queue.last_update_id + 1
+  if (offset > next) return refuse('OFFSET_IN_FUTURE', { next_offset: next })
+
+  const allowed = chosenTypes(call.allowedUpdates, queue.allowed_updates)
+  if (allowed !== queue.allowed_updates) {
+    yield* run('update update_queues set allowed_updates = $2 where bot_id = $1', [botId, allowed])
+  }
+  if (offset > 1) yield* confirmTo(queue, offset - 1)
+  return yield* waiting(botId, limit, now, 0)
+}
+
+function* hasWebhook(botId: string): Op<boolean> {
+  return (yield* one('select 1 as found from webhooks where bot_id = $1', [botId])) !== undefined
+}
+
+/** Progress of a search for the last pending updates, which goes downwards over several operations. */
+export interface LastUpdates {
+  /** Number of updates still to find. */
+  readonly missing: number
+  /** Id of the lowest update read so far. */
+  readonly before: number
+}
+
+/**
+ * Returns the id at which the last pending updates begin, 0 if there are fewer; or the progress so far.
+ * @param last begin with a `before` above every id
+ */
+export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
+  const seen = (yield* one<{ looked: number; reached: number | null; found: number; first: number | null }>(
+    `with looked_at as (
+       select bot_id, update_id, created_at from updates
+       where bot_id = $1 and ${WAITING} and update_id < $3 order by update_id desc limit ${LOOKED_AT}),
+     alive as (
+       select update_id from looked_at where ${ALIVE} order by update_id desc limit $4)
+     select (select count(*) from looked_at) as looked, (select min(update_id) from looked_at) as reached,
+       (select count(*) from alive) as found, (select min(update_id) from alive) as first`,
+    [botId, now - UNCONFIRMED_UPDATE_MS, before, missing],
+  )) as { looked: number; reached: number | null; found: number; first: number | null }
+  const left = missing - Number(seen.found)
+  if (left === 0) return Number(seen.first)
+  return Number(seen.looked) < LOOKED_AT ? 0 : { missing: left, before: Number(seen.reached) }
+}
+
+/** Found in the index of those that wait, which has no more rows however many were delivered: then their texts. */
+function* waiting(botId: string, limit: number, now: number, after: number): Op<Bodies | LookOn> {
+  const rows = yield* all<{ body: string }>(
+    `select body from updates where bot_id = $1 and update_id in (
+       select update_id from (
+         select bot_id, update_id, created_at from updates
+         where bot_id = $1 and ${WAITING} and update_id > $4 order by update_id limit ${LOOKED_AT}) looked_at
+       where ${ALIVE} order by update_id limit $3)
+     order by update_id`,
+    [botId, now - UNCONFIRMED_UPDATE_MS, limit, after],
+  )
+  if (rows.length > 0) return rows.map(({ body }) => body)
+  const last = yield* one<{ update_id: number }>(
+    `select update_id from updates where bot_id = $1 and ${WAITING} and update_id > $2
+     order by update_id limit 1 offset ${LOOKED_AT - 1}`,
+    [botId, after],
+  )
+  return last === undefined ? [] : { after: last.update_id }
+}
+
+export interface Look {
+  readonly botId: string
+  readonly tokenHash: string
+  readonly scope: BotScope
+  readonly limit: number
+  /** Updates up to this id have been read. */
+  readonly after?: number
+  readonly now: number
+}
+
+/** What a held call finds when something of its bot has changed: first whether it may still be answered at all. */
+export function* look(call: Look): Op<Found> {
+  const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
+  if (refusal !== null) return refusal
+  if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE')
+  return yield* waiting(call.botId, call.limit, call.now, call.after ?? 0)
+}
+
+/** An update that the operator makes; answers its stored text. */
+export function* addByPlatform(
+  update: Omit<NewUpdate, 'chatId'>,
+): Op<{ ok: true; data: string } | Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_STATE_CONFLICT'>> {
+  const { botId } = update
+  const refusal = yield* refuseUnready(botId)
+  if (refusal !== null) return refusal
+  const updateId = yield* addUpdate({ ...update, chatId: null })
+  if (updateId === null) {
+    const queue = (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [
+      botId,
+    ])) as UpdateQueueRow
+    return refuse('BOT_STATE_CONFLICT', { allowed_updates: wantedTypes(queue.allowed_updates) })
+  }
+  const { body } = (yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
+    botId,
+    updateId,
+  ])) as { body: string }
+  return { ok: true, data: body }
+}
+
+/**
+ * Takes up to `limit` old updates away (decisions.md 8, update): those that waited for 24 hours without an attempt,
+ * with their deliveries cancelled, and those that were confirmed. Answers how many.
+ */
+export function* forgetOld(now: number, limit: number): Op<number> {
+  const expired = yield* all<{ bot_id: string; update_id: number }>(
+    `select bot_id, update_id from updates where pending = 1 and created_at <= $1 and not ${attempted('updates')}
+     order by created_at limit $2`,
+    [now - UNCONFIRMED_UPDATE_MS, limit],
+    'skip',
+  )
+  const keys = expired.map((row) => [row.bot_id, row.update_id])
+  yield* runEach(
+    `update deliveries set status = 'cancelled', cancel_reason = 'expired', ready = 0, next_attempt_at = null
+     where bot_id = $1 and update_id = $2 and status = 'pending'`,
+    keys,
+  )
+  yield* runEach(DELETE_UPDATE, keys)
+  const confirmed = yield* all<{ bot_id: string; update_id: number }>(
+    `select bot_id, update_id from updates where body = '' and created_at <= $1 order by created_at limit $2`,
+    [now - UNCONFIRMED_UPDATE_MS, limit],
+    'skip',
+  )
+  yield* runEach(
+    DELETE_UPDATE,
+    confirmed.map((row) => [row.bot_id, row.update_id]),
+  )
+  return Math.max(expired.length, confirmed.length)
+}

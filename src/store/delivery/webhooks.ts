@@ -1,0 +1,159 @@
+import type { DeliveryMode, WebhookInfo, WebhookWarning } from '../../contract/webhook.js'
+import type { WebhookRow } from '../../domain/bot/rows.js'
+import type { RandomBytes } from '../../domain/ids.js'
+import type { Keyring } from '../../domain/keyring.js'
+import { seal, unseal } from '../../domain/sealing.js'
+import {
+  type OpenWebhook,
+  type WebhookChange,
+  type WebhookWish,
+  decideWebhook,
+  deliveryModeRecord,
+  webhookInfo,
+} from '../../domain/webhook.js'
+import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
+import { type Op, type RowLock, all, notify, one, run } from '../operation.js'
+
+/** What sealing needs. */
+export interface Sealing {
+  readonly keys: Keyring
+  readonly random: RandomBytes
+}
+
+/** The webhook of a bot. */
+export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null> {
+  return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], lock)) ?? null
+}
+
+export interface WebhookSet {
+  readonly botId: string
+  readonly wish: WebhookWish
+  readonly dropPending: boolean
+  readonly warnings: readonly WebhookWarning[]
+  readonly newSecret: string
+  readonly now: number
+  readonly newDeliveryId: () => string
+}
+
+/**
+ * Sets the webhook of a bot. The same settings again change nothing (decisions.md 8, setWebhook); each update that
+ * waits gets a delivery.
+ */
+export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
+  const { botId, wish, now } = it
+  // The queue is locked first, here as everywhere: no update is made meanwhile.
+  let queue = yield* lockQueue(botId)
+  const was = yield* webhookOf(botId, 'row')
+  const open = was === null ? null : opened(was, sealing.keys)
+  const change = decideWebhook(open, queue.allowed_updates, wish, it.newSecret, now)
+  let dropped = 0
+  if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
+  const row = change.changed || was === null ? yield* save(it, was, change, sealing) : was
+  if (was === null) yield* beginDeliveries(queue, it)
+  if (change.changed || dropped > 0) yield* notify(botId)
+  const state = { allowedUpdates: change.allowedUpdates, pending: yield* waitingCount(botId) }
+  const record = deliveryModeRecord(row, state, dropped, it.warnings)
+  return open === null && wish.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
+}
+
+/** In clear. @throws for a row that this key ring does not open */
+export function opened(row: WebhookRow, keys: Keyring): OpenWebhook {
+  return {
+    url: unseal(keys, row.bot_id, row.url),
+    secret: unseal(keys, row.bot_id, row.secret),
+    allowedIps: JSON.parse(row.allowed_ips) as string[],
+    maxConnections: row.max_connections,
+  }
+}
+
+function* save(
+  { botId, wish, now }: WebhookSet,
+  was: WebhookRow | null,
+  { webhook, allowedUpdates, urlChanged, oldSecretUntil }: WebhookChange,
+  { keys, random }: Sealing,
+): Op<WebhookRow> {
+  const secretStays = was !== null && oldSecretUntil === undefined
+  // Another URL is another endpoint: nothing is known of it.
+  const health =
+    was === null || urlChanged
+      ? { failing: 0, ip_address: null, last_error_at: null, last_error_message: null, last_success_at: null }
+      : was
+  const row: WebhookRow = {
+    bot_id: botId,
+    url: seal(keys, botId, webhook.url, random),
+    origin: wish.origin,
+    secret: secretStays ? was.secret : seal(keys, botId, webhook.secret, random),
+    old_secret: secretStays ? was.old_secret : oldSecretUntil == null ? null : (was?.secret ?? null),
+    old_secret_until: secretStays ? was.old_secret_until : (oldSecretUntil ?? null),
+    allowed_ips: JSON.stringify(webhook.allowedIps),
+    max_connections: webhook.maxConnections,
+    failing: health.failing,
+    ip_address: health.ip_address,
+    last_error_at: health.last_error_at,
+    last_error_message: health.last_error_message,
+    last_success_at: health.last_success_at,
+    set_at: now,
+  }
+  yield* run('delete from webhooks where bot_id = $1', [botId])
+  yield* run(
+    `insert into webhooks (bot_id, url, origin, secret, old_secret, old_secret_until, allowed_ips, max_connections,
+       failing, ip_address, last_error_at, last_error_message, last_success_at, set_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    [
+      row.bot_id,
+      row.url,
+      row.origin,
+      row.secret,
+      row.old_secret,
+      row.old_secret_until,
+      row.allowed_ips,
+      row.max_connections,
+      row.failing,
+      row.ip_address,
+      row.last_error_at,
+      row.last_error_message,
+      row.last_success_at,
+      row.set_at,
+    ],
+  )
+  yield* run('update update_queues set allowed_updates = $2 where bot_id = $1', [botId, allowedUpdates])
+  return row
+}
+
+/** Ends the deliveries of a bot; what was not delivered can be polled again. Answers alike when there were none. */
+export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
+  let queue = yield* lockQueue(botId)
+  let dropped = 0
+  if (dropToo) ({ queue, dropped } = yield* dropAll(queue))
+  const removed = yield* run('delete from webhooks where bot_id = $1', [botId])
+  if (removed > 0) yield* endDeliveries(queue)
+  if (removed > 0 || dropped > 0) yield* notify(botId)
+  const state = { allowedUpdates: queue.allowed_updates, pending: yield* waitingCount(botId) }
+  return deliveryModeRecord(null, state, dropped)
+}
+
+export function* info(botId: string, keys: Keyring, egressIps: readonly string[]): Op<WebhookInfo> {
+  const row = yield* webhookOf(botId)
+  const counted = yield* all<{ status: 'failed' | 'dead_letter'; n: number }>(
+    `select status, count(*) as n from deliveries
+     where bot_id = $1 and status in ('failed', 'dead_letter') and (status = 'dead_letter' or update_id > $2)
+     group by status`,
+    [botId, (yield* cancelledTo(botId)).cancelledTo],
+  )
+  const countOf = (status: string) => Number(counted.find((it) => it.status === status)?.n ?? 0)
+  const queue = {
+    allowedUpdates: yield* allowedUpdatesOf(botId),
+    pending: yield* waitingCount(botId),
+    failed: countOf('failed'),
+    deadLetter: countOf('dead_letter'),
+  }
+  return webhookInfo(row, row === null ? null : opened(row, keys).url, queue, egressIps)
+}
+
+function* allowedUpdatesOf(botId: string): Op<string | null> {
+  const queue = yield* one<{ allowed_updates: string | null }>(
+    'select allowed_updates from update_queues where bot_id = $1',
+    [botId],
+  )
+  return queue?.allowed_updates ?? null
+}

@@ -1,0 +1,26 @@
+import { type Op, all } from '../operation.js'
+
+/** Several schemas of one database may each have a fleet of their own. */
+const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`
+
+/** Session locks that show the other processes of a database which credential keys this one has; `$1`: their ids. */
+export const HOLD_KEYS = `select pg_advisory_lock_shared(${LOCK_CLASS}, hashtext(id)) from unnest($1::text[]) as id`
+
+/** Session of a running process, as PostgreSQL names it. */
+export interface ProcessSession {
+  readonly pid: number
+  /** Null for a socket of the same machine, and where the database does not tell. */
+  readonly address: string | null
+}
+
+/** Running processes of this database that lack a credential key: they hold locks of other keys only. */
+export function* processesWithout(keyId: string): Op<ProcessSession[]> {
+  return yield* all<ProcessSession>(
+    `select l.pid, host(a.client_addr) as address
+     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = ${LOCK_CLASS}::oid
+       and l.database = (select oid from pg_database where datname = current_database())
+     group by l.pid, a.client_addr having bool_and(l.objid <> hashtext($1)::oid) order by l.pid`,
+    [keyId],
+  )
+}

@@ -1,0 +1,99 @@
+import { clearTimeout, setTimeout } from 'node:timers'
+import { Client, type ClientConfig } from 'pg'
+import { HOLD_KEYS } from './key-locks.js'
+import { timeouts } from './pool.js'
+
+const RETRY_MS_MIN = 100
+const RETRY_MS_MAX = 2_000
+/** A connection that has gone without a word is found by asking. */
+const ASK_INTERVAL_MS = 5_000
+const ANSWER_MS_MAX = 3_000
+
+export interface Heard {
+  payload(text: string): void
+  /** Notices may have been lost: the connection was away. */
+  missed(): void
+}
+
+/** The connection that hears what other processes tell; it is made again for as long as the store is open. */
+export class Listener {
+  readonly #config: ClientConfig
+  readonly #channel: string
+  readonly #heard: Heard
+  #client: Client | null = null
+  #timer: NodeJS.Timeout | undefined
+  #retryMs = RETRY_MS_MIN
+  #keyIds: readonly string[] = []
+  #closed = false
+
+  constructor(config: ClientConfig, channel: string, heard: Heard) {
+    this.#config = config
+    this.#channel = channel
+    this.#heard = heard
+  }
+
+  /** @throws when the database cannot be reached */
+  async open(): Promise<void> {
+    // A query_timeout ends the connection's use, not its statement: the server has nothing to do for long here.
+    const client = new Client({ ...this.#config, ...timeouts, query_timeout: ANSWER_MS_MAX })
+    client.on('error', () => {})
+    client.on('notification', ({ payload }) => this.#heard.payload(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(`listen "${this.#channel}"`)
+      if (this.#keyIds.length > 0) await client.query(HOLD_KEYS, [this.#keyIds])
+    } catch (error) {
+      client.connection.stream.destroy()
+      throw error
+    }
+    if (this.#closed) return client.end()
+    this.#client = client
+    this.#retryMs = RETRY_MS_MIN
+    client.once('end', () => this.#lost(client))
+    this.#askLater(client)
+  }
+
+  /** Holds the locks of these credential keys; a connection that is made again takes them anew. */
+  async holdKeys(keyIds: readonly string[]): Promise<void> {
+    if (this.#client === null) throw new Error('the connection ended')
+    this.#keyIds = keyIds
+    await this.#client.query(HOLD_KEYS, [keyIds])
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    const client = this.#client
+    this.#client = null
+    await client?.end()
+  }
+
+  #askLater(client: Client): void {
+    this.#timer = setTimeout(() => {
+      client.query('select 1').then(
+        () => this.#client === client && this.#askLater(client),
+        () => client.connection.stream.destroy(),
+      )
+    }, ASK_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return
+    this.#client = null
+    clearTimeout(this.#timer)
+    this.#openLater()
+  }
+
+  #openLater(): void {
+    if (this.#closed) return
+    this.#timer = setTimeout(() => {
+      this.open().then(
+        () => this.#heard.missed(),
+        () => this.#openLater(),
+      )
+    }, this.#retryMs)
+    this.#timer.unref()
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX)
+  }
+}

@@ -1,0 +1,139 @@
+import { Client, type ClientConfig } from 'pg'
+import { migrations } from './migrations/index.js'
+import { DatabaseFailure } from './errors.js'
+import { StoreUnusable } from '../store.js'
+
+/** "vchr" twice: those who bring the schema up to date do it one after the other. */
+export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
+/** So long a start waits for another one that is at it. */
+const LOCK_MS_MAX = 120_000
+const CONNECT_MS_MAX = 5_000
+
+/** What is to be done, and what would be or was run for it. */
+export interface Migration {
+  /** How many migrations the database has had. */
+  readonly from: number
+  readonly to: number
+  readonly steps: readonly { readonly name: string; readonly sql: string }[]
+}
+
+type Migrations = Migration['steps']
+
+/** Part of what a dry run prints, so that a database that psql has brought up to date is known as such. */
+export const noteOf = (version: number) => ({
+  name: 'version',
+  sql: `create table if not exists voucherctl_schema (version integer not null);
+delete from voucherctl_schema;
+insert into voucherctl_schema (version) values (${version});`,
+})
+
+/** A migration that meets servers at work crosswise is begun again. */
+const RUNS_MAX = 5
+
+/**
+ * Brings the schema up to date, in one transaction, under a lock: of processes that start at once the first does it.
+ * @param name of the database in messages, without a password
+ * @param dryRun looks, and changes nothing
+ * @param known what there is; tests pass fewer or more
+ * @throws StoreUnusable
+ */
+export async function migratePostgres(
+  config: ClientConfig,
+  name: string,
+  dryRun = false,
+  known: Migrations = migrations,
+): Promise<Migration> {
+  for (let run = 1; ; run++) {
+    try {
+      return await migrateOnce(config, name, dryRun, known)
+    } catch (error) {
+      if (error instanceof StoreUnusable) throw error
+      if (new DatabaseFailure(error).problem !== 'conflict' || run === RUNS_MAX) throw unusable(error, name)
+    }
+  }
+}
+
+async function migrateOnce(config: ClientConfig, name: string, dryRun: boolean, known: Migrations): Promise<Migration> {
+  const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('begin')
+    if (!dryRun) await client.query(LOCK_MIGRATIONS)
+    const from = await versionOf(client, name, known.length)
+    const steps = from === known.length ? [] : [...known.slice(from), noteOf(known.length)]
+    if (!dryRun) for (const { sql } of steps) await client.query(sql)
+    await client.query(dryRun ? 'rollback' : 'commit')
+    return { from, to: known.length, steps }
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** How many migrations the database has had. */
+export async function versionOf(client: Client, name: string, known = migrations.length): Promise<number> {
+  const found = await client.query<{ relname: string }>(
+    `select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
+     order by relname limit 1000`,
+  )
+  const tables = found.rows.map(({ relname }) => relname)
+  if (!tables.includes('voucherctl_schema')) {
+    if (tables.length === 0) return 0
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${name} has tables of another program, such as ${tables[0]}. Make a database for voucherctl alone, or choose an empty schema with PGOPTIONS='-c search_path=NAME'.`,
+    )
+  }
+  const version =
+    (await client.query<{ version: number }>('select version from voucherctl_schema')).rows[0]?.version ?? 0
+  if (version > known) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${name} was written by a newer voucherctl (schema ${version}, this one knows ${known}). Use that version, or another database.`,
+    )
+  }
+  if (version > 0 && (await client.query(OF_RELEASE)).rows.length === 0) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${name} was made by a voucherctl before the first release, whose tables were others. Make a new database (createdb), and name that with --database-url.`,
+    )
+  }
+  return version
+}
+
+/** The first migration changed until the first release: its last column tells. */
+const OF_RELEASE = `select 1 from pg_attribute
+  where attrelid = to_regclass('vouchers') and attname = 'padding' and not attisdropped`
+
+/** OpenSSL's words for a chain that ends in no root that was named. */
+const UNTRUSTED = [
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+]
+const UNTRUSTED_HINT =
+  'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
+
+/** What the user can do about it, by the code of the error. */
+export function unusable(error: unknown, name: string): StoreUnusable {
+  const { state, message } = new DatabaseFailure(error)
+  const how: Readonly<Record<string, string>> = {
+    ENOTFOUND: 'Its host is not known here: check the name.',
+    ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',
+    ERR_TLS_CERT_ALTNAME_INVALID:
+      'Its certificate is of another host: connect to a name that it holds, or ask for no more than sslmode=verify-ca.',
+    ...Object.fromEntries(UNTRUSTED.map((code) => [code, UNTRUSTED_HINT])),
+    CERT_HAS_EXPIRED: 'Its certificate has expired: renew it.',
+    '28P01': 'The password is wrong: set PGPASSWORD, or a line of ~/.pgpass.',
+    '28000': 'The server does not let this user in: see pg_hba.conf.',
+    '3D000': 'There is no such database: createdb makes one.',
+    '42501': 'The user may not make tables there: grant create on the schema.',
+    '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
+  }
+  const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'
+  const hint = how[state ?? ''] ?? 'Check the address, the TLS settings and the password.'
+  return new StoreUnusable(code, `${name} cannot be used (${message}). ${hint}`)
+}

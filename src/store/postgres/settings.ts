@@ -1,0 +1,108 @@
+import { readFileSync, statSync } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import type { ConnectionOptions } from 'node:tls'
+import type { ClientConfig } from 'pg'
+import { passwordFromFile } from './passfile.js'
+import { supportsTls } from './tls.js'
+import { StoreUnusable } from '../store.js'
+
+export interface PostgresSettings {
+  /** `postgres://user@host:5432/database?sslmode=verify-full`; what it leaves out comes from the environment. */
+  readonly url: string
+  /**
+   * PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, PGPASSFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY,
+   * PGOPTIONS, PGAPPNAME.
+   */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+type Named = (parameter: string) => string | undefined
+
+/** How to connect, read as libpq reads it: the URL, then the environment, then the defaults. */
+export async function connectionOf({ url, env }: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
+  const parsed = parse(url)
+  const query: Named = (parameter) => parsed.searchParams.get(parameter) ?? undefined
+  const part = (text: string) => (text === '' ? undefined : decodeURIComponent(text))
+  const user = part(parsed.username) ?? query('user') ?? env.PGUSER ?? userInfo().username
+  const named = parsed.hostname === NO_HOST ? '' : parsed.hostname.replace(/^\[(.+)\]$/, '$1')
+  const host = part(named) ?? query('host') ?? env.PGHOST ?? 'localhost'
+  const port = Number(part(parsed.port) ?? query('port') ?? env.PGPORT ?? 5432)
+  const database = part(parsed.pathname.slice(1)) ?? query('dbname') ?? env.PGDATABASE ?? user
+  const password =
+    part(parsed.password) ??
+    query('password') ??
+    env.PGPASSWORD ??
+    passwordFromFile(query('passfile') ?? env.PGPASSFILE ?? join(homedir(), '.pgpass'), { host, port, database, user })
+  const name = `postgres://${encodeURIComponent(user)}@${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
+  const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)
+  const options = query('options') ?? env.PGOPTIONS
+  return {
+    name,
+    config: {
+      user,
+      host,
+      port,
+      database,
+      ssl,
+      // Never absent: pg would look for one itself.
+      password: password ?? (() => ''),
+      application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
+      ...(options === undefined ? {} : { options }),
+    },
+  }
+}
+
+/** Stands for the host in `postgres://user@/database`, which no URL parser takes. */
+const NO_HOST = 'no-host.invalid'
+
+/** Without a word of the URL in the message, since it may hold a password. */
+function parse(url: string): URL {
+  const text = url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/, `$1${NO_HOST}`)
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return new URL(text)
+  throw new StoreUnusable(
+    'STORE_UNUSABLE',
+    'The database URL cannot be read: it looks like postgres://user@host:5432/database, with one host.',
+  )
+}
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+
+/** libpq's sslmode, by its meaning there: `require` encrypts without a look at the certificate unless a root is named. */
+async function tlsOf(
+  query: Named,
+  env: PostgresSettings['env'],
+  { host, port }: { readonly host: string; readonly port: number },
+  name: string,
+): Promise<false | ConnectionOptions> {
+  const mode = (query('sslmode') ?? env.PGSSLMODE ?? 'prefer') as (typeof MODES)[number]
+  if (!MODES.includes(mode)) {
+    throw new StoreUnusable('STORE_UNUSABLE', `${name}: sslmode is one of ${MODES.join(', ')}.`)
+  }
+  if (mode === 'disable' || mode === 'allow') return false
+  if (mode === 'prefer' && !(await supportsTls(host, port))) return false
+  const file = (parameter: string, variable: string, usual: string) => {
+    const named = query(parameter) ?? env[variable]
+    const path = named ?? join(homedir(), '.postgresql', usual)
+    if (named === 'system' || (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined)) return
+    return readFile(path, name)
+  }
+  const ca = file('sslrootcert', 'PGSSLROOTCERT', 'root.crt')
+  const [cert, key] = [file('sslcert', 'PGSSLCERT', 'postgresql.crt'), file('sslkey', 'PGSSLKEY', 'postgresql.key')]
+  const verifies = mode.startsWith('verify') || (mode === 'require' && ca !== undefined)
+  return {
+    rejectUnauthorized: verifies,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+    // Any certificate of any public authority would do: libpq refuses this, here the name is looked at as well.
+    ...(verifies && mode !== 'verify-full' && ca !== undefined ? { checkServerIdentity: () => undefined } : {}),
+  }
+}
+
+function readFile(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new StoreUnusable('STORE_UNUSABLE', `${name}: ${path} cannot be read.`)
+  }
+}

@@ -1,0 +1,149 @@
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import type { Row, Value } from '../operation.js'
+import { StoreUnusable } from '../store.js'
+
+/** What the store uses of node:sqlite, whose API @photostructure/sqlite has too. */
+export interface SqliteDatabase {
+  exec(sql: string): void
+  prepare(sql: string): SqliteStatement
+  close(): void
+}
+
+export interface SqliteStatement {
+  get(...values: readonly Value[]): unknown
+  all(...values: readonly Value[]): unknown[]
+  run(...values: readonly Value[]): { changes: number | bigint }
+  /** Missing before Node 22.16. */
+  setReturnArrays?(on: true): void
+  columns(): { name: string }[]
+}
+
+/** SQLite's primary result codes that the store tells apart. */
+export type SqliteProblem = 'constraint' | 'statement' | 'busy' | 'full' | 'io' | 'damaged' | 'not_a_database' | 'other'
+
+const PROBLEMS: Record<number, SqliteProblem> = {
+  1: 'statement',
+  5: 'busy',
+  10: 'io',
+  11: 'damaged',
+  13: 'full',
+  18: 'statement',
+  19: 'constraint',
+  20: 'statement',
+  25: 'statement',
+  26: 'not_a_database',
+}
+
+/** True for what one operation did wrong; anything else is the state of the database. */
+export function isOfOperation(problem: SqliteProblem | null): boolean {
+  return problem === null || problem === 'constraint' || problem === 'statement'
+}
+
+/** The low byte of the extended result code is the primary one. Null: not an error of SQLite. */
+export function sqliteProblemOf(error: unknown): SqliteProblem | null {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : null
+  return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
+}
+
+interface SqliteLibrary {
+  readonly DatabaseSync: new (path: string) => SqliteDatabase
+}
+
+/** Node 22.13 and later have SQLite built in; Node 20 uses the optional dependency. */
+function loadSqlite(): SqliteLibrary {
+  const builtIn = builtInSqlite()
+  if (builtIn !== undefined) return builtIn
+  try {
+    return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteLibrary
+  } catch (cause) {
+    throw new StoreUnusable(
+      'SQLITE_MISSING',
+      `The server needs SQLite. Node ${process.versions.node} has none, and @photostructure/sqlite is not installed or has no binary for ${process.platform}-${process.arch}. Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.`,
+      { cause },
+    )
+  }
+}
+
+/** Loads node:sqlite without its ExperimentalWarning (printed by Node 22); any other warning passes. */
+function builtInSqlite(): SqliteLibrary | undefined {
+  const emitWarning = process.emitWarning
+  process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
+    if (!/SQLite/.test(String(warning))) emitWarning.call(process, warning, ...rest)
+  }) as typeof process.emitWarning
+  try {
+    return process.getBuiltinModule?.('node:sqlite') as SqliteLibrary | undefined
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+/** @throws StoreUnusable when this Node has no SQLite */
+export function openDatabase(path: string): SqliteDatabase {
+  return new (loadSqlite().DatabaseSync)(path)
+}
+
+/**
+ * Closes the database and releases its lock first, unless it is in WAL mode: @photostructure/sqlite 1.2.1 keeps a closed
+ * connection until its statements are garbage-collected.
+ */
+export function closeDatabase(db: SqliteDatabase): void {
+  try {
+    db.exec('pragma locking_mode = normal; select count(*) from sqlite_master')
+  } catch {
+    // A file that cannot be read: the lock ends with the process.
+  } finally {
+    db.close()
+  }
+}
+
+/** A statement of an operation, made ready: its parameters by `$` number, its rows as objects. */
+export interface PreparedStatement {
+  get(params: readonly Value[]): Row | undefined
+  all(params: readonly Value[]): Row[]
+  run(params: readonly Value[]): number
+}
+
+/**
+ * Prepares SQL with `$1` parameters. SQLite binds names and builds row objects at about twice the cost of positions
+ * and arrays, so names end here: `$1` becomes `?`, and rows are read as arrays where the library can.
+ */
+export function prepareStatement(db: SqliteDatabase, sql: string): PreparedStatement {
+  const order: number[] = []
+  const statement = db.prepare(
+    sql.replaceAll(/\$(\d+)/g, (_, number) => {
+      order.push(Number(number) - 1)
+      return '?'
+    }),
+  )
+  const inOrder = order.every((number, index) => number === index)
+  const valuesOf = (params: readonly Value[]): readonly Value[] => {
+    const values = inOrder && params.length === order.length ? params : order.map((index) => params[index] as Value)
+    const missing = values.indexOf(undefined as unknown as Value)
+    if (missing !== -1) throw new TypeError(`parameter $${(order[missing] as number) + 1} is undefined in: ${sql}`)
+    return values
+  }
+  const rowOf = rowReader(columnsOf(statement))
+  return {
+    get(params) {
+      const found = statement.get(...valuesOf(params))
+      return found === undefined ? undefined : rowOf(found)
+    },
+    all: (params) => statement.all(...valuesOf(params)).map(rowOf),
+    run: (params) => Number(statement.run(...valuesOf(params)).changes),
+  }
+}
+
+/** A function made for these columns: filling an object by computed names takes as long as reading the row. */
+function rowReader(names: readonly string[] | null): (found: unknown) => Row {
+  if (names === null) return (found) => found as Row
+  const members = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`)
+  return new Function('values', `return { ${members.join(', ')} }`) as (found: unknown) => Row
+}
+
+/** The column names of a statement whose rows are arrays from now on; null where rows stay objects. */
+function columnsOf(statement: SqliteStatement): string[] | null {
+  if (statement.setReturnArrays === undefined) return null
+  statement.setReturnArrays(true)
+  return statement.columns().map(({ name }) => name)
+}

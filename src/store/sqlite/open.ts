@@ -1,0 +1,220 @@
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
+import { migrations } from './migrations/index.js'
+import { type SqliteDatabase, closeDatabase, openDatabase, sqliteProblemOf } from './engine.js'
+import { isJournalDamaged } from './journal.js'
+import { compareSum, dropSum, sumPathOf, writeSum } from './sum.js'
+import { StoreUnusable } from '../store.js'
+
+/** "vchr": marks a file as this program's (SQLite's application_id). */
+const APPLICATION_ID = 0x76636872
+
+const PAGE_BYTES_MIN = 512
+
+/** 64 MB of journal, since fewer checkpoints write a page that changes often fewer times. */
+const CHECKPOINT_PAGES = 16_000
+
+/**
+ * 64 MB of pages: with millions of vouchers, room for the inner pages of every index that a call looks into. The system
+ * caches the file too; more makes a commit that split a page slower, which walks the whole hash table of the cache.
+ */
+const CACHE_KIB = 65_536
+
+/** Up to this size every page of a file without a sum is checked; larger ones are checked page by page as they are read. */
+const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
+
+/**
+ * Opens or creates the database, takes it for this process alone, and brings its schema up to date.
+ *
+ * One connection, in exclusive locking mode: the lock ends with the process, no other connection can exist,
+ * so SQLite's WAL-reset race between two connections (3.7.0 to 3.51.2) cannot happen with any version.
+ * @param path a file, or `:memory:`
+ * @param migrates false leaves an older schema as it is
+ * @throws StoreUnusable with what to do
+ */
+export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDatabase {
+  const inMemory = path === ':memory:'
+  // Of a file that was moved away the sum says nothing.
+  const sum = inMemory ? 'unknown' : compareSum(path)
+  if (!inMemory && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  const size = inMemory ? 0 : statSync(path).size
+  // SQLite takes a file that is too short for a header for an empty one, and would write over it.
+  if (size > 0 && size < PAGE_BYTES_MIN) throw damaged(path, new Error(`${size} bytes are no database`))
+  if (!inMemory && isJournalDamaged(path)) throw damagedJournal(path)
+  const db = opened(path)
+  try {
+    db.exec('pragma busy_timeout = 1000')
+    const mode = pragma(db, 'locking_mode = exclusive')
+    if (!inMemory) requireOneConnection(db, mode)
+    db.exec(
+      'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; ' +
+        `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    )
+    refuseForeign(db, path)
+    if (sum === 'other') throw changed(path)
+    pragma(db, 'journal_mode = wal')
+    db.exec('begin immediate; commit')
+    if (!inMemory) dropSum(path)
+    if (sum === 'unknown' && size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
+    if (migrates) migrate(db, path)
+    return db
+  } catch (error) {
+    closeDatabase(db)
+    throw explain(error, path)
+  }
+}
+
+/**
+ * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released, with a sum
+ * beside it. Nothing may be uncommitted.
+ */
+export function closeSqliteFile(db: SqliteDatabase, path: string): void {
+  let afterwards = () => {}
+  try {
+    if (path !== ':memory:') {
+      db.exec('pragma journal_mode = delete')
+      afterwards = writeSum(path)
+    }
+  } catch {
+    // A full disk: the journal stays, whole, and the next start takes it over.
+  } finally {
+    closeDatabase(db)
+    afterwards()
+  }
+}
+
+/** Removes the file while its lock is held. The journal is switched off first, because closing deletes it by name. */
+export function removeSqliteFile(db: SqliteDatabase, path: string): void {
+  try {
+    db.exec('pragma journal_mode = delete')
+    rmSync(path)
+  } catch {
+    // The disk fails, or the system cannot remove open files: the empty database stays, and the next import accepts it.
+  } finally {
+    closeDatabase(db)
+  }
+}
+
+function opened(path: string): SqliteDatabase {
+  try {
+    return openDatabase(path)
+  } catch (error) {
+    throw explain(error, path)
+  }
+}
+
+function pragma(db: SqliteDatabase, text: string): unknown {
+  const row = db.prepare(`pragma ${text}`).get()
+  return row === undefined ? undefined : Object.values(row as object)[0]
+}
+
+/** A file system without the exclusive mode would let a second connection in: SQLite must then be free of the race. */
+function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
+  if (lockingMode === 'exclusive') return
+  const version = Object.values(db.prepare('select sqlite_version()').get() as object)[0] as string
+  if (isSafeWithTwoConnections(version)) return
+  throw new StoreUnusable(
+    'STORE_UNUSABLE',
+    `SQLite ${version} can lose data when two connections share a file, and this file cannot be held by one alone. Use a Node whose SQLite is 3.51.3 or later.`,
+  )
+}
+
+/** @param version such as `3.51.2` */
+export function isSafeWithTwoConnections(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  return major * 1_000_000 + minor * 1000 + patch >= 3_051_003
+}
+
+function refuseForeign(db: SqliteDatabase, path: string): void {
+  const id = pragma(db, 'application_id')
+  const version = pragma(db, 'user_version') as number
+  const tables = Object.values(db.prepare('select count(*) as n from sqlite_master').get() as object)[0] as number
+  if (id !== APPLICATION_ID && (tables > 0 || id !== 0)) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${path} is the database of another program. Choose another folder with --data.`,
+    )
+  }
+  if (version > migrations.length) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${path} was written by a newer voucherctl (schema ${version}, this one knows ${migrations.length}). Use that version, or another folder with --data.`,
+    )
+  }
+  // The first migration changed until the first release: its last column tells.
+  const isOfRelease = "select 1 from pragma_table_info('vouchers') where name = 'padding'"
+  if (version > 0 && db.prepare(isOfRelease).get() === undefined) {
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `${path} was made by a voucherctl before the first release, whose tables were others. Move it away, or choose another folder with --data.`,
+    )
+  }
+}
+
+function refuseDamaged(db: SqliteDatabase, path: string): void {
+  const verdict = pragma(db, 'quick_check(1)')
+  if (verdict !== 'ok') throw damaged(path, new Error(String(verdict)))
+}
+
+function damaged(path: string, cause: unknown): StoreUnusable {
+  return new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${path} is damaged. Restore it from a backup, or move it away to start with an empty one.`,
+    { cause },
+  )
+}
+
+function changed(path: string): StoreUnusable {
+  return new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${path} is not as its server left it: its SHA-256 is another. Restore it from a backup; if the change was meant, remove ${sumPathOf(path)}.`,
+  )
+}
+
+function damagedJournal(path: string): StoreUnusable {
+  return new StoreUnusable(
+    'STORE_UNUSABLE',
+    `${path}-wal, which holds the last commits of ${path}, is damaged. Restore both from a backup, or move both away to start with an empty database.`,
+  )
+}
+
+function migrate(db: SqliteDatabase, path: string): void {
+  const version = pragma(db, 'user_version') as number
+  if (version === migrations.length) return
+  db.exec('begin immediate')
+  try {
+    for (const sql of migrations.slice(version)) db.exec(sql)
+    db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${migrations.length}; commit`)
+  } catch (cause) {
+    try {
+      db.exec('rollback')
+    } catch {
+      // SQLite has rolled back by itself, as on a full disk.
+    }
+    throw new StoreUnusable(
+      'STORE_UNUSABLE',
+      `The schema of ${path} could not be brought up to date; it is unchanged.`,
+      { cause },
+    )
+  }
+}
+
+function explain(error: unknown, path: string): unknown {
+  if (error instanceof StoreUnusable) return error
+  switch (sqliteProblemOf(error)) {
+    case 'busy':
+      return new StoreUnusable(
+        'DATA_FOLDER_IN_USE',
+        `${path} is in use by another server. Stop it with voucherctl server stop, or choose another folder with --data.`,
+        { cause: error },
+      )
+    case 'damaged':
+    case 'not_a_database':
+      return damaged(path, error)
+    case null:
+      return error
+    default:
+      return new StoreUnusable('STORE_UNUSABLE', `${path} cannot be opened: ${(error as Error).message}.`, {
+        cause: error,
+      })
+  }
+}

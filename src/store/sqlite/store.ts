@@ -1,0 +1,254 @@
+import type { Notice, Op, Statement } from '../operation.js'
+import {
+  type PreparedStatement,
+  type SqliteDatabase,
+  closeDatabase,
+  isOfOperation,
+  prepareStatement,
+  sqliteProblemOf,
+} from './engine.js'
+import { Memo } from './memo.js'
+import { closeSqliteFile, openSqliteFile } from './open.js'
+import { type Store, StoreUnavailable } from '../store.js'
+
+/** Operations that share one commit at most: keeps the event loop free for reads in between. */
+const BATCH_MAX = 256
+/** So many wait for no more: an fsync costs each of them little by then, and callers have work meanwhile. */
+const GATHERED_MAX = 32
+
+interface Pending {
+  readonly op: () => Op<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
+
+/**
+ * One connection, one writer. Writes queue up and share a commit (group commit), each alone answerable for its
+ * failure, and are answered after the commit. No transaction stays open across ticks, so reads see committed state.
+ * Reads queue up too, to the end of the tick: answered one after the other they take a third less, since their
+ * code stays in the processor's cache and one wake-up of the peer serves several answers.
+ * @param path a file, or `:memory:`
+ * @throws StoreUnusable
+ */
+export function openSqliteStore(path: string): Store {
+  const db = openSqliteFile(path)
+  const execute = executor(db)
+  const memo = isAlone(db) ? new Memo() : null
+  const begin = db.prepare('begin immediate')
+  const commit = db.prepare('commit')
+  const savepoint = db.prepare('savepoint op')
+  const release = db.prepare('release op')
+
+  const listeners = new Set<(subject: string) => void>()
+  let reads: Pending[] = []
+  let writes: Pending[] = []
+  /**
+   * Writes that waited when the last tick ended. A commit waits while they grow: callers who were answered together
+   * come back within a few ticks, and one fsync for all of them is a third fewer.
+   */
+  let gathered = 0
+  let scheduled = false
+  let closed = false
+  /** Set after a failed fsync: what the disk holds is unknown until the file is opened anew. */
+  let broken: Error | null = null
+
+  /**
+   * Runs one operation inside the open transaction. Null: it failed after it had changed something, which is still
+   * there. A `guarded` one changes behind a savepoint, which takes that back.
+   */
+  function attempt(op: () => Op<unknown>, guarded: boolean): Outcome | null {
+    let changed = false
+    const notices: Notice[] = []
+    const perform = (statement: Statement): unknown => {
+      if (statement.kind === 'run' || statement.changes) {
+        if (guarded && !changed) savepoint.run()
+        changed = true
+        memo?.written(statement.sql)
+      }
+      return execute(statement)
+    }
+    try {
+      const steps = op()
+      let step = steps.next()
+      while (!step.done) {
+        if (step.value.kind === 'notify') {
+          notices.push(step.value)
+          step = steps.next()
+          continue
+        }
+        if (step.value.kind === 'lock') step = steps.next()
+        else if (step.value.kind === 'several') step = steps.next(step.value.statements.map(perform))
+        else step = steps.next(perform(step.value))
+      }
+      if (guarded && changed) release.run()
+      return { value: step.value, notices }
+    } catch (error) {
+      if (!isOfOperation(sqliteProblemOf(error))) throw error
+      if (!changed) return { error }
+      if (!guarded) return null
+      db.exec('rollback to op; release op')
+      return { error }
+    }
+  }
+
+  /** Null: one of them left a change behind when it failed. */
+  function attemptAll(batch: readonly Pending[], guarded: boolean): Outcome[] | null {
+    const outcomes: Outcome[] = []
+    for (const { op } of batch) {
+      const outcome = attempt(op, guarded)
+      if (outcome === null) return null
+      outcomes.push(outcome)
+    }
+    return outcomes
+  }
+
+  /**
+   * Savepoints copy every page before it changes, and hardly any operation fails after its first change: so all run
+   * without them, and once more with them where one does.
+   */
+  function commitBatch(batch: readonly Pending[]): Outcome[] {
+    begin.run()
+    let outcomes = attemptAll(batch, false)
+    if (outcomes === null) {
+      db.exec('rollback; begin immediate')
+      outcomes = attemptAll(batch, true) as Outcome[]
+    }
+    commit.run()
+    return outcomes
+  }
+
+  function drain(): void {
+    scheduled = false
+    answerReads()
+    if (writes.length > gathered && writes.length < GATHERED_MAX) gathered = writes.length
+    else if (writes.length > 0) {
+      gathered = 0
+      commitWrites()
+    }
+    schedule()
+  }
+
+  function answerReads(): void {
+    const batch = reads
+    reads = []
+    for (const { op, resolve, reject } of batch) {
+      try {
+        resolve(evaluate(op))
+      } catch (cause) {
+        reject(
+          isOfOperation(sqliteProblemOf(cause))
+            ? cause
+            : new StoreUnavailable('the database could not be read', { cause }),
+        )
+      }
+    }
+  }
+
+  function commitWrites(): void {
+    const batch = writes.length <= BATCH_MAX ? writes : writes.slice(0, BATCH_MAX)
+    writes = writes.length <= BATCH_MAX ? [] : writes.slice(BATCH_MAX)
+    let outcomes: Outcome[]
+    try {
+      if (broken !== null) throw broken
+      outcomes = commitBatch(batch)
+    } catch (cause) {
+      abandon(cause)
+      for (const { reject } of batch) reject(new StoreUnavailable('the database could not commit', { cause }))
+      return
+    }
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes[index] as Outcome
+      if ('error' in outcome) reject(outcome.error)
+      else {
+        resolve(outcome.value)
+        for (const { subject } of outcome.notices) for (const listener of listeners) listener(subject)
+      }
+    }
+  }
+
+  function abandon(cause: unknown): void {
+    const problem = sqliteProblemOf(cause)
+    if (problem === 'io' || problem === 'damaged') broken = cause as Error
+    try {
+      db.exec('rollback')
+    } catch {
+      // SQLite has rolled back by itself, as it does after most of these errors.
+    }
+  }
+
+  function schedule(): void {
+    if (scheduled || reads.length + writes.length === 0) return
+    scheduled = true
+    setImmediate(drain)
+  }
+
+  function evaluate(op: () => Op<unknown>): unknown {
+    const perform = (statement: Statement): unknown =>
+      statement.keep && memo !== null ? memo.row(statement, () => execute(statement)) : execute(statement)
+    const steps = op()
+    let step = steps.next()
+    while (!step.done) {
+      const { value } = step
+      if (value.kind === 'notify' || value.kind === 'lock') throw new Error('a read changes nothing')
+      step = steps.next(value.kind === 'several' ? value.statements.map(perform) : perform(value))
+    }
+    return step.value
+  }
+
+  function enqueue<T>(pending: Pending[], op: () => Op<T>): Promise<T> {
+    if (closed) return Promise.reject(new StoreUnavailable('the database is closed'))
+    return new Promise<T>((resolve, reject) => {
+      pending.push({ op, resolve: resolve as (value: unknown) => void, reject })
+      schedule()
+    })
+  }
+
+  return {
+    name: path === ':memory:' ? 'memory' : 'sqlite',
+
+    write: (op) => enqueue(writes, op),
+    read: (op) => enqueue(reads, op),
+
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    async settle(): Promise<void> {
+      if (closed || broken !== null) return
+      try {
+        db.exec('pragma wal_checkpoint(passive)')
+      } catch (cause) {
+        abandon(cause)
+        throw new StoreUnavailable('the database could not be written', { cause })
+      }
+    },
+
+    async close(): Promise<void> {
+      if (closed) return
+      closed = true
+      while (reads.length + writes.length > 0) drain()
+      if (broken === null) closeSqliteFile(db, path)
+      else closeDatabase(db)
+    },
+  }
+}
+
+/** True when no other connection can write what this one reads. */
+function isAlone(db: SqliteDatabase): boolean {
+  return Object.values(db.prepare('pragma locking_mode').get() as object)[0] === 'exclusive'
+}
+
+function executor(db: SqliteDatabase): (statement: Statement) => unknown {
+  const prepared = new Map<string, PreparedStatement>()
+  return ({ kind, sql, params }) => {
+    let statement = prepared.get(sql)
+    if (statement === undefined) {
+      statement = prepareStatement(db, sql)
+      prepared.set(sql, statement)
+    }
+    return statement[kind === 'one' ? 'get' : kind](params)
+  }
+}

@@ -1,0 +1,128 @@
+import { signWebhook, webhookHeaders } from '../webhook/signature.js'
+
+/** Mistakes on purpose (design/cli.md, webhook trigger). */
+export const faults = [
+  'bad-signature',
+  'stale',
+  'future',
+  'duplicate',
+  'reorder',
+  'tamper',
+  'swap-update-id',
+  'slow-body',
+] as const
+export type Fault = (typeof faults)[number]
+
+/** One POST as it goes out. */
+export interface Parcel {
+  readonly updateId: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** The body leaves in pieces over this time. */
+  readonly paceMs?: number
+}
+
+export interface FaultRule {
+  /** What the fault does, in a sentence. */
+  readonly does: string
+  /** What a receiver that is right answers to all of it. */
+  readonly right: 'refused' | 'accepted'
+  readonly because: string
+}
+
+/** Seconds that a stale or future timestamp is off: twice what a receiver allows. */
+const SKEW_SECONDS = 600
+/** Far within the 15 seconds that the platform waits for an answer. */
+const SLOW_BODY_MS = 2_000
+
+export const faultRules: Readonly<Record<Fault, FaultRule>> = {
+  'bad-signature': {
+    does: 'The last digit of the signature is another one.',
+    right: 'refused',
+    because: 'no secret made this signature',
+  },
+  stale: {
+    does: `Signed with a timestamp ${SKEW_SECONDS} s ago.`,
+    right: 'refused',
+    because: 'a delivery older than 300 s may be a recorded one',
+  },
+  future: {
+    does: `Signed with a timestamp ${SKEW_SECONDS} s ahead.`,
+    right: 'refused',
+    because: 'a timestamp may be at most 300 s ahead',
+  },
+  duplicate: {
+    does: 'Each delivery is sent twice, the same bytes and headers.',
+    right: 'accepted',
+    because: 'a repeat is answered like the first one and not acted upon',
+  },
+  reorder: {
+    does: 'The deliveries are sent in reverse order of their ids, at least two.',
+    right: 'accepted',
+    because: 'updates of different chats arrive in any order, and after a failure those of one chat too',
+  },
+  tamper: {
+    does: 'A member is added to the body after it was signed.',
+    right: 'refused',
+    because: 'the signature covers the bytes of the body',
+  },
+  'swap-update-id': {
+    does: `${webhookHeaders.updateId} is one more than the update_id of the signed body.`,
+    right: 'refused',
+    because: 'the header is not signed and must equal the update_id of the body',
+  },
+  'slow-body': {
+    does: `The body arrives in pieces over ${SLOW_BODY_MS / 1000} s.`,
+    right: 'accepted',
+    because: 'a slow network is no mistake, and the platform waits 15 s for an answer',
+  },
+}
+
+export interface Unsent {
+  readonly updateId: string
+  readonly body: Uint8Array
+}
+
+export interface Signing {
+  readonly secret: string
+  /** Unix seconds. */
+  readonly timestamp: number
+}
+
+/** How many updates a fault needs to show. */
+export const updatesNeeded = (fault: Fault | undefined) => (fault === 'reorder' ? 2 : 1)
+
+/** The updates in the order in which they are sent, each as often as it is. */
+export function inOrder<T>(updates: readonly T[], fault: Fault | undefined): T[] {
+  if (fault === 'reorder') return [...updates].reverse()
+  return fault === 'duplicate' ? updates.flatMap((it) => [it, it]) : [...updates]
+}
+
+/** Signs an update and then does to it what the fault says. */
+export function packed({ updateId, body }: Unsent, { secret, timestamp }: Signing, fault: Fault | undefined): Parcel {
+  const shift = fault === 'stale' ? -SKEW_SECONDS : fault === 'future' ? SKEW_SECONDS : 0
+  const headers = signWebhook({ rawBody: body, secrets: [secret], timestamp: timestamp + shift, updateId })
+  const parcel = { updateId, headers, body }
+  switch (fault) {
+    case 'bad-signature': {
+      const signature = headers[webhookHeaders.signature]
+      const other = `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`
+      return { ...parcel, headers: { ...headers, [webhookHeaders.signature]: other } }
+    }
+    case 'tamper':
+      return { ...parcel, body: tampered(body) }
+    case 'swap-update-id':
+      return { ...parcel, headers: { ...headers, [webhookHeaders.updateId]: String(BigInt(updateId) + 1n) } }
+    case 'slow-body':
+      return { ...parcel, paceMs: SLOW_BODY_MS }
+    default:
+      return parcel
+  }
+}
+
+/** Still a JSON object with its update_id: only the signature can tell. */
+function tampered(body: Uint8Array): Uint8Array {
+  const text = Buffer.from(body).toString('latin1')
+  const end = text.lastIndexOf('}')
+  return Buffer.from(`${text.slice(0, end)},"tampered":true${text.slice(end)}`, 'latin1')
+}

@@ -1,0 +1,301 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Admission } from './duplicates.js'
+import { Duplicates } from './duplicates.js'
+import type { AppAnswer, Forwarded } from './forwarding.js'
+import { pairsOf } from './header-pairs.js'
+import type { RecordedDelivery } from './inbox/lines.js'
+import type { NewResponse } from './inbox/writer.js'
+import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
+import type { VerifiedWebhook, WebhookRefusalReason, WebhookSecret } from '../webhook/signature.js'
+import { verifyWebhook } from '../webhook/signature.js'
+
+export type ListenerRefusal =
+  | WebhookRefusalReason
+  | 'no_secret'
+  | 'method_not_allowed'
+  | 'body_too_large'
+  | 'inbox_unwritable'
+
+/** One request, told once it is answered. */
+export interface Heard {
+  /** When it had arrived whole, in milliseconds since 1970. */
+  readonly at: number
+  readonly verdict: 'ok' | 'duplicate' | 'refused'
+  readonly reason: ListenerRefusal | 'id_reused' | NonNullable<AppAnswer['failure']>['reason'] | null
+  /** Null: the sender was left without an answer. */
+  readonly status: number | null
+  readonly durationMs: number
+  /** Null for a request that is no delivery, and when it could not be written. */
+  readonly inboxId: string | null
+  /** What is wrong with the application, for a person. */
+  readonly failure: string | null
+  /** Only of a verified delivery. */
+  readonly update: { readonly id: string; readonly type: string | null; readonly body: unknown } | null
+  readonly headers: readonly string[]
+  readonly rawBody: Buffer
+}
+
+export interface ListenerOptions {
+  /** 0 takes any free one. */
+  readonly port: number
+  /** None: every delivery is refused as `no_secret`. */
+  readonly secrets: readonly WebhookSecret[]
+  readonly inbox: {
+    recordDelivery(delivery: RecordedDelivery): Promise<string>
+    recordResponse(response: NewResponse): Promise<void>
+  }
+  /** Who answers verified deliveries that are no repeats. */
+  app(delivery: Forwarded, type: string | null): Promise<AppAnswer>
+  heard(heard: Heard): void
+  /** Over when more can be taken: what was heard has been printed. */
+  room?(): Promise<void> | undefined
+  /** Verified deliveries that are taken to the application; after that every request is answered 503. */
+  readonly eventsMax?: number | undefined
+  /** How long a sender may take, in milliseconds. */
+  readonly limits?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+export interface Listener {
+  readonly port: number
+  readonly url: string
+  /** Takes nothing new, finishes what has arrived whole, and breaks off the rest. */
+  close(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
+/** For answers that are on their way when it ends. */
+const LAST_MS = 2_000
+const KEEP_ALIVE_MS = 65_000
+/** UNPROVEN_MAX, and the same number for senders of verified deliveries; the platform opens up to 100. */
+const CONNECTIONS_MAX = 512
+/**
+ * Limit of connections without a verified delivery; one more closes the oldest of them. Clients that hold many slow
+ * connections cannot block the platform, which sends its delivery within milliseconds of connecting.
+ */
+const UNPROVEN_MAX = 256
+/** How long a sender is left without an answer (`--respond timeout`) before its connection is closed. */
+const SILENCE_MS = 60_000
+
+/**
+ * A receiver of webhooks on this machine. Every delivery is verified before anything else, is in the inbox before it
+ * is answered, and goes to the application unless it is a repeat.
+ * Failures: rejects with what the system says when the port cannot be had.
+ */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const { inbox, now, heard, limits = LIMITS } = options
+  const duplicates = new Duplicates<AppAnswer>()
+  const working = new Set<Promise<void>>()
+  const silent = new Set<ServerResponse>()
+  const reading = new Set<IncomingMessage>()
+  /** Connections without a verified delivery, oldest first. */
+  const unproven = new Set<Socket>()
+  let events = 0
+  let isClosing = false
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const started = performance.now()
+    await options.room?.()
+    const { method = '', url = '', rawHeaders: headers } = request
+    const tell = (answered: Pick<Heard, 'verdict' | 'reason' | 'status'> & Partial<Heard>) =>
+      heard({
+        at: now(),
+        durationMs: Math.round(performance.now() - started),
+        inboxId: null,
+        failure: null,
+        update: null,
+        headers,
+        rawBody: Buffer.alloc(0),
+        ...answered,
+      })
+    const refuse = (status: number, reason: ListenerRefusal, more: Partial<Heard> = {}) => {
+      sendRefusal(response, status, reason)
+      tell({ verdict: 'refused', reason, status, ...more })
+    }
+
+    if (method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      request.resume()
+      return refuse(405, 'method_not_allowed')
+    }
+    reading.add(request)
+    const read = await readBody(request)
+    reading.delete(request)
+    if (!read.ok) {
+      if (read.reason === 'broken_off') return
+      // The connection stays: closed on bytes unread, it would take the answer with it.
+      drain(request)
+      return refuse(413, 'body_too_large')
+    }
+    const { body } = read
+    const at = now()
+    const verdict =
+      options.secrets.length === 0
+        ? ({ ok: false, reason: 'no_secret' } as const)
+        : verifyWebhook({ headers: pairsOf(headers), rawBody: body, secrets: options.secrets, now: at })
+    const arrived = { at, method, url, headers, body }
+    if (!verdict.ok) {
+      const { reason } = verdict
+      const written = await write(inbox.recordDelivery({ ...arrived, ...unverified, reason }))
+      const more = { at, inboxId: written, rawBody: body }
+      return written === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
+    }
+
+    unproven.delete(request.socket)
+    const type = typeof verdict.body.type === 'string' ? verdict.body.type : null
+    const update = { id: verdict.updateId, type, body: verdict.body }
+    const admission = duplicates.admit(verdict.updateId, body)
+    if (admission.kind === 'first' && events >= (options.eventsMax ?? Number.POSITIVE_INFINITY)) {
+      admission.settle(nothing(503), false)
+      return sendRefusal(response, 503, 'stopping')
+    }
+    if (admission.kind === 'first') events += 1
+    const outcome = await pass(admission, { ...arrived, ...factsOf(admission, verdict, type) }, type, started)
+    if (outcome === undefined) return refuse(503, 'inbox_unwritable', { at, update, rawBody: body })
+    const { answer, inboxId } = outcome
+    send(response, answer)
+    const reason = answer.failure?.reason ?? (admission.kind === 'first' && admission.idReused ? 'id_reused' : null)
+    tell({
+      at,
+      verdict: admission.kind === 'first' ? 'ok' : 'duplicate',
+      reason,
+      status: answer.status,
+      inboxId,
+      failure: answer.failure?.message ?? null,
+      update,
+      rawBody: body,
+    })
+  }
+
+  /** Writes it down, has it answered, and writes the answer down; undefined when it could not be written. */
+  const pass = async (
+    admission: Admission<AppAnswer>,
+    delivery: RecordedDelivery,
+    type: string | null,
+    started: number,
+  ): Promise<{ answer: AppAnswer; inboxId: string } | undefined> => {
+    const inboxId = await write(inbox.recordDelivery(delivery))
+    if (inboxId === null) {
+      if (admission.kind === 'first') admission.settle(nothing(503), false)
+      return undefined
+    }
+    const answer = await answerTo(admission, delivery, type)
+    const { status, headers, body, to, failure } = answer
+    const duration_ms = Math.round(performance.now() - started)
+    const error = failure?.message ?? null
+    // Not waited for: what is lost of it counts as not answered, and can be sent again.
+    const response = { of: inboxId, at: now(), status, duration_ms, to, error, replay: false, headers, body }
+    write(inbox.recordResponse(response)).catch(() => {})
+    return { answer, inboxId }
+  }
+
+  const answerTo = async (admission: Admission<AppAnswer>, delivery: Forwarded, type: string | null) => {
+    if (admission.kind === 'answered') return nothing(200)
+    if (admission.kind === 'shared') return await admission.answer
+    let answer = nothing(500)
+    try {
+      answer = await options.app(delivery, type)
+    } finally {
+      admission.settle(answer, answer.status !== null && answer.status >= 200 && answer.status < 300)
+    }
+    return answer
+  }
+
+  const send = (response: ServerResponse, { status, headers, body }: AppAnswer) => {
+    if (status === null) {
+      silent.add(response)
+      const timer = setTimeout(() => response.destroy(), SILENCE_MS)
+      response.once('close', () => {
+        clearTimeout(timer)
+        silent.delete(response)
+      })
+      return
+    }
+    if (isClosing) response.shouldKeepAlive = false
+    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
+    response.writeHead(status, [...headers, ...length])
+    response.end(body)
+  }
+
+  const server = createServer(
+    {
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    (request, response) => {
+      response.on('error', () => {})
+      const work = handle(request, response).finally(() => working.delete(work))
+      working.add(work)
+    },
+  )
+  server.maxConnections = CONNECTIONS_MAX
+  server.on('connection', (socket) => {
+    unproven.add(socket)
+    socket.once('close', () => unproven.delete(socket))
+    const [oldest] = unproven
+    if (unproven.size > UNPROVEN_MAX) oldest?.destroy()
+  })
+  // A body that is announced as too long is refused before it is sent.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method === 'POST' && Number(request.headers['content-length'] ?? 0) <= BODY_BYTES_MAX)
+      response.writeContinue()
+    server.emit('request', request, response)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, HOST, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `http://${HOST}:${port}`,
+    async close() {
+      isClosing = true
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const request of reading) request.destroy()
+      while (working.size > 0) await Promise.all(working)
+      for (const response of silent) response.destroy()
+      server.closeIdleConnections()
+      const stuck = setTimeout(() => server.closeAllConnections(), LAST_MS)
+      await closed
+      clearTimeout(stuck)
+    },
+  }
+}
+
+const unverified = { verdict: 'refused', update_id: null, type: null } as const
+
+function factsOf(admission: Admission<AppAnswer>, { updateId }: VerifiedWebhook, type: string | null) {
+  const isFirst = admission.kind === 'first'
+  return {
+    verdict: isFirst ? 'ok' : 'duplicate',
+    reason: isFirst && admission.idReused ? 'id_reused' : null,
+    update_id: updateId,
+    type,
+  } as const
+}
+
+function sendRefusal(response: ServerResponse, status: number, reason: string): void {
+  const body = JSON.stringify({ error: { reason } })
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': body.length })
+  response.end(body)
+}
+
+/** The listener's own answer. */
+export function nothing(status: number | null): AppAnswer {
+  return { status, headers: [], body: Buffer.alloc(0), to: null, failure: null }
+}
+
+async function write<T>(writing: Promise<T>): Promise<T | null> {
+  try {
+    return await writing
+  } catch {
+    return null
+  }
+}

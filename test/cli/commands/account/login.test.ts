@@ -1,0 +1,361 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { app, pageOf, token } from '../../../support/cli-samples.js'
+
+const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
+const jwt = secrets.VOUCHERCTL_JWT
+const { VOUCHERCTL_TOKEN: sop, VOUCHERCTL_OPERATOR_KEY: operatorKey } = secrets
+
+const INSTANCE = 'instance-of-the-test'
+
+/** A stub that says which server it is; what it is asked for that is not counted. */
+async function localStub(answer: Parameters<typeof stub>[0], instanceId = INSTANCE) {
+  const { baseUrl, received } = await stub((request, index) =>
+    request.path === '/healthz' ? success({ status: 'ok', instanceId }) : answer(request, index),
+  )
+  return {
+    baseUrl,
+    get received() {
+      return received.filter((it) => it.path !== '/healthz')
+    },
+  }
+}
+
+/** A data folder in which a server says that it runs: this process, at this address. */
+function runningServer(dir: string, baseUrl: string, more: Record<string, unknown> = {}): void {
+  mkdirSync(dir, { recursive: true })
+  const keyFile = join(dir, 'operator.key')
+  writeFileSync(keyFile, `${operatorKey}\n`)
+  const server = {
+    instance_id: INSTANCE,
+    pid: process.pid,
+    base_url: baseUrl,
+    data_dir: dir,
+    operator_key_file: keyFile,
+    store: 'sqlite',
+    started_at: '2026-11-21T10:00:00.000Z',
+    ...more,
+  }
+  writeFileSync(join(dir, 'server.json'), JSON.stringify(server))
+}
+
+const defaultFolder = (home: string) => join(home, '.local', 'share', 'voucherctl')
+
+test('login --local gets an account JWT with the operator key of the local server, and stores it for that server', async () => {
+  const home = temporaryDir()
+  const local = await localStub(() => success({ jwt, expires_at: '2033-05-18T03:33:20.000Z' }))
+  runningServer(defaultFolder(home), local.baseUrl)
+  const ran = await cli('login --local --account demo --json', { home })
+  expect(ran.exit).toBe(0)
+  expect(local.received[0]).toMatchObject({
+    path: '/_platform/v1/accounts/demo/token',
+    headers: { authorization: `Bearer ${operatorKey}` },
+  })
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    profile: 'default',
+    base_url: local.baseUrl,
+    kind: 'jwt',
+    account: 'demo',
+  })
+  expect(stored(home).profiles.default).toEqual({
+    base_url: local.baseUrl,
+    account: 'demo',
+    credentials: { jwt: { value: jwt, origin: local.baseUrl } },
+  })
+  expect(ran.stdout + ran.stderr).not.toContain('CANARY')
+})
+
+test('that a secret is stored in plain text is said, with the file', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await localStub(() => success({ jwt, expires_at: '' }))
+  runningServer(defaultFolder(home), baseUrl)
+  const { stderr } = await cli('login --local --account demo', { home })
+  expect(stderr).toMatch(/stored in plain text.*config\.json/)
+})
+
+test('login --local without a server is exit 9 and says how to start one', async () => {
+  const { exit, stderr } = await cli('login --local --account demo')
+  expect(exit).toBe(9)
+  expect(stderr).toContain('voucherctl server start')
+})
+
+test('a server that died without tidying up does not count', async () => {
+  const home = temporaryDir()
+  runningServer(defaultFolder(home), 'http://127.0.0.1:1')
+  const path = join(defaultFolder(home), 'server.json')
+  // A process that has ended: its number is not in use while its parent, this process, has not reaped another.
+  const { spawnSync } = await import('node:child_process')
+  const { pid } = spawnSync(process.execPath, ['-e', '0'])
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid }))
+  expect((await cli('login --local --account demo', { home })).exit).toBe(9)
+  expect((await cli('server status --json', { home })).exit).toBe(1)
+})
+
+test('login --local --data remembers the folder, so that platform commands find its operator key', async () => {
+  const home = temporaryDir()
+  const dir = temporaryDir()
+  const local = await localStub(({ path }) =>
+    success(path.includes('accounts') ? { jwt, expires_at: '' } : { items: [] }),
+  )
+  runningServer(dir, local.baseUrl)
+  await cli(['login', '--local', '--account', 'demo', '--data', dir], { home })
+  expect((await cli('platform reviews', { home })).exit).toBe(0)
+  expect(local.received[1]?.headers.authorization).toBe(`Bearer ${operatorKey}`)
+})
+
+test('the operator key of the local server is not sent to another server', async () => {
+  const home = temporaryDir()
+  const local = await localStub(() => success({ items: [] }))
+  const other = await stub(() => success({ items: [] }))
+  runningServer(defaultFolder(home), local.baseUrl)
+  expect((await cli('platform reviews', { home })).exit).toBe(0)
+  expect((await cli(`platform reviews --base-url ${other.baseUrl}`, { home })).exit).toBe(3)
+  expect(other.received).toEqual([])
+})
+
+test('a server that took over the address of one that died is neither trusted nor given the operator key', async () => {
+  const home = temporaryDir()
+  const usurper = await localStub(() => success({ items: [] }), 'another')
+  runningServer(defaultFolder(home), usurper.baseUrl)
+  expect((await cli('server status --json', { home })).exit).toBe(1)
+  expect((await cli('login --local --account demo', { home })).exit).toBe(9)
+  expect((await cli('platform reviews', { home })).exit).toBe(3)
+  expect(usurper.received).toEqual([])
+})
+
+test('no credential goes to a server that took over the address of the local one, whatever command sends it', async () => {
+  const home = temporaryDir()
+  const usurper = await localStub(() => success(pageOf()), 'another')
+  runningServer(defaultFolder(home), usurper.baseUrl)
+  for (const command of ['apps list', 'whoami', 'templates list', 'login --with-token -']) {
+    const ran = await cli(`${command} --json`, { home, env: secrets, stdin: sop })
+    expect([command, ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([command, 9, 'LOCAL_SERVER_NOT_RUNNING'])
+  }
+  const logs = await cli('server logs', { home })
+  expect([logs.exit, logs.stderr]).toEqual([9, expect.stringContaining('No server runs')])
+  expect(usurper.received).toEqual([])
+})
+
+test('the local server is asked who it is before it gets a credential, where its process does not tell', async () => {
+  const home = temporaryDir()
+  const local = await localStub(() => success(pageOf(app)))
+  runningServer(defaultFolder(home), local.baseUrl)
+  expect((await cli('apps list', { home, env: secrets })).exit).toBe(0)
+  expect(local.received).toHaveLength(1)
+})
+
+test.runIf(existsSync('/proc/self/stat'))(
+  'a process id that was given to another process is told by its start, without a call',
+  async () => {
+    const home = temporaryDir()
+    const { baseUrl, received } = await stub(() => success(pageOf(app)))
+    const list = () => cli('apps list --json', { home, env: secrets })
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    const ticks = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')[19]
+    runningServer(defaultFolder(home), baseUrl, { process_start: `${boot} ${ticks}` })
+    expect((await list()).exit).toBe(0)
+    expect(received.map(({ path }) => path)).toEqual(['/api/v1/open-platform/applications'])
+    for (const start of [`${boot} ${Number(ticks) - 1}`, `another-boot ${ticks}`]) {
+      runningServer(defaultFolder(home), baseUrl, { process_start: start })
+      expect(JSON.parse((await list()).stderr).error.code).toBe('BASE_URL_REQUIRED')
+    }
+    expect(received).toHaveLength(1)
+  },
+)
+
+test('server stop ends no process but the server of the folder', async () => {
+  const home = temporaryDir()
+  const usurper = await localStub(() => success({}), 'another')
+  const { spawn } = await import('node:child_process')
+  const bystander = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: 'pipe' })
+  try {
+    runningServer(defaultFolder(home), usurper.baseUrl)
+    const path = join(defaultFolder(home), 'server.json')
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid: bystander.pid }))
+    const ran = await cli('server stop --json', { home })
+    expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([1, 'SERVER_STOP_FAILED'])
+    expect([bystander.exitCode, bystander.signalCode, bystander.killed]).toEqual([null, null, false])
+  } finally {
+    bystander.kill()
+  }
+})
+
+test.each([
+  [sop, 'token', '/api/v1/open-platform/vouchers/templates?limit=1'],
+  [jwt, 'jwt', '/api/v1/open-platform/applications?limit=1'],
+  [operatorKey, 'operator', '/_platform/v1/reviews'],
+])('login --with-token - tells the kind by the form, asks the server, then stores it', async (secret, kind, path) => {
+  const home = temporaryDir()
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: `${secret}\n` })
+  expect(ran.exit).toBe(0)
+  expect(received[0]).toMatchObject({ path, headers: { authorization: `Bearer ${secret}` } })
+  expect(stored(home).profiles.default.credentials).toEqual({ [kind]: { value: secret, origin: baseUrl } })
+  expect(ran.stdout + ran.stderr).not.toContain('CANARY')
+})
+
+test('a token that lacks the scope of the question is a good token', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => refusal(403, 'INSUFFICIENT_SCOPE'))
+  expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
+  expect(stored(home).profiles.default.credentials.token.value).toBe(sop)
+})
+
+test('a credential that the server refuses is not stored', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
+  expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(4)
+  expect(() => stored(home)).toThrow()
+})
+
+test('a credential of no known kind is refused unseen', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { stdin: 'hunter2hunter2' })
+  expect([ran.exit, received.length]).toEqual([2, 0])
+  expect(ran.stderr).not.toContain('hunter2')
+})
+
+test('login asks for the credential, hidden, on a terminal; without one it is exit 3', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const ran = await cli(`login --base-url ${baseUrl}`, { home, terminal: true, answers: [sop] })
+  expect(ran.exit).toBe(0)
+  expect(ran.asked[0]).toContain('hidden')
+  const refused = await cli(`login --base-url ${baseUrl}`)
+  expect(refused.exit).toBe(3)
+  expect(refused.stderr).toContain('--with-token')
+})
+
+test('tokens create --save puts the token into the profile; the commands that follow need no flag', async () => {
+  const home = temporaryDir()
+  const local = await localStub(({ method, path }) => {
+    if (path.startsWith('/_platform')) return success({ jwt, expires_at: '' })
+    if (path.endsWith('/tokens')) return success({ ...token, token: sop }, 201)
+    return success(method === 'POST' ? app : pageOf(app))
+  })
+  runningServer(defaultFolder(home), local.baseUrl)
+  await cli('login --local --account demo', { home })
+  const created = await cli('tokens create --app app_01 --scope vouchers:read --save', { home })
+  expect(created.exit).toBe(0)
+  expect(created.stdout + created.stderr).not.toContain(sop)
+  await cli('templates list', { home })
+  expect(local.received.at(-1)).toMatchObject({
+    path: '/api/v1/open-platform/vouchers/templates',
+    headers: { authorization: `Bearer ${sop}` },
+  })
+  await cli('apps list', { home })
+  expect(local.received.at(-1)?.headers.authorization).toBe(`Bearer ${jwt}`)
+})
+
+test('tokens create without --save shows the token once', async () => {
+  const { baseUrl } = await stub(() => success({ ...token, token: 'sop_new' }))
+  const { stdout } = await cli(`tokens create --app app_01 --scope vouchers:read --base-url ${baseUrl}`, {
+    env: secrets,
+  })
+  expect(stdout).toContain('sop_new')
+  expect(stdout).toContain('not shown again')
+})
+
+test('whoami shows each credential by its prefix and whether it is accepted', async () => {
+  const { baseUrl } = await stub(({ path }) =>
+    path.includes('templates') ? refusal(401, 'TOKEN_REVOKED') : success(pageOf()),
+  )
+  const ran = await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(0)
+  const { credentials } = JSON.parse(ran.stdout)
+  expect(credentials).toMatchObject([
+    { kind: 'jwt', account: 'demo', accepted: true, source: 'environment VOUCHERCTL_JWT' },
+    { kind: 'token', credential: 'sop_CANA…', accepted: false, code: 'TOKEN_REVOKED' },
+    { kind: 'bot', credential: 'sbot_CAN…', accepted: true },
+    { kind: 'operator', credential: 'opk_…', accepted: true },
+  ])
+  expect(ran.stdout).not.toMatch(/CANARY/)
+})
+
+test('whoami is exit 4 when the server accepts none, and exit 3 when there is none', async () => {
+  const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
+  expect((await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })).exit).toBe(4)
+  expect((await cli(`whoami --json --base-url ${baseUrl}`)).exit).toBe(3)
+})
+
+test('logout removes the credentials and keeps the rest', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })
+  expect(JSON.parse((await cli('logout --json', { home })).stdout)).toEqual({ profile: 'default', removed: ['token'] })
+  expect(stored(home).profiles.default).toEqual({ base_url: baseUrl })
+  expect(JSON.parse((await cli('logout --json', { home })).stdout).removed).toEqual([])
+})
+
+test('profiles show credentials by their prefixes at most', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: jwt })
+  await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })
+  for (const args of ['show', 'show --explain', 'list', 'show --json', 'list -o yaml', 'list -o csv']) {
+    const { stdout, stderr } = await cli(`profiles ${args}`, { home })
+    expect(stdout + stderr).not.toMatch(/CANARY/)
+  }
+})
+
+test.each(['', '--json', '-o yaml', '-o csv'])('tokens create --save %s does not show the token', async (format) => {
+  const { baseUrl } = await stub(() => success({ ...token, token: sop }, 201))
+  const args = `tokens create --app app_01 --scope vouchers:read --save --base-url ${baseUrl} ${format}`
+  const ran = await cli(args, { env: secrets })
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout + ran.stderr).not.toContain(sop)
+})
+
+test('tokens create --save makes no token when the profile cannot be written', async () => {
+  const { baseUrl, received } = await stub(() => success({ ...token, token: sop }, 201))
+  const notAFolder = join(temporaryDir(), 'file')
+  writeFileSync(notAFolder, '')
+  const ran = await cli(`tokens create --app app_01 --scope vouchers:read --save --base-url ${baseUrl}`, {
+    env: { ...secrets, VOUCHERCTL_CONFIG_DIR: notAFolder },
+  })
+  expect([ran.exit, received]).toEqual([1, []])
+})
+
+test('a token that could not be kept after all is named, so that it can be revoked', async () => {
+  const dir = temporaryDir()
+  const { baseUrl } = await stub(() => {
+    writeFileSync(join(dir, 'config.json'), '[]')
+    return success({ ...token, token: sop }, 201)
+  })
+  const ran = await cli(`tokens create --app app_01 --scope vouchers:read --save --json --base-url ${baseUrl}`, {
+    env: { ...secrets, VOUCHERCTL_CONFIG_DIR: dir },
+  })
+  const { error } = JSON.parse(ran.stderr.slice(ran.stderr.indexOf('{')))
+  expect([error.details.token_id, error.hint]).toEqual(['tok_01', expect.stringContaining('tokens revoke tok_01')])
+})
+
+test('login takes the credential of --token-file, and refuses two places for it', async () => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(pageOf()))
+  expect((await cli(`login --token-file - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
+  expect(stored(home).profiles.default.credentials.token.value).toBe(sop)
+  expect((await cli(`login --token-file a --with-token b --base-url ${baseUrl}`, { home })).exit).toBe(2)
+})
+
+test('whoami names every credential with its source, by prefix, and asks the server of each', async () => {
+  const { baseUrl, received } = await stub(({ path }) =>
+    path.includes('getWebhookInfo') ? refusal(401, 'TOKEN_INVALID') : success(pageOf()),
+  )
+  const ran = await cli(`whoami --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.exit).toBe(0)
+  expect(received).toHaveLength(4)
+  for (const line of [
+    'account JWT: eyJ…, account demo, accepted, until 2033-05-18 03:33:20Z, from environment VOUCHERCTL_JWT',
+    'application token: sop_CANA…, accepted, from environment VOUCHERCTL_TOKEN',
+    'bot token: sbot_CAN…, refused (TOKEN_INVALID), from environment VOUCHERCTL_BOT_TOKEN',
+    'operator key: opk_…, accepted, from environment VOUCHERCTL_OPERATOR_KEY',
+  ]) {
+    expect(ran.stdout.split('\n')).toContain(line)
+  }
+  const planned = await cli(`whoami --dry-run --json --base-url ${baseUrl}`, { env: secrets })
+  expect([JSON.parse(planned.stdout).requests.length, received.length]).toEqual([4, 4])
+})

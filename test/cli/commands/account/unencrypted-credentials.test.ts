@@ -1,0 +1,102 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Bulk, idsOf, issuer } from '../../../support/bulk.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { type LiveServer, liveServer } from '../../../support/server.js'
+import { newTenant } from '../../../support/server-tenant.js'
+
+/** No loopback address for the command line, although it reaches this machine. */
+const remote = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
+const warningFor = (baseUrl: string) => {
+  const where = `The token goes unencrypted over http to ${new URL(baseUrl).host}, readable on the way.`
+  return `warning: ${where} Use an https base URL, or --secure required.\n`
+}
+const pages = () => stub(() => success({ items: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } }))
+
+function withProfile(profile: object): string {
+  const home = temporaryDir()
+  const dir = join(home, '.config', 'voucherctl')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const content = JSON.stringify({ current: 'default', profiles: { default: profile } })
+  writeFileSync(join(dir, 'config.json'), content, { mode: 0o600 })
+  return home
+}
+
+let server: LiveServer
+beforeAll(async () => {
+  server = await liveServer()
+})
+afterAll(() => server.close())
+
+test.each(['templates list', 'templates list --json', 'templates list --quiet'])(
+  '%s warns once of a token that goes over http to another machine',
+  async (line) => {
+    const { baseUrl, received } = await pages()
+    const url = remote(baseUrl)
+    const { exit, stderr } = await cli(`${line} --base-url ${url}`, { env: secrets })
+    expect([exit, stderr, received.length]).toEqual([0, warningFor(url), 1])
+  },
+)
+
+test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updates --json'])(
+  '%s warns of its credential over http to another machine',
+  async (line) => {
+    const { baseUrl } = await pages()
+    const url = remote(baseUrl)
+    const { exit, stderr } = await cli(`${line} --base-url ${url}`, { env: secrets })
+    expect([exit, stderr]).toEqual([0, warningFor(url)])
+  },
+)
+
+test('no command warns of a credential that goes to this machine', async () => {
+  const { baseUrl } = await pages()
+  const { exit, stderr } = await cli(`templates list --base-url ${baseUrl}`, { env: secrets })
+  expect([exit, stderr]).toEqual([0, ''])
+})
+
+test('a failure with --json has the error object alone on stderr, without the warning', async () => {
+  const { baseUrl } = await stub(() => ({ status: 500, body: {} }))
+  const args = ['templates', 'list', '--json', '--retries', '0', '--base-url', remote(baseUrl)]
+  const { exit, stderr } = await cli(args, { env: secrets })
+  expect([exit, Object.keys(JSON.parse(stderr))]).toEqual([9, ['error']])
+})
+
+test('issue-many warns once of its token over http, not for each row', async () => {
+  const bulk = Bulk.of(idsOf(20))
+  const { baseUrl } = await issuer()
+  const url = remote(baseUrl)
+  const { exit, stderr } = await cli(bulk.args(url, '--json'), { home: bulk.dir, env: secrets })
+  expect([exit, stderr]).toEqual([0, warningFor(url)])
+})
+
+test('a production profile sends no token over http to another machine', async () => {
+  const { baseUrl, received } = await pages()
+  const home = withProfile({ base_url: remote(baseUrl), production: true })
+  const bulk = Bulk.of(['a', 'b'])
+  const many = ['vouchers', 'issue-many', bulk.input, '--template', 'tpl_1', '--out', bulk.out, '--yes', '--json']
+  for (const args of [
+    ['templates', 'list', '--json'],
+    ['api', 'GET', '/open-platform/vouchers/templates', '--json'],
+    many,
+  ]) {
+    const { exit, stdout, stderr } = await cli(args, { home, env: secrets })
+    expect([exit, stdout]).toEqual([2, ''])
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'CREDENTIAL_UNENCRYPTED',
+      hint: expect.stringContaining('--secure required'),
+    })
+  }
+  expect(received).toEqual([])
+})
+
+test('--secure required carries the token inside the encryption, without warning or refusal', async () => {
+  const tenant = await newTenant(server)
+  const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
+  const { exit, stderr } = await cli('templates list --json', {
+    home,
+    now: Date.now(),
+    env: { VOUCHERCTL_TOKEN: tenant.token },
+  })
+  expect([exit, stderr]).toEqual([0, ''])
+})

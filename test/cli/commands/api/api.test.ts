@@ -1,0 +1,448 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commandOf } from '../../../../src/cli/commands/api/commands.js'
+import { knownRoutes } from '../../../../src/cli/commands/api/endpoint.js'
+import { leavesOf } from '../../../../src/cli/command/help.js'
+import { page } from '../../../../src/cli/program.js'
+import { endpoints } from '../../../../src/contract/index.js'
+import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { leafCalls } from '../../../support/cli-samples.js'
+import { listen } from '../../../support/listen.js'
+import { recordingProxy } from '../../../support/recording-proxy.js'
+import { type LiveServer, liveServer } from '../../../support/server.js'
+import { codeOf, newTenant, type Tenant } from '../../../support/server-tenant.js'
+
+let server: LiveServer
+let tenant: Tenant
+let env: Record<string, string>
+beforeAll(async () => {
+  server = await liveServer()
+  tenant = await newTenant({ send: server.send, operatorKey: server.operatorKey })
+  env = {
+    VOUCHERCTL_BASE_URL: server.baseUrl,
+    VOUCHERCTL_TOKEN: tenant.token,
+    VOUCHERCTL_JWT: tenant.jwt,
+    VOUCHERCTL_OPERATOR_KEY: server.operatorKey,
+  }
+})
+afterAll(() => server.close())
+
+/** A server that answers one text, as any server may. */
+async function plainServer(status: number, headers: Record<string, string>, body: string | Uint8Array) {
+  const plain = createServer((_request, response) => response.writeHead(status, headers).end(body))
+  return `http://127.0.0.1:${await listen(plain)}`
+}
+
+/** What the stub received for a command line. */
+async function sentBy(args: readonly string[], given: Parameters<typeof cli>[1] = {}) {
+  const { baseUrl, received } = await stub(() => success({}))
+  const ran = await cli([...args, '--base-url', baseUrl], { env: secrets, ...given })
+  return { ran, sent: received[0] }
+}
+
+describe('a call', () => {
+  test('prints the data of the answer as JSON, with the credential of its route', async () => {
+    const templates = await cli('api GET /open-platform/vouchers/templates?limit=1', { env })
+    expect([templates.exit, templates.stderr]).toEqual([0, ''])
+    expect(JSON.parse(templates.stdout)).toMatchObject({ items: [], pagination: { limit: 1 } })
+    const apps = await cli('api get open-platform/applications', { env })
+    expect(JSON.parse(apps.stdout).items[0].id).toBe(tenant.appId)
+    const reviews = await cli('api GET /_platform/v1/reviews -o yaml', { env })
+    expect([reviews.exit, reviews.stdout]).toEqual([0, 'items: []\n'])
+  })
+
+  test('takes another format, and --fields, as every command does', async () => {
+    const ran = await cli('api GET /open-platform/applications -o csv --fields id', { env })
+    expect(ran.stdout).toBe(`id\n${tenant.appId}\n`)
+    const table = await cli('api GET /open-platform/applications -o table', { env })
+    expect(table.stdout).toContain('ALLOWED ORIGINS')
+  })
+
+  test('--jq and an unknown member of --fields act on the data; so they do with -i and --curl', async () => {
+    const apps = 'api GET /open-platform/applications'
+    const id = await cli([...apps.split(' '), '--jq', '.items[0].id'], { env })
+    expect([id.exit, id.stdout]).toEqual([0, `${tenant.appId}\n`])
+    const status = await cli([...apps.split(' '), '-i', '--jq', '.status'], { env })
+    expect([status.exit, status.stdout]).toEqual([0, '200\n'])
+    const curl = await cli([...apps.split(' '), '--curl', '--jq', '.variables[0].name'], { env })
+    expect([curl.exit, curl.stdout]).toEqual([0, 'VOUCHERCTL_JWT\n'])
+    const wrong = await cli(`${apps} --fields colour`, { env })
+    expect([wrong.exit, wrong.stdout]).toEqual([2, ''])
+    expect(wrong.stderr).toContain('colour')
+  })
+
+  test('--all reads every page of a list, in one session where it is encrypted', async () => {
+    const { baseUrl, received } = await stub(({ path }) => {
+      const page = Number(new URL(path, 'http://x').searchParams.get('page'))
+      return success({ items: [{ id: page }], pagination: { page, limit: 100, total: 3, pages: 3 } })
+    })
+    const ran = await cli(`api GET /open-platform/applications?status=active --all --base-url ${baseUrl}`, {
+      env: secrets,
+    })
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(JSON.parse(ran.stdout).items).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+    expect(received.map((it) => it.path)).toEqual(
+      [1, 2, 3].map((page) => `/api/v1/open-platform/applications?status=active&page=${page}&limit=100`),
+    )
+    const proxy = await recordingProxy(server.baseUrl)
+    const given = { env: { ...env, VOUCHERCTL_BASE_URL: proxy.baseUrl } }
+    expect((await cli('api GET /open-platform/applications --all --secure required', given)).exit).toBe(0)
+    expect(proxy.requests.filter((it) => it.endsWith('/session'))).toHaveLength(1)
+    for (const args of [
+      'POST /open-platform/applications',
+      'GET /x?page=1 --as jwt',
+      'GET /healthz -i',
+      'GET /healthz --curl',
+    ])
+      expect([args, (await cli(`api ${args} --all`, { env })).exit]).toEqual([args, 2])
+  })
+
+  test.each([
+    ['/open-platform/x', '/api/v1/open-platform/x'],
+    ['open-platform/x', '/api/v1/open-platform/x'],
+    ['/api/v1/x', '/api/v1/x'],
+    ['api/v1/x', '/api/v1/x'],
+    ['/_platform/v1/x', '/_platform/v1/x'],
+    ['/healthz', '/healthz'],
+    ['/healthzz', '/api/v1/healthzz'],
+    ['/a b/ü?q=[1]"', '/api/v1/a%20b/%C3%BC?q=%5B1%5D%22'],
+    ['/a%20b', '/api/v1/a%20b'],
+    ['/a/../b', '/api/v1/a/../b'],
+  ])('%s goes to %s', async (typed, path) => {
+    const { sent } = await sentBy(['api', 'GET', typed, '--as', 'none'])
+    expect(sent?.path).toBe(path)
+  })
+
+  test.each([
+    ['api', 3, 'METHOD, PATH'],
+    ['api GET', 3, 'PATH'],
+    ['api HEAD /x', 2, 'METHOD must be one of'],
+    ['api GET https://other.example/x', 2, '--base-url'],
+    ['api GET //other.example/x', 2, '--base-url'],
+    ['api GET /x#y', 2, '%23'],
+    ['api GET /nothing/here', 2, '--as'],
+    ['api GET /healthz --input x.json', 2, 'A GET has no body'],
+    ['api POST /open-platform/applications --input x.json -F a=b', 2, '--input is the whole body'],
+    ['api POST /open-platform/applications --input nowhere.json', 2, 'nowhere.json'],
+    ['api POST /open-platform/applications -F a', 2, 'NAME=VALUE'],
+    ['api POST /open-platform/applications -F a=@nowhere.txt', 2, 'nowhere.txt'],
+    ['api POST /open-platform/applications -F a=@- -F b=@-', 2, 'stdin'],
+    ['api POST /open-platform/applications -F a=@- --token-file -', 2, 'stdin'],
+    ['api POST /open-platform/applications -F a=1 -F a=2', 2, 'does not fit'],
+    ['api POST /open-platform/applications -F a=1 -F a.b=2', 2, 'does not fit'],
+    ['api POST /open-platform/applications -F a]=1', 2, 'no name'],
+    ['api POST /open-platform/applications -F n=9007199254740993', 2, 'exactly'],
+    ['api POST /open-platform/applications -F n=0.12345678901234567', 2, 'exactly'],
+  ])('%s: exit %i, saying %s, and nothing is sent', async (args, exit, says) => {
+    const { ran, sent } = await sentBy(args.split(' '))
+    expect([ran.exit, ran.stdout, sent]).toEqual([exit, '', undefined])
+    expect(ran.stderr).toContain(says)
+  })
+
+  test('of a path that is not known takes the credential that --as names; none sends none', async () => {
+    for (const [kind, secret] of [
+      ['token', secrets.VOUCHERCTL_TOKEN],
+      ['bot', secrets.VOUCHERCTL_BOT_TOKEN],
+      ['jwt', secrets.VOUCHERCTL_JWT],
+      ['operator', secrets.VOUCHERCTL_OPERATOR_KEY],
+    ]) {
+      const { sent } = await sentBy(['api', 'POST', '/unknown', '--as', kind as string])
+      expect(sent?.headers.authorization).toBe(`Bearer ${secret}`)
+    }
+    const { sent } = await sentBy(['api', 'GET', '/open-platform/applications', '--as', 'none'], { env: {} })
+    expect(sent).toBeDefined()
+    expect(sent?.headers.authorization).toBeUndefined()
+  })
+
+  test('that takes an Idempotency-Key gets one; a repeat with the same key is the same action', async () => {
+    const credential = codeOf(await tenant.issue())
+    const redeem = ['api', 'POST', '/open-platform/vouchers/redeem', '--input', '-', '--idempotency-key', 'again']
+    const given = { env, stdin: JSON.stringify({ credential }) }
+    const first = await cli(redeem, given)
+    const second = await cli(redeem, given)
+    expect(JSON.parse(second.stdout).id).toBe(JSON.parse(first.stdout).id)
+    const { sent } = await sentBy(['api', 'POST', '/open-platform/vouchers/redeem', '-F', 'a=b'])
+    expect(sent?.headers['idempotency-key']).toBe('key-1')
+    const other = await sentBy(['api', 'POST', '/open-platform/applications', '-F', 'name=b'])
+    expect(other.sent?.headers['idempotency-key']).toBeUndefined()
+  })
+
+  test('is repeated after a 500 only where a repeat does no harm: a key that the route does not take is no reason', async () => {
+    const tries = async (args: string) => {
+      const { baseUrl, received } = await stub(() => refusal(500, 'INTERNAL_ERROR'))
+      const ran = await cli(`api ${args} --retries 1 --base-url ${baseUrl}`, { env: secrets })
+      expect(ran.exit).toBe(9)
+      return received.length
+    }
+    expect(await tries('GET /open-platform/applications')).toBe(2)
+    expect(await tries('POST /open-platform/vouchers/verify -F a=b')).toBe(2)
+    expect(await tries('POST /open-platform/vouchers/redeem -F a=b')).toBe(2)
+    expect(await tries('POST /open-platform/applications -F name=b --idempotency-key k')).toBe(1)
+    expect(await tries('POST /unknown --as jwt --idempotency-key k')).toBe(1)
+  })
+
+  test('fails with the exit code of the table and the error object alone', async () => {
+    const ran = await cli('api GET /open-platform/applications/app_nothing --json', { env })
+    expect([ran.exit, ran.stdout]).toEqual([5, ''])
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'APPLICATION_NOT_FOUND', status: 404 })
+    const wrong = await cli('api GET /open-platform/applications --as token --json', { env })
+    expect([wrong.exit, JSON.parse(wrong.stderr).error.code]).toEqual([4, 'TOKEN_TYPE_NOT_ACCEPTED'])
+  })
+
+  test('with --dry-run shows the request without secrets and codes, and sends nothing', async () => {
+    const stdin = JSON.stringify({ credential: { type: 'redeem_code', value: redeemCode } })
+    const { ran, sent } = await sentBy('api POST /open-platform/vouchers/redeem --input - -n --json'.split(' '), {
+      stdin,
+    })
+    expect([ran.exit, sent]).toEqual([0, undefined])
+    expect(JSON.parse(ran.stdout).requests[0].body.credential.value).toBe('…T4FJ')
+    expect(ran.stdout).not.toContain('CANARY')
+  })
+
+  test('revokes and regenerates on a production server only after a confirmation', async () => {
+    const home = temporaryDir()
+    const { baseUrl, received } = await stub(() => success({}))
+    const dir = join(home, '.config', 'voucherctl')
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const profiles = { default: { base_url: baseUrl, production: true } }
+    writeFileSync(join(dir, 'config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 })
+    for (const call of [
+      'DELETE /open-platform/applications/app_1/tokens/tok_1',
+      'POST /bots/my/bot_1/regenerate-token',
+    ]) {
+      const refused = await cli(`api ${call}`, { env: secrets, home })
+      expect([refused.exit, refused.stderr.includes('--yes'), received.length]).toEqual([3, true, 0])
+    }
+    await cli('api DELETE /open-platform/applications/app_1/tokens/tok_1 --yes', { env: secrets, home })
+    expect(received.length).toBe(1)
+  })
+})
+
+describe('fields', () => {
+  const bodyOf = async (...fields: string[]) => {
+    const { ran, sent } = await sentBy(['api', 'POST', '/open-platform/applications', ...fields])
+    expect(ran.stderr).toBe('')
+    return sent?.body
+  }
+
+  test('-F knows numbers, true, false and null; -f and everything else is text', async () => {
+    expect(await bodyOf('-F', 'a=1', '-F', 'b=-2.50', '-F', 'c=true', '-F', 'd=false', '-F', 'e=null')).toEqual({
+      a: 1,
+      b: -2.5,
+      c: true,
+      d: false,
+      e: null,
+    })
+    expect(await bodyOf('-F', 'a=01', '-F', 'b=1.', '-F', 'c=', '-F', 'd=x=y', '-F', 'e=True', '-f', 'f=1')).toEqual({
+      a: '01',
+      b: '1.',
+      c: '',
+      d: 'x=y',
+      e: 'True',
+      f: '1',
+    })
+    expect(await bodyOf('-f', 'a=@nowhere', '--raw-field', 'b=null', '--field', 'c=9007199254740991')).toEqual({
+      a: '@nowhere',
+      b: 'null',
+      c: 9007199254740991,
+    })
+  })
+
+  test('@FILE is the text of a file, @- that of stdin, without one final line end', async () => {
+    const cwd = temporaryDir()
+    writeFileSync(join(cwd, 'text.txt'), '12\n\n')
+    const args = ['api', 'POST', '/open-platform/applications', '-F', 'a=@text.txt', '-F', 'b=@-']
+    const { sent } = await sentBy(args, { cwd, stdin: 'x\r\n' })
+    expect(sent?.body).toEqual({ a: '12\n', b: 'x' })
+  })
+
+  test('names go inside with dots and brackets, and [] makes lists', async () => {
+    expect(await bodyOf('-F', 'a.b=1', '-F', 'a[c.d]=2', '-F', 'a[e][f]=3')).toEqual({
+      a: { b: 1, 'c.d': 2, e: { f: 3 } },
+    })
+    expect(await bodyOf('-F', 'a[]=x', '-F', 'a[]=y', '-F', 'b[]', '-F', '__proto__.x=1')).toEqual(
+      JSON.parse('{"a":["x","y"],"b":[],"__proto__":{"x":1}}'),
+    )
+    const links = ['links[][title]=A', 'links[][url]=B', 'links[][title]=C', 'links[][url]=D']
+    expect(await bodyOf(...links.flatMap((it) => ['-F', it]))).toEqual({
+      links: [
+        { title: 'A', url: 'B' },
+        { title: 'C', url: 'D' },
+      ],
+    })
+  })
+
+  test('of a GET go into its query, after what the path has', async () => {
+    const args = ['api', 'GET', '/open-platform/applications?page=2', '-F', 'limit=5', '-f', 'q=a b&c']
+    expect((await sentBy(args)).sent?.path).toBe('/api/v1/open-platform/applications?page=2&limit=5&q=a+b%26c')
+  })
+
+  test.each([`secret_token=abc`, `a.secret_token=abc`, `a[secret_token]=abc`, `a=${secrets.VOUCHERCTL_TOKEN}`])(
+    '%s: a secret is not taken from the command line',
+    async (field) => {
+      for (const flag of ['-F', '-f']) {
+        const { ran, sent } = await sentBy(['api', 'POST', '/bots/setWebhook', flag, field])
+        expect([ran.exit, sent]).toEqual([2, undefined])
+        expect(ran.stderr).toContain('=@FILE')
+        expect(ran.stderr).not.toContain('CANARY')
+      }
+    },
+  )
+})
+
+describe('-i', () => {
+  test('prints status line, headers and the whole body, with exit 0', async () => {
+    const ran = await cli('api GET /healthz -i', { env })
+    const [head = '', body = ''] = ran.stdout.split('\n\n')
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\n/)
+    expect(head).toContain('\ncontent-type: application/json; charset=utf-8\n')
+    expect(JSON.parse(body)).toMatchObject({ success: true, data: { status: 'ok' } })
+  })
+
+  test('prints a failing answer too, and keeps the exit code; --json makes one document of it', async () => {
+    const ran = await cli('api GET /open-platform/applications/app_nothing -i', { env })
+    expect([ran.exit, ran.stderr]).toEqual([5, ''])
+    expect(ran.stdout).toMatch(/^HTTP\/1\.1 404 Not Found\n[^]+APPLICATION_NOT_FOUND/)
+    const json = await cli('api GET /open-platform/applications/app_nothing -i --json', { env })
+    expect([json.exit, json.stderr]).toEqual([5, ''])
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      status: 404,
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: { success: false, code: 'APPLICATION_NOT_FOUND' },
+    })
+  })
+
+  test('without an answer fails as ever', async () => {
+    const ran = await cli('api GET /healthz -i --retries 0 --base-url http://127.0.0.1:9', {})
+    expect([ran.exit, ran.stdout]).toEqual([9, ''])
+  })
+
+  test('prints bytes that are no text as they came, and text for a terminal without its control sequences', async () => {
+    const bytes = Uint8Array.from([0, 255, 254, 27, 91, 109, 10])
+    const baseUrl = await plainServer(200, { 'content-type': 'application/octet-stream' }, bytes)
+    const args = `api GET /file --as none -i --base-url ${baseUrl}`
+    const ran = await cli(args)
+    expect(ran.exit).toBe(9)
+    expect([...Buffer.from(ran.stdout.slice(ran.stdout.indexOf('\n\n') + 2), 'latin1')]).toEqual([...bytes])
+    const shown = await cli(args, { terminal: true })
+    expect(shown.stdout).not.toMatch(/[\u0000\u001b]/)
+  })
+
+  test('does not show the credential of the call, where a server sends it back', async () => {
+    const { baseUrl } = await stub(({ headers }) => ({
+      status: 400,
+      headers: { 'x-saw': String(headers.authorization) },
+      body: { saw: headers.authorization },
+    }))
+    for (const more of ['', ' --json']) {
+      const ran = await cli(`api GET /open-platform/applications -i --base-url ${baseUrl}${more}`, { env: secrets })
+      expect(ran.stdout).toContain('[credential]')
+      expect(ran.stdout).not.toContain('CANARY')
+    }
+  })
+})
+
+describe('an answer that is no JSON', () => {
+  test('fails with its content type and the way to see it', async () => {
+    const ran = await cli('api GET /metrics', { env })
+    expect([ran.exit, ran.stdout]).toEqual([9, ''])
+    expect(ran.stderr).toContain('text/plain')
+    expect(ran.stderr).toContain('-i')
+    const shown = await cli('api GET /metrics -i', { env })
+    expect([shown.exit, shown.stderr]).toEqual([0, ''])
+    expect(shown.stdout).toContain('# HELP')
+  })
+
+  test('of a call that may have changed something says so', async () => {
+    const baseUrl = await plainServer(200, { 'content-type': 'text/html' }, '<html>')
+    const ran = await cli(`api POST /x --as none --base-url ${baseUrl}`)
+    expect(ran.exit).toBe(9)
+    expect(ran.stderr).toContain('Not a response of a voucher service (status 200): <html>')
+    expect(ran.stderr).toContain('may have been done')
+  })
+
+  test('is no success either where the status says that there is no content', async () => {
+    const baseUrl = await plainServer(204, {}, '')
+    const ran = await cli(`api DELETE /x --as none --base-url ${baseUrl}`)
+    expect([ran.exit, ran.stdout]).toEqual([9, ''])
+  })
+
+  test('is one document a line where it is NDJSON', async () => {
+    const ran = await cli('api GET /_platform/v1/requests', { env })
+    expect(ran.exit).toBe(0)
+    const lines = ran.stdout.trimEnd().split('\n')
+    expect(lines.length).toBeGreaterThan(1)
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('request_id')
+  })
+})
+
+describe('--secure', () => {
+  test('encrypts what lies under /api/v1; what never is, is called all the same', async () => {
+    const proxy = await recordingProxy(server.baseUrl)
+    const given = { env: { ...env, VOUCHERCTL_BASE_URL: proxy.baseUrl } }
+    const list = await cli('api GET /open-platform/vouchers/templates?limit=1 --secure required', given)
+    expect(JSON.parse(list.stdout).pagination.limit).toBe(1)
+    expect(proxy.requests.at(-1)).toBe('POST /api/v1/secure/dispatch')
+    expect(proxy.sent()).not.toContain(tenant.token)
+    for (const path of ['/healthz', '/_platform/v1/reviews', '/api/v1/secure/bootstrap']) {
+      const plain = await cli(`api GET ${path} --secure required`, given)
+      expect([path, plain.exit]).toEqual([path, 0])
+      expect(proxy.requests.at(-1)).toBe(`GET ${path}`)
+    }
+    const missing = await cli('api GET /open-platform/vouchers/redemptions/x --secure required -i', given)
+    expect([missing.exit, missing.stdout.split('\n')[0]]).toEqual([5, 'HTTP/1.1 404 Not Found'])
+  })
+})
+
+describe('api routes', () => {
+  const list = async (args = '') => JSON.parse((await cli(`api routes ${args} --json`)).stdout).items
+
+  test('lists every endpoint of the contract with its credential and scope, without a server', async () => {
+    const items = await list()
+    for (const { id, method, path, caller, scope = null } of endpoints)
+      expect(items).toContainEqual(expect.objectContaining({ id, method, path, credential: caller, scope }))
+    expect(items).toHaveLength((await knownRoutes()).length)
+    expect(items.find((it: { id: string }) => it.id === 'vouchers.redeem').idempotency_key).toBe('required')
+  })
+
+  test('a word filters by anything that is shown', async () => {
+    for (const word of ['vouchers:redeem', 'DELETE', 'operator', 'link-bot', 'QUARANTINE']) {
+      const items = await list(word)
+      for (const it of items) expect(Object.values(it).join(' ').toLowerCase()).toContain(word.toLowerCase())
+      expect(items.length > 0).toBe(word !== 'QUARANTINE')
+    }
+  })
+
+  test('fits 80 columns with whole paths', async () => {
+    const ran = await cli('api routes', { terminal: true, columns: 80 })
+    const lines = ran.stdout.split('\n')
+    for (const { path } of endpoints) expect(lines.some((line) => line.endsWith(path))).toBe(true)
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+  })
+
+  test('the command that it names calls that very route', async () => {
+    const names: string[] = []
+    for (const entry of page) {
+      const node = await entry.load()
+      for (const [rest] of leavesOf(node)) names.push([node.name, ...rest].join(' '))
+    }
+    for (const { id, method, path } of await knownRoutes()) {
+      const command = commandOf(id)
+      if (command === null) continue
+      const name = command.replace(/ --.*$/, '')
+      expect(names).toContain(name)
+      const sample = leafCalls[name]
+      if (sample === undefined || command !== name) continue
+      const { baseUrl, received } = await stub(() => success(sample.data))
+      await cli(`${name} ${sample.args} --base-url ${baseUrl}`, { env: secrets })
+      const pattern = new RegExp(`^${path.replaceAll(/:[A-Za-z]+/g, '[^/]+')}(?:\\?|$)`)
+      expect(
+        received.some((it) => it.method === method && pattern.test(it.path)),
+        `${id}: ${command}`,
+      ).toBe(true)
+    }
+  })
+})

@@ -1,0 +1,389 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { chart } from '../../../../src/cli/commands/bots/metrics.js'
+import { timeline } from '../../../../src/cli/commands/webhook/deliveries.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import {
+  bot,
+  botDetail,
+  botMetrics,
+  chat,
+  delivery,
+  issuedVoucher,
+  template,
+  update,
+} from '../../../support/cli-samples.js'
+
+const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
+const env = secrets
+const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
+
+test.each([
+  ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
+  ['bots regenerate-token bot_01 --save --yes', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
+])('%s: the token goes into the profile and nowhere else', async (command, data) => {
+  const home = temporaryDir()
+  const { baseUrl } = await stub(() => success(data))
+  const ran = await cli(`${command} --json --base-url ${baseUrl}`, { env, home })
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout + ran.stderr).not.toContain(FRESH)
+  expect(stored(home).profiles.default.credentials.bot).toEqual({ value: FRESH, origin: baseUrl })
+})
+
+test('bots get shows the one-time token once it is there, and says that it is shown once', async () => {
+  const { baseUrl } = await stub(() => success({ ...botDetail, one_time_token: FRESH }))
+  const ran = await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
+  expect(ran.stdout).toContain(FRESH)
+  expect(ran.stdout).toContain('not shown again')
+})
+
+test.each([
+  [{ review_status: 'pending', has_token: false, token_prefix: null }, 'comes with the approval'],
+  [{ has_token: true, token_prefix: 'sbot_OTH' }, 'voucherctl bots regenerate-token bot_01 --save'],
+])('bots get --save says that it kept no token, and what to do', async (members, said) => {
+  const { baseUrl } = await stub(() => success({ ...botDetail, ...members }))
+  const ran = await cli(`bots get bot_01 --save --json --base-url ${baseUrl}`, { env })
+  expect([ran.exit, JSON.parse(ran.stdout).id]).toEqual([0, botDetail.id])
+  expect(ran.stderr).toContain('warning: no token was kept')
+  expect(ran.stderr).toContain(said)
+})
+
+test('bots get --save is silent where the profile holds the token of the bot', async () => {
+  const home = temporaryDir()
+  const members = { has_token: true, token_prefix: FRESH.slice(0, 8) }
+  const { baseUrl } = await stub((_request, index) =>
+    success({ ...botDetail, ...members, ...(index === 0 ? { one_time_token: FRESH } : {}) }),
+  )
+  await cli(`bots get bot_01 --save --base-url ${baseUrl}`, { env, home })
+  expect((await cli(`bots get bot_01 --save --base-url ${baseUrl}`, { env, home })).stderr).toBe('')
+})
+
+test('bots regenerate-token --save never says that it kept a token which did not come', async () => {
+  const { baseUrl } = await stub(() => success({ bot_id: 'bot_01' }))
+  const ran = await cli(`bots regenerate-token bot_01 --save --yes --json --base-url ${baseUrl}`, { env })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'INVALID_RESPONSE'])
+})
+
+test('a secret or a token that is shown once and left out by --fields is warned of', async () => {
+  const { baseUrl } = await stub(({ path }) =>
+    success(path.endsWith('/webhook') ? { url: 'https://a.example/…' } : { id: 'tok_01', token: FRESH }),
+  )
+  for (const command of [
+    'webhook set bot_01 --url https://a.example/h --generate-secret --fields url',
+    'tokens create --app app_01 --scope vouchers:read --fields id',
+  ]) {
+    const ran = await cli(`${command} --base-url ${baseUrl}`, { env })
+    expect([ran.exit, ran.stderr]).toEqual([0, expect.stringContaining('not shown again')])
+  }
+})
+
+test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
+  '%s warns where --fields leaves out a token that is shown once',
+  async (command) => {
+    const { baseUrl } = await stub(() => success({ ...botDetail, bot_id: 'bot_01', one_time_token: FRESH }))
+    const ran = await cli(`${command} --fields token_prefix --base-url ${baseUrl}`, { env })
+    expect(ran.stdout + ran.stderr).not.toContain(FRESH)
+    expect(ran.stderr).toContain('voucherctl bots regenerate-token bot_01 --save')
+    const whole = await cli(`${command} --fields one_time_token --base-url ${baseUrl}`, { env })
+    expect([whole.stdout.includes(FRESH), whole.stderr]).toEqual([true, ''])
+  },
+)
+
+test('a bot token of the profile is sent where a bot calls, and the JWT to its console', async () => {
+  const { baseUrl, received } = await stub(({ path }) => success(path.includes('/my') ? bot : update.message))
+  await cli(`bots send --chat chat_01 --text Hello --base-url ${baseUrl}`, { env })
+  await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
+  expect(received.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/api/v1/bots/sendMessage', `Bearer ${secrets.VOUCHERCTL_BOT_TOKEN}`],
+    ['/api/v1/bots/my/bot_01', `Bearer ${secrets.VOUCHERCTL_JWT}`],
+  ])
+})
+
+test('bots update sends what was given as the interface has it', async () => {
+  const { baseUrl, received } = await stub(() => success(botDetail))
+  const args = [
+    'bots',
+    'update',
+    'bot_01',
+    '--short-description',
+    'Coffee',
+    '--inline-queries',
+    'on',
+    '--link',
+    'Shop=https://a.example/?b=c',
+  ]
+  const ran = await cli(
+    [...args, '--contact-email', 'a@b.example', '--command', 'start=Begin', '--base-url', baseUrl],
+    { env },
+  )
+  expect(ran.exit).toBe(0)
+  expect(received[0]?.body).toEqual({
+    short_description: 'Coffee',
+    supports_inline_queries: true,
+    links: [{ title: 'Shop', url: 'https://a.example/?b=c' }],
+    contact: { email: 'a@b.example' },
+    command_menus: [{ command: 'start', description: 'Begin' }],
+  })
+})
+
+test('bots updates --follow prints an update a line, and confirms by its next poll or at the end what it has printed', async () => {
+  const stop = new AbortController()
+  const { baseUrl, received } = await stub((_request, index) => {
+    if (index === 2) stop.abort()
+    return success({
+      items: index === 0 ? [update, { ...update, update_id: 8 }] : index === 1 ? [{ ...update, update_id: 9 }] : [],
+    })
+  })
+  const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env, signal: stop.signal })
+  expect(ran.exit).toBe(0)
+  expect(
+    ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).update_id),
+  ).toEqual([7, 8, 9])
+  expect(received.map(({ body }) => body)).toEqual([
+    { timeout: 50 },
+    { offset: 9, timeout: 50 },
+    { offset: 10, timeout: 50 },
+    { offset: 10, limit: 1, timeout: 0 },
+  ])
+})
+
+test('bots updates --follow does not confirm what its reader did not take', async () => {
+  const { baseUrl, received } = await stub((_request, index) =>
+    success({ items: index === 0 ? [update] : index === 1 ? [{ ...update, update_id: 8 }] : [] }),
+  )
+  const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env, linesTaken: 1 })
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  // Whatever the first run still sent would be here before the second.
+  await cli(`bots updates --base-url ${baseUrl}`, { env })
+  expect(received.map(({ body }) => (body as { offset?: number }).offset)).toEqual([undefined, 8, undefined])
+})
+
+test('bots updates --follow --retries 0 gives a server up at once: exit 9, with the offset to go on from', async () => {
+  const { baseUrl } = await stub((_request, index) => (index === 0 ? success({ items: [update] }) : { drop: true }))
+  const ran = await cli(`bots updates --follow --json --retries 0 --base-url ${baseUrl}`, { env })
+  expect([ran.exit, JSON.parse(ran.stdout).update_id]).toEqual([9, 7])
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'NETWORK_ERROR',
+    hint: expect.stringContaining('--offset 8'),
+    details: { next_offset: 8 },
+  })
+})
+
+test('bots updates --follow comes back to a server that was away for longer than a call is repeated', async () => {
+  const stop = new AbortController()
+  const { baseUrl, received } = await stub((_request, index) => {
+    if (index === 0 || index > 4) return success({ items: index === 0 ? [update] : [] })
+    if (index === 4) setImmediate(() => stop.abort())
+    return index === 4 ? success({ items: [{ ...update, update_id: 8 }] }) : { status: 503, body: {} }
+  })
+  const ran = await cli(`bots updates --follow --retries 1 --base-url ${baseUrl}`, { env, signal: stop.signal })
+  expect([ran.exit, received.map(({ body }) => (body as { offset?: number }).offset).slice(0, 5)]).toEqual([
+    0,
+    [undefined, 8, 8, 8, 8],
+  ])
+  expect(ran.stderr).toContain('Trying again.\n')
+}, 20_000)
+
+test('a credential that was typed is asked for once, however many calls there are', async () => {
+  const stop = new AbortController()
+  const { baseUrl } = await stub((_request, index) => {
+    if (index === 2) stop.abort()
+    return success({ items: [] })
+  })
+  const answers = [secrets.VOUCHERCTL_BOT_TOKEN]
+  const ran = await cli(`bots updates --follow --base-url ${baseUrl}`, { terminal: true, answers, signal: stop.signal })
+  expect([ran.exit, ran.asked.length]).toEqual([0, 1])
+})
+
+test('bots updates shows a person what kind of update, from whom, and its words', async () => {
+  const said = { ...update, message: { ...update.message, from: { id: 'user-42', is_bot: false } } }
+  const { baseUrl } = await stub(() =>
+    success({ items: [said, { update_id: 8, type: 'ping', created_at: 'T', ping: {} }] }),
+  )
+  const ran = await cli(`bots updates --base-url ${baseUrl}`, { env })
+  expect(ran.stdout).toBe('2026-11-21 10:00:00Z  #7  message  chat_01  user-42  Hello\nT  #8  ping\n')
+})
+
+test('bots updates --timeout is how long the server holds the poll, whole seconds, at most 50', async () => {
+  const { baseUrl, received } = await stub(() => success({ items: [] }))
+  expect((await cli(`bots updates --timeout 1500ms --base-url ${baseUrl}`, { env })).stdout).toBe('No updates wait.\n')
+  expect(received[0]?.body).toEqual({ timeout: 2 })
+  expect((await cli(`bots updates --timeout 51s --base-url ${baseUrl}`, { env })).exit).toBe(2)
+})
+
+test('bots updates --follow ends with exit 6 where a webhook is active', async () => {
+  const { baseUrl } = await stub(() => refusal(409, 'WEBHOOK_ACTIVE'))
+  const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env })
+  expect([ran.exit, ran.stdout]).toEqual([6, ''])
+  expect(JSON.parse(ran.stderr).error.code).toBe('WEBHOOK_ACTIVE')
+})
+
+test('metrics are bars: the longest count fills the width, none has none, one is seen', () => {
+  const lines = chart({
+    ...botMetrics,
+    calls: { total: 65, by_method: { sendMessage: 64, getUpdates: 1, other: 0 } },
+  }).split('\n')
+  expect(lines[0]).toBe('calls: 65')
+  expect(lines[1]).toBe(`  sendMessage  64  ${'█'.repeat(32)}`)
+  expect(lines[2]).toBe('  getUpdates    1  █')
+  expect(lines[3]).toBe('  other         0')
+  expect(lines.at(-1)).toBe('quota         3 of 1800 calls a minute')
+})
+
+test('an error is one bar among the codes and one among the statuses; a dead letter is no attempt', () => {
+  const errors = { total: 2, by_status: { 409: 2 }, by_code: { WEBHOOK_ACTIVE: 2 } }
+  const sections = chart({ ...botMetrics, errors }).split('\n\n')
+  const bar = '█'.repeat(32)
+  expect(sections.slice(1, 3)).toEqual([
+    `errors: 2\n  WEBHOOK_ACTIVE  2  ${bar}`,
+    `errors by status: 2\n  409  2  ${bar}`,
+  ])
+  expect(sections[3]?.split('\n')).toHaveLength(3)
+  expect(sections.at(-1)).toMatch(/^dead letters {2}0$/m)
+})
+
+test('a delivery is a line, its attempts are lines beneath it, and the next one is announced', () => {
+  expect(timeline(delivery as never).split('\n')).toEqual([
+    '#7  message  failed  dlv_01',
+    '  ✗  2026-11-21 10:00:00Z  500  12 ms',
+    '  …  2026-11-21 10:00:00Z  next attempt',
+  ])
+})
+
+test('an attempt without an answer says why, one with an answer its status, a manual one so', () => {
+  const attempt = { number: 1, manual: true, started_at: '2026-11-21T10:00:00.000Z', duration_ms: 5, status_code: null }
+  const refused = { ...attempt, error: { code: 'connection_refused', message: 'The endpoint refused the connection.' } }
+  const answered = { ...attempt, manual: false, status_code: 200, error: null }
+  expect(
+    timeline({ attempts: [refused, answered] })
+      .split('\n')
+      .slice(1),
+  ).toEqual([
+    '  ✗  2026-11-21 10:00:00Z  The endpoint refused the connection.  5 ms  by hand',
+    '  ✓  2026-11-21 10:00:00Z  200  5 ms',
+  ])
+})
+
+test('a webhook that was set is said to be, with a secret of ones own and with a new one', async () => {
+  const { baseUrl } = await stub(() => success({ url: 'https://shop.example/…' }))
+  const set = `webhook set bot_01 --url https://shop.example/hook --base-url ${baseUrl}`
+  const own = await cli(set, { env: { ...env, VOUCHERCTL_WEBHOOK_SECRET: 'CANARYsecret' } })
+  expect(own.stdout).toMatch(/^✓ Updates are delivered to https:\/\/shop\.example\/…\.\n/)
+  expect((await cli(`${set} --generate-secret`, { env })).stdout).toContain('delivered to https://shop.example/…. Keep')
+})
+
+test('webhook info shows a person dates, and a script the seconds', async () => {
+  const { baseUrl } = await stub(() =>
+    success({ delivery_mode: 'polling', url: null, last_success_date: 1_795_255_925 }),
+  )
+  const args = `webhook info --base-url ${baseUrl}`
+  expect((await cli(args, { env })).stdout).toMatch(/last success date +2026-11-21 10:12:05Z\n/)
+  expect(JSON.parse((await cli(`${args} --json`, { env })).stdout).last_success_date).toBe(1_795_255_925)
+})
+
+test('webhook set takes its secret from a file, less one line end, and shows it nowhere', async () => {
+  const file = join(temporaryDir(), 'secret')
+  writeFileSync(file, 'CANARYsecret\n')
+  const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
+  const url = 'https://shop.example/hook'
+  const ran = await cli(
+    `webhook set bot_01 --url ${url} --secret-file ${file} --grace-seconds 1h --drop-pending --base-url ${baseUrl}`,
+    { env },
+  )
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout + ran.stderr).not.toContain('CANARYsecret')
+  expect(received[0]?.body).toEqual({
+    url,
+    secret_token: 'CANARYsecret',
+    secret_grace_seconds: 3600,
+    drop_pending_updates: true,
+  })
+  const dry = await cli(
+    `webhook set bot_01 --url ${url} --secret-file ${file} --dry-run --json --base-url ${baseUrl}`,
+    { env },
+  )
+  expect(dry.exit).toBe(0)
+  expect(JSON.parse(dry.stdout).requests[0].body).toMatchObject({ secret_token: '…', url: 'https://shop.example/…' })
+  expect(dry.stdout).not.toContain('CANARYsecret')
+})
+
+test('webhook set --generate-secret makes another secret each time, sends it and shows it once', async () => {
+  const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
+  const args = `webhook set bot_01 --url https://shop.example/hook --generate-secret --json --base-url ${baseUrl}`
+  const shown = [JSON.parse((await cli(args, { env })).stdout), JSON.parse((await cli(args, { env })).stdout)].map(
+    (it) => it.one_time_secret_token,
+  )
+  expect(received.map(({ body }) => (body as { secret_token: string }).secret_token)).toEqual(shown)
+  for (const secret of shown) expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  expect(shown[0]).not.toBe(shown[1])
+})
+
+test('vouchers issue --chat issues through the bot, and takes no recipient beside it', async () => {
+  const { baseUrl, received } = await stub(() =>
+    success({ ...issuedVoucher, delivery: { chat_id: 'chat_01', message_id: 3 } }),
+  )
+  const args = 'vouchers issue --template tpl_01 --external-id order-1 --chat chat_01'
+  expect((await cli(`${args} --json --base-url ${baseUrl}`, { env })).exit).toBe(0)
+  expect(received[0]).toMatchObject({
+    path: '/api/v1/bots/vouchers/issue',
+    body: { chat_id: 'chat_01', template_id: 'tpl_01', external_issue_id: 'order-1' },
+    headers: { 'idempotency-key': 'key-1', authorization: `Bearer ${secrets.VOUCHERCTL_BOT_TOKEN}` },
+  })
+  expect((await cli(`${args} --recipient user-1 --base-url ${baseUrl}`, { env })).exit).toBe(2)
+  const shown = await cli(`${args} --base-url ${baseUrl}`, { env })
+  expect(shown.stdout).toMatch(/delivered +message 3 of chat_01\n/)
+  const neither = await cli('vouchers issue --template tpl_01 --external-id order-1 --base-url http://127.0.0.1:9', {
+    env,
+  })
+  expect([neither.exit, neither.stderr.split('\n')[0]]).toEqual([3, 'error: Missing: --recipient or --chat.'])
+})
+
+test('vouchers issue --chat says when the voucher is in no chat, since it was issued directly before', async () => {
+  const { baseUrl } = await stub(() => success({ ...issuedVoucher, delivery: null }))
+  const args = `vouchers issue --template tpl_01 --external-id order-1 --chat chat_01 --base-url ${baseUrl}`
+  expect((await cli(args, { env })).stdout).toMatch(/delivered +no: it was issued without a chat before\n/)
+})
+
+test('a template that was created through a bot and not submitted is submitted through the bot', async () => {
+  const { baseUrl } = await stub((_request, index) =>
+    index === 0 ? success(template, 201) : refusal(403, 'BOT_DISABLED'),
+  )
+  const members = {
+    external_template_id: 'coffee-1',
+    name: 'Coffee',
+    type: 'exchange',
+    issuer_name: 'Shop',
+    fulfiller_name: 'Shop',
+    fulfillment_category: 'offline_service',
+    acquisition_source: 'free_claim',
+    validity: { type: 'relative', duration_days: 30 },
+    issue_limit: 5,
+  }
+  const args = `templates create --file - --bot bot_01 --submit --json --base-url ${baseUrl}`
+  const ran = await cli(args, { env, stdin: JSON.stringify(members) })
+  expect([ran.exit, JSON.parse(ran.stderr).error.hint]).toEqual([
+    4,
+    expect.stringContaining(`voucherctl templates submit ${template.id} --bot bot_01`),
+  ])
+})
+
+test.each([
+  ['templates list --bot bot_01', 'GET /api/v1/bots/my/bot_01/vouchers/templates', { items: [template] }],
+  ['templates submit tpl_01 --bot bot_01', 'POST /api/v1/bots/my/bot_01/vouchers/templates/tpl_01/submit', template],
+])('%s goes through the bot-side door', async (command, call, data) => {
+  const { baseUrl, received } = await stub(() => success(data))
+  expect((await cli(`${command} --base-url ${baseUrl}`, { env })).exit).toBe(0)
+  expect(received.map(({ method, path }) => `${method} ${path}`)).toEqual([call])
+})
+
+test('what a user says through platform commands reaches the terminal without commands for it', async () => {
+  const said = { ...update.message, from: { id: 'user-42', is_bot: false }, text: '\u001b[2Jboo', voucher: null }
+  const { baseUrl } = await stub(() => success({ items: [said] }))
+  const ran = await cli(`platform chats messages ${chat.id} --base-url ${baseUrl}`, { env })
+  expect(ran.stdout).toContain('user-42: ')
+  expect(ran.stdout).not.toContain('\u001b')
+})

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import type { Following } from '../../../../src/cli/commands/bots/follow.js'
+import { follow } from '../../../../src/cli/commands/bots/follow.js'
+import type { Answered } from '../../../../src/cli/commands/bots/polling.js'
+import { exitOf, fail } from '../../../../src/cli/failure.js'
+import type { Update } from '../../../../src/contract/updates.js'
+
+const found = (...ids: number[]): Answered => ({
+  ok: true,
+  data: { items: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })) },
+})
+const away = fail('NETWORK_ERROR', 'No connection')
+
+/** Polls that end in order as told; the last of them ends it all. */
+async function play(polls: readonly Answered[], given: Partial<Following> & { offset?: number } = {}) {
+  const stop = new AbortController()
+  const asked: (number | undefined)[] = []
+  const confirmed: number[] = []
+  const said: string[] = []
+  const following: Following = {
+    async poll(from) {
+      const polled = polls[asked.push(from) - 1]
+      if (polled !== undefined) return polled
+      stop.abort()
+      return found()
+    },
+    async confirm(before) {
+      confirmed.push(before)
+      return found()
+    },
+    notice: (text) => said.push(text),
+    warn: (text) => said.push(text),
+    signal: stop.signal,
+    reconnectMs: [1, 1],
+    paceMs: [0],
+    asksToHold: true,
+    ...given,
+  }
+  const printed: number[] = []
+  const updates = follow(following, given.offset)
+  for (;;) {
+    const next: IteratorResult<Update, unknown> = await updates.next()
+    if (next.done) return { printed, asked, confirmed, said, end: next.value as ReturnType<typeof fail> | undefined }
+    printed.push(next.value.update_id)
+  }
+}
+
+test('the signal confirms what was handed over and not confirmed before, once', async () => {
+  expect(await play([found(7, 8)])).toMatchObject({ printed: [7, 8], asked: [undefined, 9], confirmed: [9] })
+  expect(await play([found(7), found()])).toMatchObject({ asked: [undefined, 8, 8], confirmed: [] })
+  expect(await play([found()])).toMatchObject({ confirmed: [] })
+})
+
+test('a last confirmation that fails is told, with the offset to go on from', async () => {
+  const { said, end } = await play([found(7)], { confirm: async () => away })
+  expect([said.length, end]).toEqual([1, undefined])
+  expect(said[0]).toContain('--offset 8')
+})
+
+test('a server that is away is waited for, and asked again for what was not confirmed', async () => {
+  const { asked, printed, said } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), found(8)])
+  expect([printed, asked]).toEqual([
+    [7, 8],
+    [undefined, 8, 8, 8, 9],
+  ])
+  expect(said).toEqual(['No connection. Trying again.', 'Connected again.'])
+})
+
+test('a server that stays away is given up with its first failure, exit 9, and the offset to go on from', async () => {
+  const { end, asked } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), away])
+  expect([end && exitOf(end), end?.message, end?.details, asked.length]).toEqual([
+    9,
+    'No connection',
+    { next_offset: 8 },
+    4,
+  ])
+})
+
+test('each time that a server comes back counts the waits anew', async () => {
+  const { printed } = await play([found(1), away, away, found(2), away, away, found(3)])
+  expect(printed).toEqual([1, 2, 3])
+})
+
+test('a server that never answered, and a refusal, are failures at once', async () => {
+  expect(await play([away])).toMatchObject({ end: away, asked: [undefined] })
+  const refused = { ...away, code: 'TOKEN_REVOKED', status: 401 }
+  expect((await play([found(), refused])).end).toEqual(refused)
+})
+
+test('the last so many are asked for once, since asking again would drop what came since', async () => {
+  expect((await play([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
+})
+
+test.each([
+  ['is above 2^53', [9_007_199_254_740_992], 'data.items[0].update_id is no whole number below 2^53 - 1'],
+  ['is negative', [-5], 'data.items[0].update_id is negative'],
+  ['is missing', [8, undefined], 'data.items[1].update_id is no whole number below 2^53 - 1'],
+  ['is a text', [8, '9'], 'data.items[1].update_id is no whole number below 2^53 - 1'],
+  ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
+  ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
+  ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
+])('a batch with an update_id that %s ends it with exit 9; none of it is handed over', async (_name, ids, words) => {
+  const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
+  const { end, printed, asked, confirmed } = await play([found(7), malformed as unknown as Answered])
+  expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
+    9,
+    'INVALID_RESPONSE',
+    [7],
+    [undefined, 8],
+    [],
+  ])
+  expect(end?.message).toContain(`Not a response of a voucher service: ${words}`)
+  expect(end?.details).toEqual({ next_offset: 8 })
+})
+
+test('bots updates --follow accepts any ids with a negative offset, and gaps between ids', async () => {
+  expect((await play([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
+})
+
+test('bots updates --follow exits 9 when an item is not an object', async () => {
+  const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as Answered])
+  expect(end?.message).toContain('data.items[0].update_id')
+})

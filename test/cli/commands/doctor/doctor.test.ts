@@ -1,0 +1,452 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer as createHttps } from 'node:https'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Check } from '../../../../src/cli/commands/doctor/check.js'
+import { bounded } from '../../../../src/cli/commands/doctor/check.js'
+import {
+  checkDisk,
+  checkExtraCa,
+  checkNode,
+  checkPort,
+  checkSqlite,
+  loadSqlite,
+} from '../../../../src/cli/commands/doctor/machine.js'
+import { clockOf } from '../../../../src/cli/commands/doctor/server.js'
+import { checkTls } from '../../../../src/cli/commands/doctor/tls.js'
+import { cli, type Given, type Ran, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { closedPort, listen, rawServer } from '../../../support/listen.js'
+import { selfSigned } from '../../../support/self-signed.js'
+import { type LiveServer, liveServer } from '../../../support/server.js'
+import { newTenant, type Tenant } from '../../../support/server-tenant.js'
+import { expiredHooksExampleCom } from '../../../server/delivery/certificates.js'
+
+let server: LiveServer
+let tenant: Tenant
+beforeAll(async () => {
+  server = await liveServer()
+  tenant = await newTenant({ send: server.send, operatorKey: server.operatorKey })
+})
+afterAll(() => server.close())
+
+interface Found {
+  readonly exit: number
+  readonly stdout: string
+  readonly ok: boolean
+  check(name: string): Check | undefined
+}
+
+async function doctor(given: Given = {}, flags = ''): Promise<Found> {
+  const ran = await cli(`doctor --json ${flags}`, { now: Date.now(), ...given })
+  expect(ran.stderr).toBe('')
+  const { ok, checks } = JSON.parse(ran.stdout) as { ok: boolean; checks: Check[] }
+  expect(ok).toBe(checks.every((it) => it.status !== 'fail'))
+  expect(ran.exit).toBe(ok ? 0 : 1)
+  // Whoever reads that something is wrong reads what to do, and no secret.
+  for (const it of checks) {
+    expect([it.name, it.fix === null]).toEqual([
+      it.name,
+      it.status === 'ok' || (it.status === 'skip' && it.fix === null),
+    ])
+    if (it.fix !== null) expect(it.fix).not.toBe('')
+  }
+  expect(ran.stdout).not.toContain('CANARY')
+  return { exit: ran.exit, stdout: ran.stdout, ok, check: (name) => checks.find((it) => it.name === name) }
+}
+
+const configDir = (home: string) => join(home, '.config', 'voucherctl')
+const dataDir = (home: string) => join(home, '.local', 'share', 'voucherctl')
+const at = (baseUrl: string, more: Record<string, string> = {}) => ({ VOUCHERCTL_BASE_URL: baseUrl, ...more })
+
+function withProfile(profile: object, mode = 0o600): string {
+  const home = temporaryDir()
+  mkdirSync(configDir(home), { recursive: true, mode: 0o700 })
+  const content = { current: 'default', profiles: { default: profile } }
+  writeFileSync(join(configDir(home), 'config.json'), JSON.stringify(content), { mode })
+  return home
+}
+
+describe('doctor', () => {
+  test('finds nothing wrong where nothing is: no configuration, no server, nothing stored', async () => {
+    const found = await doctor()
+    expect([found.exit, found.ok]).toEqual([0, true])
+    for (const name of ['server', 'TLS', 'clock', 'encrypted transport', 'application token', 'base URL'])
+      expect([name, found.check(name)?.status]).toEqual([name, 'skip'])
+    expect(found.check('base URL')?.fix).toContain('server start --detach')
+  })
+
+  test('finds server, clock, encryption, credentials and their scopes in order', async () => {
+    const env = at(server.baseUrl, {
+      VOUCHERCTL_TOKEN: tenant.token,
+      VOUCHERCTL_JWT: tenant.jwt,
+      VOUCHERCTL_OPERATOR_KEY: server.operatorKey,
+    })
+    const found = await doctor({ env })
+    for (const name of ['server', 'TLS', 'clock', 'encrypted transport', 'account JWT', 'operator key'])
+      expect([name, found.check(name)?.status]).toEqual([name, 'ok'])
+    expect(found.check('server')?.message).toContain('the reference server')
+    expect(found.check('account JWT')?.message).toMatch(/accepted, account \S+, until \d{4}-/)
+    expect(found.check('application token')).toMatchObject({ status: 'ok' })
+    expect(found.check('application token')?.message).toMatch(/vouchers:read.*vouchers:reverse\.$/)
+    for (const secret of [tenant.token, tenant.jwt, server.operatorKey]) expect(found.stdout).not.toContain(secret)
+  })
+
+  test('asks for scopes with calls that change nothing, and says which a token lacks', async () => {
+    const env = at(server.baseUrl, { VOUCHERCTL_JWT: tenant.jwt })
+    const scopes = '--scope vouchers:verify --scope vouchers:redeem'
+    const created = await cli(`tokens create --app ${tenant.appId} --name till ${scopes} --json`, { env })
+    const { token } = JSON.parse(created.stdout) as { token: string }
+    const before = await cli('api GET /open-platform/vouchers/templates', {
+      env: at(server.baseUrl, { VOUCHERCTL_TOKEN: tenant.token }),
+    })
+    const found = await doctor({ env: at(server.baseUrl, { VOUCHERCTL_TOKEN: token }) })
+    expect(found.check('application token')?.message).toBe(
+      'From environment VOUCHERCTL_TOKEN, accepted for vouchers:verify, vouchers:redeem; without vouchers:read, vouchers:templates:write, vouchers:issue, vouchers:reverse.',
+    )
+    const after = await cli('api GET /open-platform/vouchers/templates', {
+      env: at(server.baseUrl, { VOUCHERCTL_TOKEN: tenant.token }),
+    })
+    expect(after.stdout).toBe(before.stdout)
+  })
+
+  test('works over the encrypted transport, and leaves no mark in the profile', async () => {
+    const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'auto' } })
+    const file = join(configDir(home), 'config.json')
+    const { readFileSync } = await import('node:fs')
+    const before = readFileSync(file, 'utf8')
+    const found = await doctor({ home, env: { VOUCHERCTL_TOKEN: tenant.token } })
+    expect(found.check('application token')?.status).toBe('ok')
+    expect(readFileSync(file, 'utf8')).toBe(before)
+  })
+
+  test('is filtered by --jq and --fields as any document', async () => {
+    const ran = await cli(['doctor', '--jq', '[.checks[] | select(.status == "fail")] | length'], { now: Date.now() })
+    expect([ran.exit, ran.stdout]).toEqual([0, '0\n'])
+    expect(JSON.parse((await cli('doctor --fields ok -o json', { now: Date.now() })).stdout)).toEqual({ ok: true })
+  })
+
+  test('sends nothing with --dry-run', async () => {
+    const { baseUrl, received } = await stub(() => success({}))
+    const found = await doctor({ env: { ...secrets, ...at(baseUrl) } }, '--dry-run')
+    expect([found.check('server')?.status, received]).toEqual(['skip', []])
+  })
+
+  test('shows a person a list that fits 80 columns, with a fix below what is wrong', async () => {
+    const home = withProfile({ base_url: `http://127.0.0.1:${await closedPort()}` }, 0o644)
+    const ran = await cli('doctor', { home, terminal: true, columns: 80, env: { NO_COLOR: '1' }, now: Date.now() })
+    expect([ran.exit, ran.stderr]).toEqual([1, ''])
+    const lines = ran.stdout.trimEnd().split('\n')
+    // A path or command is not broken, so that it can be copied.
+    expect(lines.filter((line) => [...line].length > 80 && !/\S{40}/.test(line))).toEqual([])
+    const wrong = lines.findIndex((line) => line.startsWith('✗ permissions'))
+    expect(lines.slice(wrong, wrong + 4).join(' ')).toContain('chmod 600')
+    expect(ran.stdout).toContain('\n22 checks: 2 failed (permissions, server), ')
+    const coloured = await cli('doctor', { home, terminal: true, columns: 80, now: Date.now() })
+    expect(coloured.stdout).toContain('\u001b[')
+  })
+})
+
+describe('doctor on this machine', () => {
+  test('fails for a Node that is too old', () => {
+    expect(checkNode('20.18.3')).toMatchObject({ status: 'fail', fix: expect.stringContaining('20.19') })
+    expect(checkNode('18.20.0').status).toBe('fail')
+    for (const version of ['20.19.0', '22.1.0', '26.0.0']) expect(checkNode(version).status).toBe('ok')
+  })
+
+  test('warns where SQLite is missing, which only the server needs', () => {
+    const missing = () => {
+      throw Object.assign(new Error('nowhere'), { code: 'MODULE_NOT_FOUND' })
+    }
+    expect(checkSqlite(missing)).toMatchObject({ status: 'warn', fix: expect.stringContaining('22.13') })
+    expect(checkSqlite(loadSqlite)).toMatchObject({ status: 'ok', message: expect.stringMatching(/^SQLite 3\./) })
+  })
+
+  test('fails for extra certificates that are not there, and warns of what they cost on Node 20', async () => {
+    const file = join(temporaryDir(), 'ca.pem')
+    const found = await doctor({ env: { NODE_EXTRA_CA_CERTS: file } })
+    expect(found.check('extra certificates')).toMatchObject({ status: 'fail', fix: expect.stringContaining('unset') })
+    writeFileSync(file, selfSigned.cert)
+    expect(checkExtraCa(file, '20.19.0')).toMatchObject({ status: 'warn', fix: expect.stringContaining('Node 22') })
+    expect(checkExtraCa(file, '22.13.0').status).toBe('ok')
+  })
+
+  test('warns of little disk space and fails for next to none', async () => {
+    const free = (mib: number) => checkDisk('/data', async () => mib * 1024 * 1024)
+    expect((await free(5_000)).status).toBe('ok')
+    expect(await free(499)).toMatchObject({ status: 'warn', fix: expect.stringContaining('--data') })
+    expect((await free(49)).status).toBe('fail')
+  })
+
+  test('warns of a port that another program holds', async () => {
+    const port = await listen(createServer())
+    const asked = { name: 'the server', port, fix: 'Take another.' }
+    expect(await checkPort({ ...asked, holder: () => undefined })).toMatchObject({
+      status: 'warn',
+      fix: 'Take another.',
+    })
+    expect((await checkPort({ ...asked, holder: () => 'our server' })).message).toBe('Held by our server.')
+    expect((await checkPort({ ...asked, port: await closedPort(), holder: () => undefined })).status).toBe('ok')
+  })
+
+  test('warns of a proxy that the tool does not use, where the server is elsewhere', async () => {
+    const env = { HTTPS_PROXY: 'http://user:CANARY@127.0.0.1:1' }
+    const far = await doctor({ env: { ...env, ...at('https://vouchers.invalid') } }, '--dry-run')
+    expect(far.check('proxy')).toMatchObject({ status: 'warn', message: expect.stringContaining('HTTPS_PROXY') })
+    expect((await doctor({ env: { ...env, ...at('http://127.0.0.1:1') } }, '--dry-run')).check('proxy')?.status).toBe(
+      'ok',
+    )
+  })
+})
+
+describe('doctor on files', () => {
+  test('fails for a profile file that is none, and looks at everything else all the same', async () => {
+    const home = temporaryDir()
+    mkdirSync(configDir(home), { recursive: true, mode: 0o700 })
+    writeFileSync(join(configDir(home), 'config.json'), '{ "profiles": CANARY', { mode: 0o600 })
+    const found = await doctor({ home, env: at(server.baseUrl) })
+    expect(found.check('profile file')).toMatchObject({ status: 'fail', fix: expect.stringContaining('Repair it') })
+    expect(found.check('server')?.status).toBe('ok')
+  })
+
+  test('fails for a profile that does not exist', async () => {
+    const found = await doctor({ home: withProfile({}), env: { VOUCHERCTL_PROFILE: 'shop' } })
+    expect(found.check('profile file')).toMatchObject({ status: 'fail', fix: 'Use one of default.' })
+    expect(found.check('profile file')?.message).toContain('environment VOUCHERCTL_PROFILE')
+  })
+
+  test('fails for a profile file or folder that others can reach, with the command that closes it', async () => {
+    const file = withProfile({}, 0o640)
+    expect((await doctor({ home: file })).check('permissions')).toMatchObject({
+      status: 'fail',
+      fix: `Close it: chmod 600 ${join(configDir(file), 'config.json')}`,
+    })
+    const home = withProfile({})
+    for (const [mode, status] of [
+      [0o770, 'fail'],
+      [0o750, 'warn'],
+      [0o700, 'ok'],
+    ] as const) {
+      chmodSync(configDir(home), mode)
+      const check = (await doctor({ home })).check('permissions')
+      expect([mode, check?.status]).toEqual([mode, status])
+      if (status !== 'ok') expect(check?.fix).toBe(`Close it: chmod 700 ${configDir(home)}`)
+    }
+  })
+
+  test('fails for a project file that holds a secret or something unknown', async () => {
+    const cwd = temporaryDir()
+    const file = join(cwd, 'voucherctl.json')
+    for (const content of [`{"token":"${secrets.VOUCHERCTL_TOKEN}"}`, '{"colour":"blue"}', 'CANARY']) {
+      writeFileSync(file, content)
+      expect((await doctor({ cwd })).check('project file')?.status).toBe('fail')
+    }
+    writeFileSync(file, '{"timeout":"20s"}')
+    expect((await doctor({ cwd })).check('project file')).toMatchObject({ status: 'ok', message: `In use: ${file}` })
+  })
+
+  test('fails for a value of a setting that is none', async () => {
+    const found = await doctor({ home: withProfile({ timeout: 'soon' }) })
+    expect(found.check('settings')).toMatchObject({ status: 'fail', fix: 'It came from profile default.' })
+    expect(found.check('base URL')?.status).toBe('skip')
+  })
+
+  test('fails for a data folder whose keys others can read or are gone, and warns of a server that died', async () => {
+    const home = temporaryDir()
+    const dir = dataDir(home)
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    expect((await doctor({ home })).check('data folder')?.status).toBe('ok')
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: 2 ** 30, base_url: 'http://127.0.0.1:1' }))
+    expect((await doctor({ home })).check('data folder')).toMatchObject({
+      status: 'warn',
+      fix: expect.stringContaining('server start'),
+    })
+    chmodSync(dir, 0o755)
+    expect((await doctor({ home })).check('data folder')?.fix).toBe(`Close it: chmod 700 ${dir}`)
+    writeFileSync(join(dir, 'voucherctl.db'), '', { mode: 0o600 })
+    expect((await doctor({ home })).check('data folder')?.fix).toContain('from a backup')
+    writeFileSync(join(dir, 'keys.json'), '', { mode: 0o644 })
+    expect((await doctor({ home })).check('data folder')).toMatchObject({
+      status: 'fail',
+      fix: `Close it: chmod 600 ${join(dir, 'keys.json')}`,
+    })
+  })
+
+  test('fails for a data folder that is a file, and warns of an inbox that others can look into', async () => {
+    const home = temporaryDir()
+    mkdirSync(join(dataDir(home), 'inbox'), { recursive: true, mode: 0o755 })
+    expect((await doctor({ home })).check('inbox')).toMatchObject({
+      status: 'warn',
+      fix: `Close it: chmod 700 ${join(dataDir(home), 'inbox')}`,
+    })
+    const broken = temporaryDir()
+    mkdirSync(join(broken, '.local', 'share'), { recursive: true })
+    writeFileSync(dataDir(broken), '')
+    expect((await doctor({ home: broken })).check('data folder')).toMatchObject({
+      status: 'fail',
+      fix: 'Move it away.',
+    })
+  })
+})
+
+describe('doctor on a server', () => {
+  test('fails for a base URL that is none, wherever it comes from', async () => {
+    for (const url of ['nonsense', 'ftp://x', 'http://user:CANARY@x'])
+      expect((await doctor({ env: at(url) })).check('base URL')).toMatchObject({
+        status: 'fail',
+        fix: 'It came from environment VOUCHERCTL_BASE_URL.',
+      })
+    expect((await doctor({}, '--base-url nonsense')).check('base URL')?.status).toBe('fail')
+  })
+
+  test('fails where no server answers, and asks no further', async () => {
+    const found = await doctor({ env: { ...secrets, ...at(`http://127.0.0.1:${await closedPort()}`) } })
+    expect(found.check('server')).toMatchObject({ status: 'fail', message: expect.stringContaining('ECONNREFUSED') })
+    expect(found.check('application token')?.status).toBe('skip')
+  })
+
+  test('fails for a redirect and for a 5xx', async () => {
+    const moved = await stub(() => ({ status: 301, headers: { location: 'https://elsewhere.example/' } }))
+    expect((await doctor({ env: at(moved.baseUrl) })).check('server')?.message).toContain('https://elsewhere.example/')
+    const broken = await stub(() => refusal(503, 'SERVICE_UNAVAILABLE'))
+    expect((await doctor({ env: at(broken.baseUrl) })).check('server')).toMatchObject({ status: 'fail' })
+  })
+
+  test('warns of a clock that is seconds off, and fails beyond what signatures allow', async () => {
+    for (const [offset, status, side] of [
+      [-20_000, 'warn', 'behind'],
+      [20_000, 'warn', 'ahead of'],
+      [-400_000, 'fail', 'behind'],
+      [2_000, 'ok', ''],
+    ] as const) {
+      const check = (await doctor({ env: at(server.baseUrl), now: Date.now() + offset })).check('clock')
+      expect([offset, check?.status]).toEqual([offset, status])
+      expect(check?.message).toContain(side)
+    }
+    expect(clockOf(undefined, 0).status).toBe('skip')
+  })
+
+  test('fails for http beyond this machine, and warns of it where everything is encrypted', async () => {
+    const options = { baseUrl: 'http://vouchers.example', timeoutMs: 1 }
+    const host = { env: {}, now: Date.now }
+    expect(await checkTls(host, { ...options, mode: 'off' })).toMatchObject({
+      status: 'fail',
+      fix: expect.stringContaining('https'),
+    })
+    expect((await checkTls(host, { ...options, mode: 'required' })).status).toBe('warn')
+  })
+
+  test('fails for a certificate that nobody trusts, that has expired, or that is not looked at', async () => {
+    const baseUrl = `https://127.0.0.1:${await listen(createHttps(selfSigned))}`
+    const found = await doctor({ env: at(baseUrl) })
+    expect(found.check('TLS')).toMatchObject({ status: 'fail', fix: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
+    const careless = await doctor({ env: at(baseUrl, { NODE_TLS_REJECT_UNAUTHORIZED: '0' }) })
+    expect(careless.check('TLS')?.message).toContain('NODE_TLS_REJECT_UNAUTHORIZED=0')
+    const trusting = { baseUrl, mode: 'off', timeoutMs: 2_000, ca: selfSigned.cert } as const
+    const today = { env: {}, now: Date.now }
+    expect(await checkTls(today, trusting)).toMatchObject({
+      status: 'ok',
+      message: expect.stringContaining('more days'),
+    })
+    const ends = Date.parse('2126-10-28T06:01:05Z')
+    expect((await checkTls({ env: {}, now: () => ends - 5 * 86_400_000 }, trusting)).status).toBe('warn')
+    expect((await checkTls({ env: {}, now: () => ends + 86_400_000 }, trusting)).status).toBe('fail')
+    const expired = `https://127.0.0.1:${await listen(createHttps(expiredHooksExampleCom))}`
+    const gone = await checkTls(today, { ...trusting, baseUrl: expired, ca: expiredHooksExampleCom.cert })
+    expect(gone).toMatchObject({ status: 'fail', fix: 'Renew the certificate of the server.' })
+  })
+
+  test('fails for a pin of another key, and where encryption is required and switched off', async () => {
+    const pins = [`sha256:${'A'.repeat(43)}`]
+    const pinned = withProfile({ base_url: server.baseUrl, secure: { pins } })
+    expect((await doctor({ home: pinned })).check('encrypted transport')).toMatchObject({
+      status: 'fail',
+      fix: expect.stringContaining('secure pin'),
+    })
+    const off = await stub(() => ({ body: { enabled: false } }))
+    const required = await doctor({ env: at(off.baseUrl) }, '--secure required')
+    expect(required.check('encrypted transport')).toMatchObject({ status: 'fail', fix: expect.stringContaining('off') })
+    const without = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
+    expect((await doctor({ env: at(without.baseUrl) })).check('encrypted transport')?.status).toBe('skip')
+  })
+
+  test.each([
+    ['account JWT', 'VOUCHERCTL_JWT'],
+    ['application token', 'VOUCHERCTL_TOKEN'],
+    ['bot token', 'VOUCHERCTL_BOT_TOKEN'],
+    ['operator key', 'VOUCHERCTL_OPERATOR_KEY'],
+  ] as const)('fails for %s that the server refuses, and says where it came from', async (name, variable) => {
+    const found = await doctor({ env: at(server.baseUrl, { [variable]: secrets[variable] }) })
+    expect(found.check(name)).toMatchObject({ status: 'fail', message: expect.stringContaining(variable) })
+    expect(found.check(name)?.message).toContain('TOKEN_INVALID')
+  })
+
+  test('does not send a credential to a server that it was not stored for', async () => {
+    const { baseUrl, received } = await stub(() => success({}))
+    const credentials = { token: { value: secrets.VOUCHERCTL_TOKEN, origin: 'https://other.example' } }
+    const found = await doctor({ home: withProfile({ base_url: baseUrl, credentials }) })
+    expect(found.check('application token')).toMatchObject({
+      status: 'skip',
+      message: expect.stringContaining('other.example'),
+    })
+    expect(received.every((it) => it.headers.authorization === undefined)).toBe(true)
+  })
+
+  test('warns of an account JWT that ends within the hour', async () => {
+    const { baseUrl } = await stub(() => success({ items: [] }))
+    const claims = Buffer.from(JSON.stringify({ sub: 'a', exp: Math.floor(Date.now() / 1000) + 600 })).toString(
+      'base64url',
+    )
+    const found = await doctor({ env: at(baseUrl, { VOUCHERCTL_JWT: `eyJhbGciOiJub25lIn0.${claims}.CANARY` }) })
+    expect(found.check('account JWT')).toMatchObject({ status: 'warn', fix: expect.stringContaining('login') })
+  })
+})
+
+describe('doctor and time', () => {
+  /** Runs the doctor on a clock that the test moves, until `isReady` 1 ms at a time; resolves with the time it took. */
+  async function timed(baseUrl: string, isReady: () => boolean) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let ran: Ran | undefined
+    const ended = cli('doctor --json', { now: Date.now(), env: { ...secrets, ...at(baseUrl) } }).then(
+      (it) => (ran = it),
+    )
+    await vi.waitUntil(isReady, { timeout: 10_000, interval: 1 })
+    let ms = 0
+    for (; ran === undefined && ms < 20_000; ms += 100) {
+      await vi.advanceTimersByTimeAsync(100)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return { ...(await ended), ms }
+  }
+
+  test.each(['http', 'https'])(
+    'ends within 5 s when the server accepts a connection of %s and is silent',
+    async (scheme) => {
+      const { baseUrl, received } = await rawServer(() => {})
+      const { exit, stdout, stderr, ms } = await timed(baseUrl.replace('http', scheme), () => received.length > 0)
+      expect([exit, stderr]).toEqual([1, ''])
+      expect(ms).toBeLessThan(5_000)
+      expect(JSON.parse(stdout).checks.find((it: Check) => it.name === 'server').status).toBe('fail')
+    },
+  )
+
+  test('ends within 5 s when the server answers the first request and no other', async () => {
+    const { baseUrl, received } = await rawServer((socket, request) => {
+      if (request.startsWith('GET /healthz')) socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')
+    })
+    const { exit, ms } = await timed(baseUrl, () => received.length > 1)
+    expect(exit).toBe(1)
+    expect(ms).toBeLessThan(5_000)
+  })
+
+  test('a check that does not end, or that the system forbids, has failed with a fix', async () => {
+    const late = await bounded('disk', 1, () => new Promise(() => {}))
+    expect(late).toMatchObject({ status: 'fail', message: 'No result within 0.001 s.' })
+    const denied = await bounded('disk', 1_000, async () => {
+      throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'stat' })
+    })
+    expect(denied).toMatchObject({ status: 'fail', message: expect.stringContaining('EACCES') })
+    await expect(bounded('disk', 1_000, () => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug')
+  })
+})

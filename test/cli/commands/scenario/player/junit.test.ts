@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { junitOf } from '../../../../../src/cli/commands/scenario/player/junit.js'
+
+const step = { name: 'a step', line: 3, status: 'passed', duration_ms: 12, problems: [] } as const
+
+describe('a JUnit report', () => {
+  it('has a suite for each file and a case for each step, with what was wrong', () => {
+    const failed = { ...step, status: 'failed', problems: ['one <&"', 'two'] } as const
+    const skipped = { ...step, status: 'skipped', duration_ms: 0 } as const
+    const report = {
+      file: 'a.yaml',
+      name: 'A',
+      passed: false,
+      duration_ms: 1500,
+      steps: [step, failed, skipped],
+      teardown: [step],
+    }
+    expect(junitOf([report])).toBe(`<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="voucherctl" tests="4" failures="1" errors="0" skipped="1" time="1.500">
+  <testsuite name="A" file="a.yaml" tests="4" failures="1" errors="0" skipped="1" time="1.500">
+    <testcase name="a step" classname="A" file="a.yaml" line="3" time="0.012"/>
+    <testcase name="a step" classname="A" file="a.yaml" line="3" time="0.012"><failure message="one &lt;&amp;&quot;">a.yaml:3&#10;one &lt;&amp;&quot;&#10;two</failure></testcase>
+    <testcase name="a step" classname="A" file="a.yaml" line="3" time="0.000"><skipped/></testcase>
+    <testcase name="a step" classname="A" file="a.yaml" line="3" time="0.012"/>
+  </testsuite>
+</testsuites>
+`)
+  })
+
+  it('holds nothing that XML has no way to write', () => {
+    const text = junitOf([
+      { file: 'a', name: 'x\u0000\u001b[31m\ud800\ufffey', passed: true, duration_ms: 0, steps: [step], teardown: [] },
+    ])
+    expect(text).toContain('name="x\ufffd\ufffd[31m\ufffd\ufffdy"')
+  })
+})

@@ -1,0 +1,343 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
+
+// Each starts servers of its own.
+vi.setConfig({ testTimeout: 30_000 })
+
+/** Steps to an application token and an active template. */
+const shop = `
+  - call: apps.create
+    with: { name: "Shop \${run}" }
+    capture: { app: .id }
+  - call: tokens.create
+    with:
+      appId: \${app}
+      name: scenario
+      scopes: ["vouchers:read", "vouchers:templates:write", "vouchers:issue", "vouchers:verify", "vouchers:redeem", "vouchers:reverse"]
+    capture: { token: .token }
+    use: { token: "\${token}" }
+  - call: templates.create
+    with:
+      external_template_id: coffee-\${run}
+      name: Free coffee
+      type: gift
+      issuer_name: Shop
+      fulfiller_name: Shop
+      fulfillment_category: offline_service
+      acquisition_source: free_claim
+      validity: { type: relative, duration_days: 30 }
+      issue_limit: 10
+    capture: { template: .id }
+  - call: templates.submit
+    with: { templateId: "\${template}" }
+    expect: { data: { status: reviewing } }
+  - call: vouchers.issue
+    with: { template_id: "\${template}", external_issue_id: order-1, recipient_user_id: user-1 }
+    expect: { status: 201 }
+    capture: { code: '.credentials[] | select(.type == "redeem_code").value' }
+`
+
+function written(text: string, name = 'a.yaml'): { cwd: string } {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, name), text)
+  return { cwd }
+}
+
+interface Report {
+  passed: number
+  failed: number
+  items: {
+    file: string
+    name: string
+    passed: boolean
+    steps: { name: string; line: number; status: string; problems: string[] }[]
+    teardown: { name: string; status: string; problems: string[] }[]
+  }[]
+}
+
+async function played(text: string, baseUrl?: string) {
+  const env = { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT }
+  const named = baseUrl === undefined ? '' : `--base-url ${baseUrl}`
+  const ran = await cli(`scenario run a.yaml --json ${named}`, { ...written(text), ...(named === '' ? {} : { env }) })
+  if (ran.stdout === '') throw new Error(ran.stderr)
+  const report = JSON.parse(ran.stdout) as Report
+  const [item] = report.items
+  if (item === undefined) throw new Error('no report')
+  return { ran, item, problems: item.steps.flatMap((it) => it.problems), statuses: item.steps.map((it) => it.status) }
+}
+
+describe('scenario run', () => {
+  it('plays a voucher through its life on a server of its own', async () => {
+    const { ran, item, problems } = await played(`
+name: A voucher's life
+server: { auto_approve: true }
+steps: ${shop}
+  - call: vouchers.redeem
+    key: redeem-\${run}
+    with: &redeem { credential: { type: redeem_code, value: "\${code}" }, reference: till-4 }
+    expect: { replayed: false, data: { reference: till-4, status: succeeded } }
+    capture: { redemption: .id }
+  - call: vouchers.redeem
+    key: redeem-\${run}
+    with: *redeem
+    expect: { replayed: true, data: { id: "\${redemption}" } }
+  - call: vouchers.redeem
+    with: *redeem
+    expect: { status: 409, code: VOUCHER_ALREADY_REDEEMED }
+  - call: GET /open-platform/vouchers/redemptions/\${redemption}
+    expect: { that: ['.id == \${redemption}', '.reference | startswith("till")'] }
+  - call: vouchers.reverse
+    with: { redemptionId: "\${redemption}" }
+  - advance: 31d
+  - call: vouchers.verify
+    with: { credential: { type: redeem_code, value: "\${code}" } }
+    expect: { data: { redeemable: false, reason: expired } }
+`)
+    expect(problems).toEqual([])
+    expect(ran.exit).toBe(0)
+    expect(item).toMatchObject({ file: 'a.yaml', name: "A voucher's life", passed: true })
+    expect(item.steps.length).toBe(12)
+  })
+
+  it('waits for the webhooks that a step causes, verified, and answers them by its script', async () => {
+    const { problems } = await played(`
+server: { auto_approve: true }
+webhook: { respond: "500,200" }
+steps:
+  - call: bots.apply
+    with: { name: Coffee bot, username: coffee_bot, scopes: ["messages:receive", "messages:send"] }
+    capture: { bot: .id }
+  - call: bots.get
+    with: { botId: "\${bot}" }
+    capture: { bot_token: .one_time_token }
+    use: { bot: "\${bot_token}" }
+  - call: webhook.set
+    with: { botId: "\${bot}", url: "\${webhook.url}", secret_token: "\${webhook.secret}" }
+  - call: platform.createChat
+    with: { bot_id: "\${bot}", user_id: user-1 }
+    capture: { chat: .id }
+  - receive: my_chat_member
+    expect: { that: '.my_chat_member.chat.id == \${chat}' }
+  - name: The refused delivery is repeated after a minute
+    advance: 61s
+  - receive: my_chat_member
+    capture: { update: .update_id }
+  - call: webhook.deliveries
+    with: { botId: "\${bot}" }
+    within: 5s
+    expect: { that: '.items[0].status == "delivered"' }
+`)
+    expect(problems).toEqual([])
+  })
+
+  it('a step that fails ends the file and says what was not as expected; teardown is played all the same', async () => {
+    const { ran, item, statuses } = await played(
+      `steps:
+  - call: apps.create
+    with: { name: A }
+    expect: { status: 200, data: { name: A } }
+  - call: apps.create
+    with: { name: A }
+    expect: { data: { name: B, status: active }, that: [.name == "C", .nothing] }
+    capture: { app: .id }
+  - call: apps.list
+teardown:
+  - call: apps.get
+    with: { appId: "\${app}" }
+  - call: apps.list
+`.replace('{ status: 200, data: { name: A } }', '{ status: 201, data: { name: A } }'),
+    )
+    expect(ran.exit).toBe(1)
+    expect(statuses).toEqual(['passed', 'failed', 'skipped'])
+    expect(item.steps[1]).toMatchObject({
+      name: 'call apps.create',
+      line: 5,
+      problems: ['data.name: expected "B", got "A"', 'that .name == "C": false', 'that .nothing: null'],
+    })
+    expect(item.teardown.map((it) => it.status)).toEqual(['failed', 'passed'])
+    expect(item.teardown[0]?.problems).toEqual(['${app} has no value: the step that captures it has not passed'])
+  })
+
+  it.each([
+    ['call: apps.get\n    with: { appId: nope }', /^expected success, got 404 APPLICATION_NOT_FOUND: /],
+    ['call: apps.list\n    expect: { code: APPLICATION_NOT_FOUND }', /^expected APPLICATION_NOT_FOUND, got 200$/],
+    ['call: apps.get\n    with: { appId: nope }\n    expect: { status: 403 }', /^expected 403, got 404 /],
+    ['call: apps.list\n    as: none', /got 401 TOKEN_MISSING/],
+    [
+      'call: apps.list\n    capture: { id: ".items[0].id" }',
+      /^capture id: \.items\[0\]\.id gives \[null\] in place of one value$/,
+    ],
+    ['call: apps.list\n    capture: { id: ".items[]" }', /gives \[\] in place of one value$/],
+    ['call: apps.list\n    expect: { that: ".items | keys | error" }', /^that \.items \| keys \| error: /],
+    ['call: apps.list\n    expect: { replayed: true }', /^replayed: expected true, got false$/],
+  ])('%j fails', async (step, problem) => {
+    const { baseUrl } = await stub(({ headers, path }) => {
+      if (headers.authorization === undefined) return refusal(401, 'TOKEN_MISSING')
+      return path.endsWith('/nope') ? refusal(404, 'APPLICATION_NOT_FOUND') : success({ items: [] })
+    })
+    const { ran, problems } = await played(`steps:\n  - ${step}\n`, baseUrl)
+    expect(ran.exit).toBe(1)
+    expect(problems).toContainEqual(expect.stringMatching(problem))
+  })
+
+  it.each([
+    ['receive: ping\n    within: 10ms', /^no ping that fits arrived within 0.01 s$/],
+    ['call: vouchers.verify\n    with: {}', /got CREDENTIAL_REQUIRED: No token is known/],
+  ])('%j fails on a throwaway server', async (step, problem) => {
+    const { ran, problems } = await played(`steps:\n  - ${step}\n`)
+    expect([ran.exit, problems]).toEqual([1, [expect.stringMatching(problem)]])
+  })
+
+  it('shows no secret in what it says of a failure', async () => {
+    const { ran, problems } = await played(`server: { auto_approve: true }
+steps: ${shop}
+  - call: vouchers.issue
+    with: { template_id: "\${template}", external_issue_id: order-1, recipient_user_id: user-1 }
+    expect: { data: { credentials: [], note: "\${token} \${webhook.secret}" } }
+`)
+    expect(problems).toHaveLength(2)
+    expect(ran.stdout).not.toMatch(/sop_\w{8}|[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/)
+    expect(problems[1]).toMatch(/^data.note: expected "sop_.{4}… …", got nothing$/)
+  })
+
+  it('mistakes are told together, with file, line and column, and nothing is played', async () => {
+    const ran = await cli(
+      'scenario run a.yaml',
+      written('steps:\n  - call: apps.lst\n  - call: apps.list\n    with: { a: "${b}" }\n'),
+    )
+    expect(ran.exit).toBe(2)
+    expect(ran.stdout).toBe('')
+    expect(ran.stderr).toContain('a.yaml:2:5: There is no endpoint "apps.lst": did you mean "apps.list"?')
+    expect(ran.stderr).toContain('a.yaml:4:5: ${b} is not known here')
+  })
+
+  it('a jq expression that cannot be read is a mistake of the file', async () => {
+    const ran = await cli(
+      'scenario run a.yaml',
+      written('steps:\n  - call: apps.list\n    expect: { that: ".items[" }\n'),
+    )
+    expect(ran.exit).toBe(2)
+    expect(ran.stderr).toMatch(/a\.yaml:2: that \.items\[: /)
+  })
+
+  it('tells people a line for each file in their order, and what failed', async () => {
+    const { cwd } = written('name: First\nsteps: [{ call: apps.list }]')
+    writeFileSync(join(cwd, 'b.yaml'), 'steps:\n  - name: Look\n    call: apps.get\n    with: { appId: x }\n')
+    const ran = await cli('scenario run a.yaml b.yaml', { cwd })
+    expect(ran.exit).toBe(1)
+    expect(ran.stderr).toBe('')
+    expect(ran.stdout.replaceAll(/\d+\.\d s/g, 'T')).toBe(
+      `✓ a.yaml  First (1 step, T)
+✗ b.yaml (1 step, T)
+    b.yaml:2: Look
+      expected success, got 404 APPLICATION_NOT_FOUND: No such application.
+
+1 passed, 1 failed, in T
+`,
+    )
+  })
+
+  it('writes a JUnit report; without a folder for it nothing is played', async () => {
+    const given = written('steps: [{ call: apps.list }]')
+    expect((await cli('scenario run a.yaml --junit out.xml', given)).exit).toBe(0)
+    expect(readFileSync(join(given.cwd, 'out.xml'), 'utf8')).toMatch(
+      /<testsuites name="voucherctl" tests="1" failures="0"/,
+    )
+    const ran = await cli('scenario run a.yaml --junit no/out.xml', given)
+    expect(ran).toMatchObject({ exit: 1, stdout: '' })
+    expect(ran.stderr).toContain('no/out.xml cannot be written (ENOENT)')
+  })
+
+  it('plays files at the same time, each on a server of its own', async () => {
+    const { cwd } = written('')
+    const names = ['a', 'b', 'c'].map((it) => `${it}.yaml`)
+    for (const name of names) {
+      const steps =
+        '  - call: apps.create\n    with: { name: Same }\n  - call: apps.list\n    expect: { that: (.items | length) == 1 }\n'
+      writeFileSync(join(cwd, name), `steps:\n${steps}`)
+    }
+    const ran = await cli(`scenario run ${names.join(' ')} --parallel 3 -o jsonl`, { cwd })
+    expect(ran.exit).toBe(0)
+    expect(
+      ran.stdout
+        .trim()
+        .split('\n')
+        .map((it) => (JSON.parse(it) as Report['items'][number]).file),
+    ).toEqual(names)
+  })
+
+  it('--dry-run reads the files and plays nothing', async () => {
+    const ran = await cli('scenario run a.yaml --dry-run', written('steps: [{ call: apps.list }]'))
+    expect(ran.exit).toBe(0)
+    expect(ran.stdout).toContain('would play 1 step of a.yaml on a throwaway server')
+  })
+})
+
+describe('scenario run against a server', () => {
+  it('calls the one that is named, with the credentials of the environment', async () => {
+    const { baseUrl, received } = await stub(() => success({ items: [] }))
+    const given = written('steps: [{ call: apps.list }, { call: templates.list }]')
+    const ran = await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })
+    expect(ran.exit).toBe(0)
+    expect(received.map((it) => it.headers.authorization)).toEqual([
+      `Bearer ${secrets.VOUCHERCTL_JWT}`,
+      `Bearer ${secrets.VOUCHERCTL_TOKEN}`,
+    ])
+  })
+
+  it('repeats a read until it fits, and no other call', async () => {
+    const { baseUrl, received } = await stub((_request, i) => success({ items: i < 2 ? [] : [{ id: 'app_1' }] }))
+    const given = written('steps: [{ call: apps.list, within: 5s, expect: { that: (.items | length) == 1 } }]')
+    expect((await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })).exit).toBe(0)
+    expect(received).toHaveLength(3)
+  })
+
+  it('a failing call is seen once, unless --retries says otherwise', async () => {
+    const { baseUrl, received } = await stub((_request, i) =>
+      i === 0 ? refusal(503, 'SERVICE_UNAVAILABLE') : success({}),
+    )
+    const given = written('steps: [{ call: apps.list, expect: { status: 503 } }]')
+    expect((await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })).exit).toBe(0)
+    expect(received).toHaveLength(1)
+  })
+
+  it('a stored profile is no server for a scenario until it is named', async () => {
+    const { baseUrl, received } = await stub(() => success({ items: [] }))
+    const home = temporaryDir()
+    mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
+    const profile = { base_url: baseUrl, credentials: { jwt: { value: secrets.VOUCHERCTL_JWT, origin: baseUrl } } }
+    const config = join(home, '.config', 'voucherctl', 'config.json')
+    writeFileSync(config, JSON.stringify({ current: 'default', profiles: { default: profile } }), { mode: 0o600 })
+    const given = { ...written('steps: [{ call: apps.list }]'), home }
+    expect((await cli('scenario run a.yaml', given)).exit).toBe(0)
+    expect(received).toHaveLength(0)
+    expect((await cli('scenario run a.yaml --profile default', given)).exit).toBe(0)
+    expect(received).toHaveLength(1)
+  })
+
+  it('an interrupted run still plays its teardown', async () => {
+    const stop = new AbortController()
+    const { baseUrl, received } = await stub((_request, i) => {
+      if (i === 0) stop.abort()
+      return success({})
+    })
+    const given = written('steps: [{ call: apps.list }, { call: apps.list }]\nteardown: [{ call: templates.list }]')
+    await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets, signal: stop.signal })
+    expect(received.map((it) => it.path)).toEqual([
+      '/api/v1/open-platform/applications',
+      '/api/v1/open-platform/vouchers/templates',
+    ])
+  })
+})
+
+describe('scenario run encrypted', () => {
+  it('every call of section A travels in an envelope with --secure required, and is refused without', async () => {
+    const given = written(`server: { auto_approve: true, require_secure: true }\nsteps: ${shop}`)
+    expect((await cli('scenario run a.yaml --secure required', given)).exit).toBe(0)
+    const ran = await cli('scenario run a.yaml --json', given)
+    expect(ran.exit).toBe(1)
+    expect(ran.stdout).toContain('426 SECURE_TRANSPORT_REQUIRED')
+  })
+})

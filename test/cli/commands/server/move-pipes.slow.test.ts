@@ -1,0 +1,149 @@
+import { existsSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
+import { built } from '../../../support/built-cli.js'
+import { fillMoveFolders } from '../../../support/move-source.js'
+import { rowLinesOf } from '../../../support/move.js'
+import { temporaryFolder } from '../../../support/server.js'
+
+const home = temporaryFolder()
+/** 3.5 MB: more than the pipes between two processes hold. */
+const ROWS = 1_000
+let source: string
+let file: string
+let newTarget: () => string
+
+beforeAll(async () => {
+  ;({ source, file, newTarget } = await fillMoveFolders(home, ROWS))
+}, 60_000)
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true })
+})
+
+const closed = (child: ReturnType<typeof built.start>) =>
+  new Promise<number | null>((resolve) => child.once('close', resolve))
+
+describe('kill -9', () => {
+  test('of an export leaves no file under its name, and the next one writes it', async () => {
+    const out = join(home, 'killed.ndjson')
+    const child = built.start(['server', 'export', '--data', source, '--out', out], home)
+    const ended = closed(child)
+    const begun = () => readdirSync(home).some((it) => it.startsWith('killed.ndjson'))
+    await vi.waitUntil(begun, { timeout: 20_000, interval: 1 })
+    child.kill('SIGKILL')
+    await ended
+    // It may have been faster.
+    if (!existsSync(out)) expect(readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-')).length).toBe(1)
+    else expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(ROWS + 1)
+    rmSync(out, { force: true })
+    const host = hostname()
+    // Drafts of a running process and of another machine, and a name that no export uses.
+    const others = [`${host}-${process.pid}-00000000`, `elsewhere-999999999-00000000`, `${host}-999999999-notes`]
+    for (const it of others) writeFileSync(`${out}.tmp-${it}`, '')
+    // A draft of the process that was killed, also where it was faster.
+    writeFileSync(`${out}.tmp-${host}-${child.pid}-00000000`, '')
+    expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)
+    expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
+    const left = readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-'))
+    expect(left.sort()).toEqual(others.map((it) => `killed.ndjson.tmp-${it}`).sort())
+  }, 60_000)
+
+  test('of an import, when half of the file was written, leaves an empty store, which the same import fills', async () => {
+    const target = newTarget()
+    const text = readFileSync(file)
+    const child = built.start(['server', 'import', '-', '--data', target], home)
+    const ended = closed(child)
+    child.stdin.write(text.subarray(0, text.length - 1_000))
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 20_000 })
+    child.kill('SIGKILL')
+    await ended
+    const db = openSqliteFile(join(target, 'voucherctl.db'))
+    expect(db.prepare('select count(*) as n from applications').get()).toEqual({ n: 0 })
+    closeSqliteFile(db, join(target, 'voucherctl.db'))
+    const again = await built.run(['server', 'import', file, '--data', target, '--json'], home)
+    expect([again.exit, again.stderr]).toEqual([0, ''])
+    expect(JSON.parse(again.stdout).rows.applications).toBe(ROWS)
+  }, 60_000)
+})
+
+describe('Ctrl-C', () => {
+  test('ends an import whose pipe stands still, with nothing imported', async () => {
+    const target = newTarget()
+    const child = built.start(['server', 'import', '-', '--data', target, '--json'], home)
+    const ended = closed(child)
+    let said = ''
+    child.stderr.on('data', (chunk) => (said += chunk))
+    child.stdin.write(readFileSync(file).subarray(0, 500_000))
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 20_000 })
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+    expect(JSON.parse(said).error.code).toBe('ABORTED')
+    expect(readdirSync(target)).toEqual(['keys.json'])
+  }, 60_000)
+})
+
+describe('a server that starts during an import', () => {
+  test('is refused, as beside another server', async () => {
+    const target = newTarget()
+    const child = built.start(['server', 'import', '-', '--data', target], home)
+    const ended = closed(child)
+    child.stdin.write(readFileSync(file).subarray(0, 500_000))
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 20_000 })
+    const started = await built.run(['server', 'start', '--port', '0', '--data', target, '--json'], home)
+    expect([started.exit, JSON.parse(started.stderr).error.code]).toEqual([1, 'DATA_FOLDER_IN_USE'])
+    child.kill('SIGKILL')
+    await ended
+  }, 60_000)
+})
+
+describe('standard output', () => {
+  test.runIf(existsSync('/dev/full'))(
+    'that is full is no success',
+    async () => {
+      const child = spawn(process.execPath, [built.bin, 'server', 'export', '--data', source], {
+        cwd: home,
+        env: built.environment(home),
+        stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+      })
+      let said = ''
+      child.stderr?.on('data', (chunk) => (said += chunk))
+      expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
+      expect(said).toMatch(/error: .*ENOSPC/)
+    },
+    30_000,
+  )
+
+  test('whose reader has seen enough is no success: a pipe that breaks off is no backup', async () => {
+    const pipe = `${process.execPath} ${built.bin} server export --data ${source} | head -1 > first; echo \${PIPESTATUS[0]} > exit`
+    const child = spawn('bash', ['-c', pipe], {
+      cwd: home,
+      env: built.environment(home),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    child.stderr.on('data', (chunk) => (said += chunk))
+    await new Promise((resolve) => child.once('close', resolve))
+    expect(readFileSync(join(home, 'exit'), 'utf8')).toBe('1\n')
+    expect(said).toMatch(/^error: Standard output was closed before the export was whole \(EPIPE\)\.\n$/)
+  }, 30_000)
+
+  test('carries an export into an import, byte by byte', async () => {
+    const target = newTarget()
+    writeFileSync(
+      join(home, 'move.sh'),
+      `${process.execPath} ${built.bin} server export --data ${source} | ${process.execPath} ${built.bin} server import - --data ${target}`,
+    )
+    const child = spawn('bash', ['move.sh'], {
+      cwd: home,
+      env: built.environment(home),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let said = ''
+    child.stdout.on('data', (chunk) => (said += chunk))
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0)
+    expect(said).toMatch(/Imported 1,001 rows/)
+  }, 30_000)
+})

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
+import { built } from '../../../support/built-cli.js'
+import { type MoveFolders, fillMoveFolders } from '../../../support/move-source.js'
+import { rowLinesOf } from '../../../support/move.js'
+import { temporaryFolder } from '../../../support/server.js'
+
+const home = temporaryFolder()
+/** 84 MB: SQLite keeps 64 MB of changed pages in memory and writes the rest before the commit. */
+const ROWS = 24_000
+let folders: MoveFolders
+beforeAll(async () => {
+  folders = await fillMoveFolders(home, ROWS)
+}, 120_000)
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true })
+})
+
+test('kill -9 of a long export leaves no file under its name, and the next one writes it', async () => {
+  const { source, file } = folders
+  const out = join(home, 'killed.ndjson')
+  const drafts = () => readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-'))
+  for (let round = 0; round < 3; round++) {
+    const child = built.start(['server', 'export', '--data', source, '--out', out], home)
+    const ended = once(child, 'close')
+    await vi.waitUntil(() => drafts().length > 0, { timeout: 20_000, interval: 1 })
+    child.kill('SIGKILL')
+    await ended
+    // It may have been faster.
+    if (!existsSync(out)) expect(drafts().length).toBe(1)
+    else expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(ROWS + 1)
+    rmSync(out, { force: true })
+  }
+  expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)
+  expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
+  expect(drafts()).toEqual([])
+}, 60_000)
+
+test('kill -9 of an import with pages on disk before its commit leaves an empty store', async () => {
+  const { file, newTarget } = folders
+  const target = newTarget()
+  const text = readFileSync(file)
+  const child = built.start(['server', 'import', '-', '--data', target], home)
+  const ended = once(child, 'close')
+  child.stdin.write(text.subarray(0, text.length - 1_000))
+  const journal = join(target, 'voucherctl.db-wal')
+  await vi.waitUntil(() => existsSync(journal) && statSync(journal).size > 1_000_000, { timeout: 40_000 })
+  child.kill('SIGKILL')
+  await ended
+  const db = openSqliteFile(join(target, 'voucherctl.db'))
+  expect(db.prepare('select count(*) as n from applications').get()).toEqual({ n: 0 })
+  closeSqliteFile(db, join(target, 'voucherctl.db'))
+  const again = await built.run(['server', 'import', file, '--data', target, '--json'], home)
+  expect([again.exit, again.stderr]).toEqual([0, ''])
+  expect(JSON.parse(again.stdout).rows.applications).toBe(ROWS)
+}, 60_000)

@@ -1,0 +1,274 @@
+import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { run } from '../../../../src/store/operation.js'
+import { openSqliteStore } from '../../../../src/store/sqlite/store.js'
+import { type Given, cli, temporaryDir } from '../../../support/cli.js'
+import { rowLinesOf } from '../../../support/move.js'
+
+let home: string
+const inHome = (args: string, given: Given = {}) => cli(args, { home, ...given })
+const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
+
+/** A data folder as a server has left it, with some rows. */
+async function makeStore(name: string, applications = 3): Promise<string> {
+  const dir = join(home, name)
+  const started = await inHome(`server start --port 0 --log-level silent --data ${dir} --json`, {
+    signal: AbortSignal.abort(),
+  })
+  expect(started.exit).toBe(0)
+  const store = openSqliteStore(join(dir, 'voucherctl.db'))
+  await store.write(function* () {
+    for (let n = 1; n <= applications; n++) {
+      const row = [
+        `app_${String(n).padStart(9, '0')}`,
+        'acme',
+        `Shop ${n} caf\u00e9`,
+        null,
+        'active',
+        0,
+        '[]',
+        '[]',
+        'optional',
+        1,
+        2,
+      ]
+      yield* run('insert into applications values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)', row)
+    }
+  })
+  await store.close()
+  return dir
+}
+
+/** With the keys of another folder and nothing else. */
+function folderWithKeys(name: string, of: string): string {
+  const dir = join(home, name)
+  mkdirSync(dir)
+  copyFileSync(join(of, 'keys.json'), join(dir, 'keys.json'))
+  return dir
+}
+
+let source: string
+beforeEach(async () => {
+  home = temporaryDir()
+  source = await makeStore('source')
+})
+
+describe('server export', () => {
+  test('writes a file that its owner alone reads, in place of an older one, and tells what is in it', async () => {
+    const out = join(home, 'backup.ndjson')
+    writeFileSync(out, 'of yesterday', { mode: 0o644 })
+    const { exit, stdout, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toMatchObject({
+      store: join(source, 'voucherctl.db'),
+      total: 4,
+      rows: { credential_keys: 1, applications: 3 },
+      total_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(4)
+    expect(readdirSync(home).sort()).toEqual(['backup.ndjson', 'source'])
+    const shown = await inHome(`server export --data ${source} --out ${out}`)
+    expect(shown.stdout).toMatch(
+      /Exported 4 rows of .*voucherctl\.db\.\n\n {2}credential_keys {2}1\n {2}applications {5}3\n$/,
+    )
+  })
+
+  test('goes through a link to the file that it names', async () => {
+    const [link, file] = [join(home, 'latest'), join(home, 'backup.ndjson')]
+    writeFileSync(file, '')
+    symlinkSync(file, link)
+    expect((await inHome(`server export --data ${source} --out ${link}`)).exit).toBe(0)
+    expect([lstatSync(link).isSymbolicLink(), statSync(file).size > 0]).toEqual([true, true])
+  })
+
+  test('goes to standard output where that is no terminal, in every format, with nothing beside it', async () => {
+    const out = join(home, 'backup.ndjson')
+    await inHome(`server export --data ${source} --out ${out}`)
+    const lines = rowLinesOf(readFileSync(out, 'utf8'))
+    for (const more of ['', '--out -', '--json', '-o yaml']) {
+      const { exit, stdout, stderr } = await inHome(`server export --data ${source} ${more}`)
+      expect([exit, stderr, rowLinesOf(stdout)]).toEqual([0, '', lines])
+    }
+    const named = await inHome(`server export --data ${source} --out -`, { terminal: true, columns: 80 })
+    expect(rowLinesOf(named.stdout)).toEqual(lines)
+  })
+
+  test('is not poured over a terminal', async () => {
+    const { exit, stdout, stderr } = await inHome(`server export --data ${source}`, { terminal: true })
+    expect([exit, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/terminal\.\n.*hint:.* Name a file with --out FILE/)
+  })
+
+  test.each(['--jq .total', '--fields total'])(
+    '%s is for a summary, which an export to standard output has not',
+    async (flag) => {
+      expect((await inHome(`server export --data ${source} ${flag}`)).exit).toBe(2)
+      const ran = await inHome(`server export --data ${source} ${flag} --out ${join(home, 'x')} --json`)
+      expect([ran.exit, ran.stdout.replaceAll(/\s/g, '')]).toEqual([0, flag.startsWith('--jq') ? '4' : '{"total":4}'])
+    },
+  )
+
+  test('of which the reader takes only a part has failed: it would be no backup', async () => {
+    const { exit, stderr } = await inHome(`server export --data ${source} --json`, { linesTaken: 0 })
+    expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
+  })
+
+  test('that is interrupted leaves no file', async () => {
+    const signal = AbortSignal.abort()
+    const ran = await inHome(`server export --data ${source} --out ${join(home, 'x')} --json`, { signal })
+    expect([ran.exit, errorOf(ran.stderr).code]).toEqual([130, 'ABORTED'])
+    expect(readdirSync(home)).toEqual(['source'])
+  })
+
+  test('needs the server stopped, and says how', async () => {
+    const store = openSqliteStore(join(source, 'voucherctl.db'))
+    const { exit, stderr } = await inHome(`server export --data ${source} --json`)
+    await store.close()
+    expect([exit, errorOf(stderr).code]).toEqual([1, 'DATA_FOLDER_IN_USE'])
+    expect(errorOf(stderr).message).toContain('voucherctl server stop')
+  })
+
+  test.each(['{home}/nowhere/x', '{home}', '/dev/null'])('to %s is refused, which stays what it is', async (named) => {
+    const out = named.replace('{home}', home)
+    const { exit, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
+    expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
+    expect(errorOf(stderr).message).toContain(out)
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
+    expect(readdirSync(home)).toEqual(['source'])
+  })
+
+  test('of a folder without a database is exit 5, and makes none', async () => {
+    const { exit, stderr } = await inHome(`server export --data ${join(home, 'none')} --json`)
+    expect([exit, errorOf(stderr).code]).toEqual([5, 'STORE_NOT_FOUND'])
+    expect(existsSync(join(home, 'none'))).toBe(false)
+  })
+
+  test('seals the keys of the encrypted transport, for which it needs the key file', async () => {
+    const keyFile = join(home, 'elsewhere.json')
+    copyFileSync(join(source, 'keys.json'), keyFile)
+    writeFileSync(join(source, 'keys.json'), readFileSync(join(await makeStore('other'), 'keys.json')))
+    const refused = await inHome(`server export --data ${source} --json`)
+    expect([refused.exit, errorOf(refused.stderr).code]).toEqual([1, 'KEYS_UNUSABLE'])
+    const { exit, stdout } = await inHome(`server export --data ${source} --key-file ${keyFile}`)
+    const { private_key: secret } = JSON.parse(readFileSync(join(source, 'secure-keys.json'), 'utf8')).keys[0]
+    expect([exit, stdout.includes(secret)]).toEqual([0, false])
+    expect(JSON.parse(stdout.split('\n')[0] as string).transport_keys).toMatch(/^key_\w+\.[\w-]+\.[\w-]+$/)
+  })
+})
+
+describe('server import', () => {
+  const exported = async () => {
+    const out = join(home, 'backup.ndjson')
+    expect((await inHome(`server export --data ${source} --out ${out}`)).exit).toBe(0)
+    return out
+  }
+
+  test('fills an empty folder from a file or from standard input, once', async () => {
+    const file = await exported()
+    const text = readFileSync(file, 'utf8')
+    for (const [name, how] of [
+      ['one', file],
+      ['two', '-'],
+    ]) {
+      const target = folderWithKeys(name as string, source)
+      const { exit, stdout, stderr } = await inHome(`server import ${how} --data ${target} --json`, { stdin: text })
+      expect([exit, stderr]).toEqual([0, ''])
+      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: 4 })
+      const again = await inHome(`server export --data ${target}`)
+      expect(rowLinesOf(again.stdout)).toEqual(rowLinesOf(text))
+      expect(statSync(join(target, 'voucherctl.db')).mode & 0o777).toBe(0o600)
+      expect(statSync(join(target, 'secure-keys.json')).mode & 0o777).toBe(0o600)
+      const twice = await inHome(`server import ${how} --data ${target} --json`, { stdin: text })
+      expect([twice.exit, errorOf(twice.stderr).code]).toEqual([6, 'STORE_NOT_EMPTY'])
+      expect(rowLinesOf((await inHome(`server export --data ${target}`)).stdout)).toEqual(rowLinesOf(text))
+    }
+  })
+
+  test('--dry-run says whether a file is whole, without a store and without keys', async () => {
+    const file = await exported()
+    const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${join(home, 'new')}`)
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^The export of 2\d{3}-.* is whole: 4 rows\. Nothing was changed\.\n/)
+    expect(readdirSync(home).sort()).toEqual(['backup.ndjson', 'source'])
+    writeFileSync(file, readFileSync(file, 'utf8').replace('Shop 2', 'Shop 7'))
+    const damaged = await inHome(`server import ${file} --dry-run --json`)
+    expect([damaged.exit, errorOf(damaged.stderr)]).toMatchObject([
+      2,
+      {
+        code: 'EXPORT_UNUSABLE',
+        message: `${file} cannot be imported: the rows of applications (lines 3 to 5) are not those that were written.`,
+      },
+    ])
+  })
+
+  test('that fails leaves a new folder as it was, and keeps a database that was there', async () => {
+    const cut = readFileSync(await exported(), 'utf8')
+      .split('\n')
+      .slice(0, 4)
+      .join('\n')
+    const target = folderWithKeys('target', source)
+    const fail = async () => (await inHome(`server import - --data ${target} --json`, { stdin: cut })).exit
+    expect([await fail(), readdirSync(target)]).toEqual([2, ['keys.json']])
+    const path = join(target, 'voucherctl.db')
+    closeSqliteFile(openSqliteFile(path), path)
+    const before = readdirSync(target)
+    expect([await fail(), readdirSync(target)]).toEqual([2, before])
+  })
+
+  test('of a file that is cut off leaves nothing in the way of the whole one', async () => {
+    const file = await exported()
+    const text = readFileSync(file, 'utf8')
+    const target = folderWithKeys('target', source)
+    const cut = await inHome(`server import - --data ${target} --json`, {
+      stdin: text.split('\n').slice(0, 4).join('\n'),
+    })
+    expect([cut.exit, errorOf(cut.stderr)]).toMatchObject([
+      2,
+      { code: 'EXPORT_UNUSABLE', message: 'standard input cannot be imported: it was cut off after line 4.' },
+    ])
+    expect((await inHome(`server import ${file} --data ${target}`)).exit).toBe(0)
+  })
+
+  test('that is interrupted leaves nothing', async () => {
+    const file = await exported()
+    const target = folderWithKeys('target', source)
+    const signal = AbortSignal.abort()
+    const ran = await inHome(`server import ${file} --data ${target} --json`, { signal })
+    expect([ran.exit, errorOf(ran.stderr).code]).toEqual([130, 'ABORTED'])
+    expect(readdirSync(target)).toEqual(['keys.json'])
+  })
+
+  test('takes keys of another place, and refuses a file of them that others can read', async () => {
+    const file = await exported()
+    const keyFile = join(home, 'keys.json')
+    writeFileSync(keyFile, readFileSync(join(source, 'keys.json')), { mode: 0o644 })
+    const open = await inHome(`server import ${file} --data ${join(home, 'new')} --key-file ${keyFile} --json`)
+    expect([open.exit, errorOf(open.stderr).code]).toEqual([1, 'KEYS_UNUSABLE'])
+    copyFileSync(join(source, 'keys.json'), join(home, 'closed.json'))
+    const ran = await inHome(
+      `server import ${file} --data ${join(home, 'new')} --key-file ${join(home, 'closed.json')}`,
+    )
+    expect(ran.exit).toBe(0)
+    expect(existsSync(join(home, 'new', 'keys.json'))).toBe(false)
+  })
+
+  test('of a folder, or of what is not there, is exit 2', async () => {
+    for (const path of [home, join(home, 'nowhere')]) {
+      const { exit, stderr } = await inHome(`server import ${path} --json`)
+      expect([exit, errorOf(stderr).code]).toEqual([2, 'FILE_UNREADABLE'])
+    }
+  })
+})

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import { duplicateFinder } from '../../../../../src/cli/commands/vouchers/bulk/input/duplicates.js'
+import type { BulkFormat } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
+import { formatOf, readRows } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
+import type { ReadRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
+import { isBad } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
+
+async function* inChunks(bytes: Buffer, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_000): Promise<ReadRow[]> {
+  const rows: ReadRow[] = []
+  const check = duplicateFinder()
+  for await (const block of readRows(inChunks(Buffer.from(input as string), size), format))
+    for (const row of block) rows.push(row)
+  return rows.map(check)
+}
+
+/** `line code` of what is bad, `line id recipient` of the others. */
+const shortly = (rows: readonly ReadRow[]) =>
+  rows.map((it) =>
+    isBad(it) ? `${it.line} ${it.fault.code}` : `${it.line} ${it.external_issue_id} ${it.recipient_user_id}`,
+  )
+
+const head = 'external_issue_id,recipient_user_id'
+
+test.each([
+  ['LF', `${head}\na,u\nb,v\n`, ['2 a u', '3 b v']],
+  ['CRLF', `${head}\r\na,u\r\nb,v\r\n`, ['2 a u', '3 b v']],
+  ['no line feed at the end', `${head}\na,u`, ['2 a u']],
+  ['a byte order mark', `\ufeff${head}\na,u\n`, ['2 a u']],
+  ['columns in another order', 'recipient_user_id,external_issue_id\nu,a\n', ['2 a u']],
+  ['a quoted header', '"external_issue_id","recipient_user_id"\n"a","u"\n', ['2 a u']],
+  ['quoted quotes and commas', `${head}\n"a""b","u,v"\n`, ['2 a"b u,v']],
+  [
+    'quoted line feeds, and the lines after them',
+    `${head}\n"a\nb",u\nc,"v\r\nw"\nd,x\n`,
+    ['2 a\nb u', '4 c v\r\nw', '6 d x'],
+  ],
+  ['blank lines and empty cells below a table', `${head}\n\na,u\n\n,\n  \nb,v\n`, ['3 a u', '7 b v']],
+  ['text beyond ASCII', `${head}\nä€😀,u\n`, ['2 ä€😀 u']],
+  ['no row at all', `${head}\n`, []],
+])('CSV with %s, in chunks of any size', async (_what, input, expected) => {
+  for (const size of [1, 2, 3, 7, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
+})
+
+test.each([
+  [
+    'LF, CRLF and blank lines',
+    '{"external_issue_id":"a","recipient_user_id":"u"}\r\n\n{"external_issue_id":"b","recipient_user_id":"v"}',
+    ['1 a u', '3 b v'],
+  ],
+  ['a byte order mark', '\ufeff{"external_issue_id":"a","recipient_user_id":"u"}\n', ['1 a u']],
+  ['nothing in it', '', []],
+])('NDJSON with %s', async (_what, input, expected) => {
+  for (const size of [1, 5, 1_000_000]) expect(shortly(await rowsOf(input, 'ndjson', size))).toEqual(expected)
+})
+
+test.each([
+  ['a value is missing', `${head}\na,\n,u\nb,v\n`, ['2 VALUE_MISSING', '3 VALUE_MISSING', '4 b v']],
+  ['an id comes twice', `${head}\na,u\nb,v\na,w\n`, ['2 a u', '3 b v', '4 DUPLICATE']],
+  ['there are more or fewer values than columns', `${head}\na,u,x\nb\nc,w\n`, ['2 MALFORMED', '3 MALFORMED', '4 c w']],
+  [
+    'a quote stands within a value',
+    `${head}\na"b,u\nc,v\nd"e,w\nf,x\n`,
+    ['2 MALFORMED', '3 c v', '4 MALFORMED', '5 f x'],
+  ],
+  ['text follows a quoted value', `${head}\n"a"b,u\nc,v\n`, ['2 MALFORMED', '3 c v']],
+  ['a quote never ends', `${head}\na,"u\nb,v\nc,w\n`, ['2 MALFORMED', '3 b v', '4 c w']],
+])('CSV in which %s: that row alone is bad, with its line', async (_what, input, expected) => {
+  for (const size of [1, 5, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
+})
+
+test.each([
+  ['is no JSON', '{"external_issue_id":', 'MALFORMED'],
+  ['is no object', '["a","u"]', 'MALFORMED'],
+  ['misses a member', '{"external_issue_id":"a"}', 'VALUE_MISSING'],
+  ['has a number for an id', '{"external_issue_id":7,"recipient_user_id":"u"}', 'VALUE_WRONG'],
+  ['has metadata that is no object', '{"external_issue_id":"a","recipient_user_id":"u","metadata":[]}', 'VALUE_WRONG'],
+  ['has a member that is unknown', '{"external_issue_id":"a","recipient_user_id":"u","chat_id":"c"}', 'MEMBER_UNKNOWN'],
+])('a line of NDJSON that %s is bad, and the next one is not', async (_what, line, code) => {
+  const good = '{"external_issue_id":"z","recipient_user_id":"u"}'
+  expect(shortly(await rowsOf(`${line}\n${good}\n`, 'ndjson'))).toEqual([`1 ${code}`, '2 z u'])
+})
+
+test('lines that are not UTF-8 are bad with their numbers, in both formats', async () => {
+  const latin1 = (text: string) => Buffer.from(text, 'latin1')
+  const csv = latin1(`${head}\na,u\nbé,v\nc,w\n`)
+  const json = latin1(
+    '{"external_issue_id":"é","recipient_user_id":"u"}\n{"external_issue_id":"b","recipient_user_id":"v"}\n',
+  )
+  for (const size of [1, 4, 1_000_000]) {
+    expect(shortly(await rowsOf(csv, 'csv', size))).toEqual(['2 a u', '3 NOT_UTF8', '4 c w'])
+    expect(shortly(await rowsOf(json, 'ndjson', size))).toEqual(['1 NOT_UTF8', '2 b v'])
+  }
+})
+
+test('a line that never ends is bad and does not fill the memory; what follows it is read', async () => {
+  const long = 'x'.repeat(1_100_000)
+  expect(shortly(await rowsOf(`${head}\na,u\n${long}${long},v\nb,w\n`, 'csv', 65_536))).toEqual([
+    '2 a u',
+    '3 TOO_LARGE',
+    '4 b w',
+  ])
+  const ids = Array.from({ length: 1_200 }, (_, n) => `b${'-'.repeat(1_000)}${n}`)
+  const open = `${head}\na,"u\n${ids.map((id) => `${id},v\n`).join('')}`
+  const rows = await rowsOf(open, 'csv', 65_536)
+  expect(shortly(rows.slice(0, 2))).toEqual(['2 MALFORMED', `3 ${ids[0]} v`])
+  expect(rows.filter(isBad)).toHaveLength(1)
+  expect(rows).toHaveLength(1_201)
+})
+
+test('metadata: columns with a name each, where an empty cell is none, or one column of JSON', async () => {
+  const metadataOf = async (input: string, format: BulkFormat) =>
+    (await rowsOf(input, format)).map((it) => (isBad(it) ? it.fault.message : it.metadata))
+  expect(await metadataOf(`${head},metadata.a,metadata.b\nx,u,1,\ny,u,,\n`, 'csv')).toEqual([{ a: '1' }, undefined])
+  expect(await metadataOf(`${head},metadata\nx,u,"{""a"":""1""}"\ny,u,\nz,u,7\n`, 'csv')).toEqual([
+    { a: '1' },
+    undefined,
+    'metadata must be a JSON object',
+  ])
+  const line = '{"external_issue_id":"x","recipient_user_id":"u","metadata":{"a":"1"}}'
+  expect(await metadataOf(line, 'ndjson')).toEqual([{ a: '1' }])
+})
+
+test.each([
+  ['no header', '', 'has no header line'],
+  ['a missing column', 'external_issue_id\na\n', 'no column recipient_user_id'],
+  ['an unknown column', `${head},email\n`, 'unknown column "email"'],
+  ['a misspelt column', 'externalIssueId,recipient_user_id\n', 'did you mean external_issue_id?'],
+  ['a column twice', `${head},external_issue_id\n`, 'external_issue_id twice'],
+  ['semicolons', 'external_issue_id;recipient_user_id\na;u\n', 'not separated by commas'],
+  ['metadata in both ways', `${head},metadata,metadata.a\n`, 'both as one column and as several'],
+  ['a header that is not UTF-8', Buffer.from('external_issue_id,r\xe9\n', 'latin1'), 'header on line 1 is not UTF-8'],
+  ['UTF-16', Buffer.from(`\ufeff${head}\n`, 'utf16le'), 'UTF-16'],
+])('CSV with %s is refused as a whole', async (_what, input, message) => {
+  await expect(rowsOf(input, 'csv')).rejects.toThrow(message)
+})
+
+test('the ending of a name is its format; without one, NDJSON is what begins with a brace', async () => {
+  expect(['a.csv', 'A.CSV', 'a.ndjson', 'a.jsonl', 'a.txt', '-'].map(formatOf)).toEqual([
+    'csv',
+    'csv',
+    'ndjson',
+    'ndjson',
+    undefined,
+    undefined,
+  ])
+  expect(shortly(await rowsOf('{"external_issue_id":"a","recipient_user_id":"u"}'))).toEqual(['1 a u'])
+  expect(shortly(await rowsOf(`${head}\na,u\n`))).toEqual(['2 a u'])
+  await expect(rowsOf('')).rejects.toThrow('empty')
+})

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { Appender } from '../../../../../src/cli/commands/vouchers/bulk/appender.js'
+import { Ledger } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
+import { temporaryDir } from '../../../../support/cli.js'
+
+const row = (line: number) => ({ line, external_issue_id: `id-${line}`, recipient_user_id: 'u' })
+
+/** Files that write down in which order they were used. */
+async function recorded(refuse?: string) {
+  const dir = temporaryDir()
+  const steps: string[] = []
+  const file = async (name: string) => {
+    const real = await Appender.create(join(dir, name))
+    onTestFinished(() => real.close())
+    const act = async (what: string, does: () => Promise<void>) => {
+      steps.push(`${name} ${what}`)
+      if (refuse === name) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      await does()
+    }
+    return {
+      get end() {
+        return real.end
+      },
+      append: (text: string) => act('append', () => real.append(text)),
+      sync: () => act('sync', () => real.sync()),
+      close: () => real.close(),
+    } as unknown as Appender
+  }
+  const errors = await file('errors')
+  const files = { results: await file('results'), journal: await file('journal'), errors: async () => errors }
+  return { steps, ledger: new Ledger({ ...files, format: 'ndjson', errorFormat: 'ndjson' }) }
+}
+
+test('results are on disk before the journal names them', async () => {
+  const { steps, ledger } = await recorded()
+  await ledger.keep({ row: row(1), key: 'k', voucher: { id: 'vch_1' } })
+  await ledger.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+  await ledger.close()
+  expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
+})
+
+test('what comes while a batch is written is written too', async () => {
+  const { steps, ledger } = await recorded()
+  await ledger.keep({ row: row(1), key: 'k', voucher: null })
+  const closing = ledger.close()
+  await ledger.keep({ row: row(2), key: 'k', voucher: null })
+  await closing
+  await ledger.close()
+  expect(steps.filter((it) => it === 'journal append').length).toBeGreaterThan(0)
+  expect(ledger.error).toBeUndefined()
+})
+
+test.each(['results', 'errors', 'journal'])(
+  'a disk that is full (%s) is known, and nothing is written behind it',
+  async (name) => {
+    const { steps, ledger } = await recorded(name)
+    await ledger.keep({ row: row(1), key: 'k', voucher: null })
+    await ledger.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+    await ledger.close()
+    expect(ledger.error).toMatchObject({ code: 'ENOSPC' })
+    const before = steps.length
+    await ledger.keep({ row: row(3), key: 'k', voucher: null })
+    await ledger.close()
+    expect(steps).toHaveLength(before)
+    expect(steps.at(-1)).toBe(`${name} append`)
+  },
+)

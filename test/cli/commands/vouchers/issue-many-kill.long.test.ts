@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { expect, test, vi } from 'vitest'
+import { Random } from '../../../faults/random.js'
+import { built } from '../../../support/built-cli.js'
+import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/issue-many.js'
+import { liveServer, temporaryFolder } from '../../../support/server.js'
+import { startServerChild } from '../../../support/server-child.js'
+import { newTenant } from '../../../support/server-tenant.js'
+
+const patient = { timeout: 60_000, interval: 1 }
+
+test('issues exactly 5,000 vouchers, none twice, when it is killed at random rows and resumed', async () => {
+  const rows = 5_000
+  const server = await startServerChild(temporaryFolder())
+  const tenant = await newTenant(server)
+  const template = await activeTemplate(tenant, 2 * rows)
+  const run = new IssueManyRun(tenant, `http://127.0.0.1:${server.port}`, template, rows)
+  const args = [...run.args, '--resume']
+  const random = new Random('issue-many')
+  for (let kills = 0; kills < 3; kills += 1) {
+    const child = built.start(args, run.home, run.env)
+    const ended = once(child, 'exit')
+    const enough = run.size + 1 + random.below(200_000)
+    await vi.waitUntil(() => run.size >= enough, patient)
+    child.kill('SIGKILL')
+    expect((await ended)[1]).toBe('SIGKILL')
+  }
+  const last = await built.run(args, run.home, run.env)
+  expect([last.exit, last.stderr]).toEqual([0, ''])
+  const summary = JSON.parse(last.stdout)
+  expect(summary).toMatchObject({ total: rows, failed: 0 })
+  expect(summary.issued + summary.replayed + summary.skipped).toBe(rows)
+  // Without a lost response the test would prove nothing.
+  expect(summary.replayed).toBeGreaterThan(0)
+  expect(await issuedCount(tenant)).toBe(rows)
+  run.expectWhole(rows)
+  await server.kill()
+}, 240_000)
+
+test('exits with 9 when the server is killed, and issues every row once when resumed', async () => {
+  const rows = 3_000
+  const dataDir = temporaryFolder()
+  const dying = await startServerChild(dataDir)
+  const tenant = await newTenant(dying)
+  const baseUrl = `http://127.0.0.1:${dying.port}`
+  const run = new IssueManyRun(tenant, baseUrl, await activeTemplate(tenant, rows), rows)
+  const running = built.run([...run.args, '--retries', '1'], run.home, run.env)
+  await vi.waitUntil(() => run.size > 1_000, patient)
+  await dying.kill()
+  const { exit, stdout, stderr } = await running
+  expect([exit, stdout]).toEqual([9, ''])
+  expect(JSON.parse(stderr).error).toMatchObject({ code: 'NETWORK_ERROR', details: { failed: 0 } })
+
+  const restarted = await liveServer({ dataDir, port: dying.port })
+  expect(restarted.baseUrl).toBe(baseUrl)
+  const resumed = await built.run([...run.args, '--resume'], run.home, run.env)
+  expect([resumed.exit, resumed.stderr]).toEqual([0, ''])
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ total: rows, failed: 0 })
+  run.expectWhole(rows)
+  await restarted.close()
+}, 120_000)

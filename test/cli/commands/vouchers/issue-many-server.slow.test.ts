@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { contract } from '../../../../src/contract/index.js'
+import { built } from '../../../support/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli.js'
+import { activeTemplate, IssueManyRun, issuedCount } from '../../../support/issue-many.js'
+import { type LiveServer, liveServer } from '../../../support/server.js'
+import { newTenant } from '../../../support/server-tenant.js'
+
+let server: LiveServer
+beforeAll(async () => {
+  server = await liveServer()
+})
+afterAll(() => server.close())
+
+const patient = { timeout: 10_000, interval: 1 }
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('records the rows in flight and exits with the code of %s (%i)', async (signal, exit) => {
+  const tenant = await newTenant(server)
+  const run = new IssueManyRun(tenant, server.baseUrl, await activeTemplate(tenant, 5_000), 5_000)
+  const child = built.start(run.args, run.home, run.env)
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  await vi.waitUntil(() => run.size > 1_000, patient)
+  child.kill(signal)
+  expect((await once(child, 'close'))[0]).toBe(exit)
+  const { error } = JSON.parse(stderr)
+  expect(error).toMatchObject({ code: 'ABORTED', hint: expect.stringContaining('--resume') })
+  expect(error.details.issued).toBe(await issuedCount(tenant))
+  run.expectWhole(error.details.issued)
+})
+
+test('fails no row when the server limits the rate', async () => {
+  const limited = await liveServer({ rateLimits: { issue: { calls: 40, seconds: 1 } } })
+  const tenant = await newTenant(limited)
+  const run = new IssueManyRun(tenant, limited.baseUrl, await activeTemplate(tenant, 150), 90)
+  const { exit, stdout, stderr } = await cli(run.args, run)
+  expect([exit, stderr, JSON.parse(stdout).issued]).toEqual([0, '', 90])
+  expect(limited.logs.filter((line) => line.includes('RATE_LIMITED')).length).toBeGreaterThan(0)
+  run.expectWhole(90)
+  await limited.close()
+})
+
+test('issues every row through the encrypted transport, which the server requires', async () => {
+  const strict = await liveServer({ requireSecure: true })
+  const tenant = await newTenant(strict)
+  const env = { VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: strict.baseUrl }
+  // The client of the tenant sends plain text, which this server refuses.
+  const create =
+    'templates create --external-id c --name C --type gift --issuer-name A --fulfiller-name A --fulfillment-category offline_service --acquisition-source free_claim --valid-days 3 --issue-limit 500 --submit --json --secure required'
+  const { id } = JSON.parse((await cli(create, { env, home: temporaryDir() })).stdout)
+  await tenant.operator(contract.platform.approveTemplate, { templateId: id })
+  const run = new IssueManyRun(tenant, strict.baseUrl, id, 50)
+  const plain = await cli(run.args, run)
+  expect([plain.exit, JSON.parse(plain.stderr).error.code]).toEqual([10, 'SECURE_TRANSPORT_REQUIRED'])
+  const { exit, stdout, stderr } = await cli([...run.args, '--resume', '--secure', 'required'], run)
+  expect([exit, stderr, JSON.parse(stdout).issued]).toEqual([0, '', 50])
+  run.expectWhole(50)
+  await strict.close()
+})

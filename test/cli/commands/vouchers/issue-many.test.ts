@@ -1,0 +1,519 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { Bulk, codeOf, idsOf, issuer } from '../../../support/bulk.js'
+import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
+import { closedPort } from '../../../support/listen.js'
+
+// The first run loads what is loaded when it is used.
+vi.setConfig({ testTimeout: 20_000 })
+
+const errorOf = (stderr: string) => JSON.parse(stderr).error
+const head = 'external_issue_id,recipient_user_id'
+
+test('every row gets its voucher, once, with its codes in a file that its owner alone reads', async () => {
+  const ids = idsOf(200)
+  const bulk = Bulk.of(ids)
+  const { baseUrl, issued, received } = await issuer()
+  const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '8'])
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout)).toEqual({
+    template_id: 'tpl_1',
+    total: 200,
+    issued: 200,
+    replayed: 0,
+    skipped: 0,
+    failed: 0,
+    out: bulk.out,
+    errors: null,
+    journal: `${bulk.out}.journal`,
+    duration_ms: expect.any(Number),
+  })
+  expect([...issued.values()]).toEqual(ids.map(() => 1))
+  expect(bulk.ids().sort()).toEqual([...ids].sort())
+  for (const row of bulk.rows()) {
+    const id = row.external_issue_id as string
+    expect(row).toMatchObject({
+      line: String(ids.indexOf(id) + 2),
+      recipient_user_id: `user-${id}`,
+      voucher_id: `vch_${id}`,
+    })
+    expect(row).toMatchObject({
+      redeem_code: codeOf(id),
+      qr_token: `QR-${id}`,
+      valid_until: expect.stringMatching(/Z$/),
+    })
+  }
+  expect(statSync(bulk.out).mode & 0o777).toBe(0o600)
+  expect(statSync(`${bulk.out}.journal`).mode & 0o777).toBe(0o600)
+  expect(readdirSync(bulk.dir).sort()).toEqual(['in.csv', 'out.csv', 'out.csv.journal'])
+  expect(received[0]?.body).toEqual({
+    template_id: 'tpl_1',
+    external_issue_id: 'order-0',
+    recipient_user_id: 'user-order-0',
+  })
+})
+
+test('the journal is on the disk before the first voucher is asked for, the results before the run ends', async () => {
+  const probe = await open(join(temporaryDir(), 'probe'), 'w')
+  const datasync = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, 'datasync')
+  await probe.close()
+  try {
+    const atCall: number[] = []
+    const { baseUrl } = await issuer(() => void atCall.push(datasync.mock.calls.length))
+    expect((await Bulk.of(['a']).run(baseUrl)).exit).toBe(0)
+    expect([atCall, datasync.mock.calls.length]).toEqual([[1], 2])
+  } finally {
+    datasync.mockRestore()
+  }
+})
+
+test('the journal says what each row got, and holds no code, token or recipient', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl } = await issuer((id) => (id === 'b' ? refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT') : undefined))
+  expect((await bulk.run(baseUrl)).exit).toBe(11)
+  const journal = bulk.read('out.csv.journal')
+  expect(journal).toContain('"voucher_id":"vch_a"')
+  expect(journal).toContain('"code":"EXTERNAL_ISSUE_ID_CONFLICT"')
+  expect(journal).not.toMatch(/CODE-|QR-|user-|CANARY/)
+})
+
+test('the idempotency key is made from template, external id and recipient: the same in every run', async () => {
+  const { baseUrl, received } = await issuer()
+  const keyFor = async (row: string, template = 'tpl_1') => {
+    const bulk = new Bulk(`${head}\n${row}\n`)
+    await cli(
+      bulk.args(baseUrl).map((it) => (it === 'tpl_1' ? template : it)),
+      { env: secrets },
+    )
+    return received.at(-1)?.headers['idempotency-key']
+  }
+  const key = await keyFor('a,u')
+  expect(key).toMatch(/^issue-many-[\w-]{43}$/)
+  expect(await keyFor('a,u')).toBe(key)
+  expect(new Set([key, await keyFor('a,v'), await keyFor('b,u'), await keyFor('a,u', 'tpl_2')]).size).toBe(4)
+})
+
+test('metadata is sent as it is; NDJSON comes in and goes out by the ending of the names', async () => {
+  const line = { external_issue_id: 'a,"b"', recipient_user_id: 'u', metadata: { k: 'v' } }
+  const bulk = new Bulk(`${JSON.stringify(line)}\n`, { name: 'in.ndjson', out: 'out.ndjson' })
+  const { baseUrl, received } = await issuer()
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+  expect(received[0]?.body).toEqual({ template_id: 'tpl_1', ...line })
+  expect(JSON.parse(bulk.read('out.ndjson'))).toMatchObject({
+    line: 1,
+    external_issue_id: 'a,"b"',
+    redeem_code: codeOf('a,"b"'),
+  })
+  const asCsv = new Bulk(`${JSON.stringify(line)}\n`, { name: 'in.ndjson' })
+  expect((await asCsv.run(baseUrl)).exit).toBe(0)
+  expect(asCsv.read('out.csv')).toContain('\n1,"a,""b""",u,"vch_a,""b""","CODE-a,""b""",')
+})
+
+test('rows that the server refuses are listed with line and reason, the others are issued, exit code 11', async () => {
+  const bulk = Bulk.of(['a', 'b', 'c', 'd'])
+  const { baseUrl } = await issuer((id) =>
+    id === 'b' ? refusal(409, 'TEMPLATE_QUOTA_EXHAUSTED') : id === 'd' ? refusal(400, 'VALIDATION_FAILED') : undefined,
+  )
+  const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '1'])
+  expect([exit, stderr]).toEqual([11, ''])
+  const errors = join(bulk.dir, 'out.errors.csv')
+  expect(JSON.parse(stdout)).toMatchObject({ total: 4, issued: 2, failed: 2, errors })
+  expect(bulk.rows('out.errors.csv')).toEqual([
+    {
+      line: '3',
+      external_issue_id: 'b',
+      recipient_user_id: 'user-b',
+      code: 'TEMPLATE_QUOTA_EXHAUSTED',
+      message: 'Refused as TEMPLATE_QUOTA_EXHAUSTED.',
+      request_id: 'req_2',
+    },
+    {
+      line: '5',
+      external_issue_id: 'd',
+      recipient_user_id: 'user-d',
+      code: 'VALIDATION_FAILED',
+      message: 'Refused as VALIDATION_FAILED.',
+      request_id: 'req_2',
+    },
+  ])
+  expect(statSync(errors).mode & 0o777).toBe(0o600)
+  expect(bulk.ids()).toEqual(['a', 'c'])
+
+  const again = await issuer((id) => (id === 'd' ? refusal(400, 'VALIDATION_FAILED') : undefined))
+  const elsewhere = await bulk.run(again.baseUrl, ['--resume'])
+  expect([elsewhere.exit, again.received]).toEqual([2, []])
+})
+
+test('--resume tries rows that failed again, and the list of errors is that of the last run', async () => {
+  const bulk = Bulk.of(['a', 'b', 'c'])
+  let isFull = true
+  const { baseUrl, received } = await issuer((id) =>
+    id !== 'a' && isFull ? refusal(409, 'TEMPLATE_QUOTA_EXHAUSTED') : undefined,
+  )
+  expect((await bulk.run(baseUrl)).exit).toBe(11)
+  expect(bulk.rows('out.errors.csv')).toHaveLength(2)
+  isFull = false
+  received.length = 0
+  const { exit, stdout } = await bulk.run(baseUrl, ['--resume', '--json'])
+  expect([exit, JSON.parse(stdout)]).toEqual([
+    0,
+    expect.objectContaining({ total: 3, issued: 2, skipped: 1, failed: 0, errors: null }),
+  ])
+  expect(received).toHaveLength(2)
+  expect(bulk.ids().sort()).toEqual(['a', 'b', 'c'])
+  expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
+})
+
+test('a file with rows that cannot be sent issues nothing: exit code 2, lines in the error, all of them in the list', async () => {
+  const bulk = new Bulk(`\ufeff${head}\r\na,u\r\nb,\r\n"c\r\nd",v\r\na,w\r\ne"f,x\r\n`)
+  const { baseUrl, received } = await issuer()
+  const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--errors', join(bulk.dir, 'bad.ndjson')])
+  expect([exit, stdout, received]).toEqual([2, '', []])
+  const error = errorOf(stderr)
+  expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('3 rows cannot be sent of 5') })
+  expect(
+    error.details.errors.map((it: { pointer: string; message: string }) => `${it.pointer}: ${it.message}`),
+  ).toEqual([
+    'line 3: recipient_user_id is missing',
+    'line 6: has the external_issue_id of line 2',
+    'line 7: has a quote that does not end',
+  ])
+  const listed = bulk
+    .read('bad.ndjson')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(listed.map(({ line, code }) => [line, code])).toEqual([
+    [3, 'VALUE_MISSING'],
+    [6, 'DUPLICATE'],
+    [7, 'MALFORMED'],
+  ])
+  expect(existsSync(bulk.out)).toBe(false)
+  writeFileSync(bulk.input, `${head}\na,u\n`)
+  expect((await bulk.run(baseUrl, ['--errors', join(bulk.dir, 'bad.ndjson')])).exit).toBe(0)
+  expect(existsSync(join(bulk.dir, 'bad.ndjson'))).toBe(false)
+})
+
+test('of many bad rows the error shows ten and says how many more there are', async () => {
+  const bulk = new Bulk(`${head}\n${'a,\n'.repeat(25)}`)
+  const { stderr } = await bulk.run(`http://127.0.0.1:1`, ['--json'])
+  expect(errorOf(stderr).details).toMatchObject({ errors: { length: 10 }, more: 15 })
+  expect(bulk.rows('out.errors.csv')).toHaveLength(25)
+})
+
+test('from a pipe, bad rows fail one by one with their lines and the others are issued', async () => {
+  const bulk = Bulk.of([])
+  const { baseUrl, issued } = await issuer()
+  const args = bulk.args(baseUrl, '--json').map((it) => (it === bulk.input ? '-' : it))
+  const { exit, stdout } = await cli(args, { env: secrets, stdin: `${head}\na,u\nb,\na,w\nc,x\n` })
+  expect([exit, JSON.parse(stdout)]).toEqual([11, expect.objectContaining({ total: 4, issued: 2, failed: 2 })])
+  expect([...issued.keys()]).toEqual(['a', 'c'])
+  expect(bulk.rows('out.errors.csv').map(({ line, code }) => [line, code])).toEqual([
+    ['3', 'VALUE_MISSING'],
+    ['4', 'DUPLICATE'],
+  ])
+  const again = await cli([...args, '--resume'], { env: secrets, stdin: `${head}\nd,x\na,u\n` })
+  expect(JSON.parse(again.stdout)).toMatchObject({ total: 2, issued: 1, skipped: 1, failed: 0 })
+  expect(bulk.ids().sort()).toEqual(['a', 'c', 'd'])
+})
+
+test('what is there is never overwritten: results, journal, and an --errors that no run has written', async () => {
+  const { baseUrl, received } = await issuer()
+  for (const name of ['out.csv', 'out.csv.journal', 'out.errors.csv']) {
+    const bulk = Bulk.of(['a'])
+    writeFileSync(join(bulk.dir, name), 'precious\n')
+    for (const more of [[], ['--resume']]) {
+      const { exit, stderr } = await bulk.run(baseUrl, [...more, '--json'])
+      expect([exit, errorOf(stderr).code]).toEqual([2, 'USAGE'])
+      expect(bulk.read(name)).toBe('precious\n')
+    }
+  }
+  const bulk = Bulk.of(['a'])
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+  const { exit, stderr } = await bulk.run(baseUrl, ['--json'])
+  expect([exit, errorOf(stderr).hint]).toEqual([2, expect.stringContaining('--resume')])
+  expect(received).toHaveLength(1)
+})
+
+test('--resume goes on with the same template, server and file only', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl, received } = await issuer()
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+  received.length = 0
+  const refused = async (args: readonly string[]) => {
+    const { exit, stderr } = await cli([...args, '--resume', '--json'], { env: secrets })
+    expect(exit).toBe(2)
+    return errorOf(stderr).message
+  }
+  const args = bulk.args(baseUrl)
+  expect(await refused(args.map((it) => (it === 'tpl_1' ? 'tpl_2' : it)))).toContain(
+    'another template (tpl_1, now tpl_2)',
+  )
+  expect(await refused(args.map((it) => (it === baseUrl ? 'http://127.0.0.1:1' : it)))).toContain('another server')
+  expect(await refused(args.map((it) => (it === bulk.input ? '-' : it)))).toContain('another content of FILE')
+  writeFileSync(bulk.input, `${head}\na,u\nc,v\n`)
+  expect(await refused(args)).toContain('another content of FILE')
+  expect(received).toEqual([])
+})
+
+test('results that were changed since are not gone on with', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl } = await issuer()
+  await bulk.run(baseUrl)
+  writeFileSync(bulk.out, 'line\n')
+  const { exit, stderr } = await bulk.run(baseUrl, ['--resume', '--json'])
+  expect([exit, errorOf(stderr).message]).toEqual([2, expect.stringContaining('shorter than its journal says')])
+})
+
+test('two runs never write to the same files; the lock of a run that was killed is no hindrance', async () => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl } = await issuer()
+  const lock = `${bulk.out}.journal.lock`
+  const { hostname } = await import('node:os')
+  writeFileSync(lock, `${process.pid}@${hostname()}`)
+  const { exit, stderr } = await bulk.run(baseUrl, ['--json'])
+  expect([exit, errorOf(stderr).code]).toEqual([6, 'RESULTS_IN_USE'])
+  writeFileSync(lock, `2147483646@${hostname()}`)
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+  expect(existsSync(lock)).toBe(false)
+})
+
+test.each([
+  [401, 'TOKEN_REVOKED', 4],
+  [403, 'INSUFFICIENT_SCOPE', 4],
+  [404, 'TEMPLATE_NOT_FOUND', 5],
+  [409, 'TEMPLATE_NOT_ACTIVE', 6],
+  [409, 'TEMPLATE_VALIDITY_ENDED', 6],
+  [426, 'SECURE_TRANSPORT_REQUIRED', 10],
+])(
+  '%i %s would answer every row: the run ends at once with its exit code, and can be gone on with',
+  async (status, code, exit) => {
+    const bulk = Bulk.of(idsOf(50))
+    let isFixed = false
+    const { baseUrl, received } = await issuer((id) =>
+      id === 'order-9' && !isFixed ? refusal(status, code) : undefined,
+    )
+    const first = await bulk.run(baseUrl, ['--json', '--concurrency', '1'])
+    expect([first.exit, first.stdout]).toEqual([exit, ''])
+    expect(errorOf(first.stderr)).toMatchObject({
+      code,
+      hint: expect.stringContaining('9 of 50 rows have their voucher'),
+      details: { issued: 9, failed: 0 },
+    })
+    expect(received).toHaveLength(10)
+    isFixed = true
+    expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
+    expect(bulk.ids().sort()).toEqual(idsOf(50).sort())
+    expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
+  },
+)
+
+test('a server that is away ends the run with exit code 9, which says how to go on, and no row fails', async () => {
+  const bulk = Bulk.of(idsOf(40))
+  let isAway = true
+  const { baseUrl, issued } = await issuer((_id, call) => (isAway && call >= 20 ? { drop: true } : undefined))
+  const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '4'])
+  expect([exit, stdout]).toEqual([9, ''])
+  expect(errorOf(stderr)).toMatchObject({
+    code: 'NETWORK_ERROR',
+    hint: expect.stringContaining('--resume'),
+    details: { failed: 0 },
+  })
+  expect(stderr).not.toContain('--idempotency-key')
+  isAway = false
+  const resumed = await bulk.run(baseUrl, ['--resume', '--json'])
+  expect([resumed.exit, JSON.parse(resumed.stdout).replayed]).toEqual([0, expect.any(Number)])
+  // Their answers were lost, so that they were asked for again under the same keys.
+  expect(JSON.parse(resumed.stdout).replayed).toBeGreaterThan(0)
+  expect([issued.size, bulk.ids().sort()]).toEqual([40, idsOf(40).sort()])
+})
+
+test('no server at all: exit code 9, and the run that was begun can be gone on with', async () => {
+  const bulk = Bulk.of(['a'])
+  const { exit, stderr } = await bulk.run(`http://127.0.0.1:${await closedPort()}`, ['--json'])
+  expect([exit, errorOf(stderr).code]).toEqual([9, 'NETWORK_ERROR'])
+  expect(errorOf(stderr).hint).toContain('0 of 1 rows have their voucher')
+})
+
+test('a run that came to nothing leaves nothing behind, so that the next one needs no --resume', async () => {
+  const bulk = Bulk.of(['a'])
+  let isRevoked = true
+  const { baseUrl } = await issuer(() => (isRevoked ? refusal(401, 'TOKEN_REVOKED') : undefined))
+  expect((await bulk.run(baseUrl)).exit).toBe(4)
+  expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
+  const fromPipe = bulk.args(baseUrl).map((it) => (it === bulk.input ? '-' : it))
+  expect((await cli(fromPipe, { env: secrets, stdin: '' })).exit).toBe(2)
+  expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
+  isRevoked = false
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
+})
+
+test('one row that gets no answer while others do fails alone', async () => {
+  const bulk = Bulk.of(idsOf(200))
+  const { baseUrl } = await issuer((id) => (id === 'order-5' ? { drop: true } : undefined))
+  const { exit, stdout } = await bulk.run(baseUrl, ['--json', '--concurrency', '8'])
+  expect([exit, JSON.parse(stdout)]).toEqual([11, expect.objectContaining({ issued: 199, failed: 1 })])
+  expect(bulk.rows('out.errors.csv')).toMatchObject([{ external_issue_id: 'order-5', code: 'NETWORK_ERROR' }])
+})
+
+test('a server that fails a row and answers others fails that row; ten in a row end the run with exit code 9', async () => {
+  const failing = (id: string) => (id === 'order-3' ? refusal(500, 'INTERNAL_ERROR') : undefined)
+  const one = Bulk.of(idsOf(20))
+  const some = await issuer(failing)
+  expect((await one.run(some.baseUrl, ['--concurrency', '1'])).exit).toBe(11)
+  expect(one.rows('out.errors.csv')).toMatchObject([{ external_issue_id: 'order-3', code: 'INTERNAL_ERROR' }])
+  const all = Bulk.of(idsOf(50))
+  const broken = await issuer(() => refusal(500, 'INTERNAL_ERROR'))
+  expect((await all.run(broken.baseUrl, ['--concurrency', '1'])).exit).toBe(9)
+  expect(broken.received).toHaveLength(10)
+})
+
+test('a 429 fails no row: everybody waits as long as the server asks', async () => {
+  const bulk = Bulk.of(idsOf(60))
+  let refused = 0
+  const { baseUrl, issued, received } = await issuer((_id, call) =>
+    call % 20 === 19 && (refused += 1) <= 3
+      ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': '1' } }
+      : undefined,
+  )
+  const { exit, stdout } = await bulk.run(baseUrl, ['--json', '--concurrency', '4'])
+  expect([exit, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ issued: 60, failed: 0 })])
+  expect([issued.size, received.length]).toEqual([60, 63])
+}, 20_000)
+
+test('a 429 that asks to wait longer than 5 minutes ends the run with 7, and --resume goes on', async () => {
+  for (const seconds of ['301', '999999999', '31536000000']) {
+    const bulk = Bulk.of(idsOf(20))
+    let isBusy = true
+    const { baseUrl, issued } = await issuer((_id, call) =>
+      isBusy && call >= 10 ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': seconds } } : undefined,
+    )
+    const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '2'])
+    expect([exit, stdout]).toEqual([7, ''])
+    expect(errorOf(stderr).hint).toContain(`The server asks to wait ${seconds} s. 10 of 20 rows have their voucher.`)
+    expect(errorOf(stderr).hint).toContain('Go on with the same command and --resume.')
+    isBusy = false
+    expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
+    expect([issued.size, [...issued.values()].every((times) => times === 1)]).toEqual([20, true])
+  }
+})
+
+test('a 429 says on stderr how long the run waits', async () => {
+  const { baseUrl } = await issuer((_id, call) =>
+    call === 2 ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': '1' } } : undefined,
+  )
+  const { exit, stderr } = await Bulk.of(idsOf(5)).run(baseUrl, ['--concurrency', '1'])
+  expect([exit, stderr]).toEqual([0, expect.stringContaining('The server asks to wait: calls go on in 1 s.\n')])
+})
+
+test('an interruption finishes what is in flight, writes it down and says how to go on', async () => {
+  const bulk = Bulk.of(idsOf(100))
+  const interruption = new AbortController()
+  const { baseUrl, issued, received } = await issuer((_id, call) => void (call === 30 && interruption.abort()))
+  const { exit, stderr } = await bulk.run(baseUrl, ['--json', '--concurrency', '4'], { signal: interruption.signal })
+  expect([exit, errorOf(stderr).code]).toEqual([130, 'ABORTED'])
+  expect(errorOf(stderr).hint).toContain(
+    `${issued.size} of 100 rows have their voucher. Go on with the same command and --resume.`,
+  )
+  expect(bulk.ids().sort()).toEqual([...issued.keys()].sort())
+  expect(received.length).toBeLessThan(40)
+  expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
+  expect([...issued.values()].filter((times) => times > 1)).toEqual([])
+})
+
+test('--dry-run checks the file, shows the first call, and writes and sends nothing', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl, received } = await issuer()
+  const { exit, stdout } = await bulk.run(baseUrl, ['--dry-run', '--json'])
+  const { requests, actions } = JSON.parse(stdout)
+  expect([exit, received]).toEqual([0, []])
+  expect(requests).toMatchObject([
+    {
+      method: 'POST',
+      body: { external_issue_id: 'a' },
+      headers: { 'idempotency-key': expect.stringContaining('issue-many-') },
+    },
+  ])
+  expect(actions[0]).toContain('issue 2 vouchers')
+  expect(stdout).not.toContain('CANARY')
+  writeFileSync(bulk.input, `${head}\na,\n`)
+  expect((await bulk.run(baseUrl, ['--dry-run'])).exit).toBe(2)
+  expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
+})
+
+test('on a production profile it wants --yes or the typed template', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl, received } = await issuer()
+  const config = { current: 'live', profiles: { live: { base_url: baseUrl, production: true } } }
+  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: temporaryDir() }
+  writeFileSync(join(env.VOUCHERCTL_CONFIG_DIR, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+  const args = bulk.args(baseUrl).filter((it) => it !== '--base-url' && it !== baseUrl)
+  const unasked = await cli(args, { env })
+  expect([unasked.exit, received, existsSync(bulk.out)]).toEqual([3, [], false])
+  const wrong = await cli(args, { env, terminal: true, answers: ['yes'] })
+  expect([wrong.exit, received]).toEqual([3, []])
+  const typed = await cli(args, { env, terminal: true, answers: ['tpl_1'] })
+  expect([typed.exit, received.length]).toEqual([0, 2])
+  expect(typed.asked[0]).toContain('Issuing 2 vouchers')
+})
+
+test.each([
+  [['--out', 'x.txt'], 2, '.csv, .ndjson or .jsonl'],
+  [['--out', '-'], 2, 'take paths'],
+  [['--out', 'x.csv', '--errors', 'x.csv'], 2, 'three files'],
+  [['--out', 'x.csv', '--concurrency', '0'], 2, 'whole number from 1 to 256'],
+  [['--out', 'x.csv', '--idempotency-key', 'k'], 2, '--idempotency-key has no meaning'],
+  [[], 3, '--out'],
+])('%j is exit code %i', async (flags, exit, message) => {
+  const args = [
+    'vouchers',
+    'issue-many',
+    'nowhere.csv',
+    '--template',
+    'tpl_1',
+    '--base-url',
+    'http://127.0.0.1:1',
+    ...flags,
+  ]
+  const ran = await cli(args, { env: secrets })
+  expect([ran.exit, ran.stdout]).toEqual([exit, ''])
+  expect(ran.stderr).toContain(message)
+})
+
+test.each([
+  ['nowhere.csv', 'ENOENT'],
+  ['.', 'is a folder'],
+])('a FILE that cannot be read (%s) is exit code 2', async (name, message) => {
+  const bulk = Bulk.of(['a'])
+  const args = bulk.args('http://127.0.0.1:1').map((it) => (it === bulk.input ? join(bulk.dir, name) : it))
+  const { exit, stderr } = await cli(args, { env: secrets })
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('on a terminal the last line of progress is taken away again; --quiet shows none', async () => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl } = await issuer()
+  const { stderr } = await bulk.run(baseUrl, [], { terminal: true })
+  expect(stderr.endsWith('\r\u001b[K')).toBe(true)
+  expect((await Bulk.of(['a']).run(baseUrl, ['--quiet'], { terminal: true })).stderr).toBe('')
+})
+
+test('paths begin at the working folder, and one file under two names is one', async () => {
+  const bulk = Bulk.of(['a', 'b'])
+  const { baseUrl } = await issuer()
+  const run = (...names: readonly string[]) =>
+    cli(['vouchers', 'issue-many', ...names, '--template', 'tpl_1', '--base-url', baseUrl, '--json'], {
+      env: secrets,
+      cwd: bulk.dir,
+    })
+  const ran = await run('in.csv', '--out', 'out.csv')
+  expect([ran.exit, JSON.parse(ran.stdout)]).toMatchObject([
+    0,
+    { issued: 2, out: 'out.csv', journal: 'out.csv.journal' },
+  ])
+  expect(bulk.ids()).toEqual(['a', 'b'])
+  expect(await run('in.csv', '--out', 'new.csv', '--errors', './new.csv')).toMatchObject({ exit: 2, stdout: '' })
+  expect((await run('./in.csv', '--out', 'in.csv')).stderr).toContain('must be three files')
+})

@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { createClient } from '../../../../src/client/index.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../../../support/cli.js'
+import { issuedVoucher, redemption } from '../../../support/cli-samples.js'
+import { liveServer } from '../../../support/server.js'
+import { newTenant } from '../../../support/server-tenant.js'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+const replayed = { 'idempotent-replayed': 'true' }
+
+describe('on the reference server', () => {
+  let run: (command: string) => ReturnType<typeof cli>
+  let json: (command: string) => Promise<Record<string, unknown>>
+  let code = ''
+  let baseUrl = ''
+  let bearer = ''
+
+  beforeAll(async () => {
+    const server = await liveServer()
+    const tenant = await newTenant(server)
+    baseUrl = server.baseUrl
+    bearer = tenant.token
+    run = (command) => cli(`${command} --base-url ${baseUrl}`, { env: { VOUCHERCTL_TOKEN: bearer } })
+    json = async (command) => {
+      const { stdout, stderr } = await run(`${command} --json`)
+      expect(stderr).toBe('')
+      return JSON.parse(stdout)
+    }
+    const { credentials } = await tenant.issue((await tenant.template()).id)
+    code = credentials.find((it) => it.type === 'redeem_code')?.value ?? ''
+    return () => server.close()
+  })
+
+  test.each(['off', 'required'])('issue, redeem and reverse mark a replay, with --secure %s', async (mode) => {
+    const key = (name: string) => `--idempotency-key ${name}-${mode} --secure ${mode}`
+    const redeem = `vouchers redeem --code ${code} ${key('k1')}`
+    const first = await json(redeem)
+    expect([first.status, first.replayed]).toEqual(['succeeded', undefined])
+    expect(await json(redeem)).toEqual({ ...first, replayed: true, since: null })
+
+    const reverse = `vouchers reverse ${first.id} ${key('k2')}`
+    const reversed = await json(reverse)
+    expect(reversed.replayed).toBeUndefined()
+    const again = await run(redeem)
+    expect([again.exit, again.stderr]).toEqual([0, ''])
+    expect(again.stdout).toMatch(
+      /^Replayed: first done at [-\d]+ [:\d]+Z; the redemption was reversed since \([-\d]+ [:\d]+Z\)\.\n/,
+    )
+    expect(again.stdout).not.toContain('Redeemed')
+    const since = { subject: 'redemption', status: 'reversed', at: reversed.reversedAt }
+    expect(await json(redeem)).toEqual({ ...first, replayed: true, since })
+
+    expect((await run(reverse)).stdout).toMatch(/^Replayed: first done at .*; nothing has changed since\.\n/)
+    await run(`vouchers redeem --code ${code} ${key('k3')}`)
+    expect((await run(reverse)).stdout).toMatch(/; the voucher was redeemed since\.\n/)
+    expect((await json(`${redeem} --fields id,replayed`)).replayed).toBe(true)
+    const last = await json(`vouchers redeem --code ${code} ${key('k3')}`)
+    await json(`vouchers reverse ${last.id} ${key('k4')}`)
+  })
+
+  test('the client library marks a replay in the result', async () => {
+    const client = createClient({ baseUrl, token: bearer, secure: { mode: 'required' } })
+    const credential = { type: 'redeem_code', value: code } as const
+    const options = { idempotencyKey: 'library' }
+    expect(await client.vouchers.redeem({ credential }, options)).toMatchObject({ ok: true, replayed: false })
+    expect(await client.vouchers.redeem({ credential }, options)).toMatchObject({ ok: true, replayed: true })
+  })
+})
+
+test('a replay exits 0 and omits `since` when its look-up is refused', async () => {
+  for (const [command, data] of [
+    [`vouchers redeem --code ${redeemCode}`, redemption],
+    ['vouchers reverse rdm_01', { ...redemption, status: 'reversed', reversedAt: redemption.redeemedAt }],
+    ['vouchers issue --template tpl_01 --external-id order-1 --recipient user-1', issuedVoucher],
+  ] as const) {
+    const answers = [{ ...success(data), headers: replayed }, refusal(403, 'INSUFFICIENT_SCOPE')]
+    const { baseUrl, received } = await stub((_request, index) => answers[index % 2] as (typeof answers)[number])
+    const told = await cli(`${command} --base-url ${baseUrl}`, { env: secrets })
+    expect([told.exit, told.stderr, received.length]).toEqual([0, '', 2])
+    expect(told.stdout).toContain('Replayed: first done at 2026-11-21 10:00:00Z.\n')
+    const { replayed: marked, since } = JSON.parse(
+      (await cli(`${command} --json --base-url ${baseUrl}`, { env: secrets })).stdout,
+    )
+    expect([marked, since]).toEqual([true, undefined])
+  }
+})
+
+test('a replayed issue reports that the voucher was redeemed since', async () => {
+  const redeemed = { ...issuedVoucher, status: 'redeemed', redeemedAt: '2026-11-22T08:00:00.000Z' }
+  const { baseUrl, received } = await stub(({ path }) =>
+    path.endsWith('/verify')
+      ? success({ redeemable: false, reason: 'already_redeemed', voucher: redeemed })
+      : { ...success(issuedVoucher), headers: replayed },
+  )
+  const issue = 'vouchers issue --template tpl_01 --external-id order-1 --recipient user-1'
+  const told = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })
+  expect([told.exit, received.length]).toEqual([0, 2])
+  expect(told.stdout).toContain(
+    'Replayed: first done at 2026-11-21 10:00:00Z; the voucher was redeemed since (2026-11-22 08:00:00Z).',
+  )
+  expect(told.stdout).toContain(redeemCode)
+})
+
+test('a replayed issue through a bot makes no look-up, because a bot cannot verify', async () => {
+  const { baseUrl, received } = await stub(() => ({ ...success(issuedVoucher), headers: replayed }))
+  const issue = 'vouchers issue --template tpl_01 --external-id order-1 --chat chat_1'
+  const told = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })
+  expect([told.exit, told.stderr, received.length]).toEqual([0, '', 1])
+  expect(told.stdout).toContain('Replayed: first done at')
+})

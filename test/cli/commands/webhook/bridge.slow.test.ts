@@ -1,0 +1,153 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
+import { built } from '../../../support/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli.js'
+import { type ReceivedDelivery, webhookReceiver } from '../../../support/webhook-receiver.js'
+
+const secret = 'whsec_test_secret_0123456789abcdef'
+
+/** A bot of a detached server, and a bridge that is a process. */
+async function botOfAServer() {
+  const home = temporaryDir()
+  // The commands around the bridge run in this process; the detached server and the bridge are processes.
+  const local = {
+    home,
+    now: Date.now(),
+    env: { PATH: process.env.PATH ?? '' },
+    self: [process.execPath, built.bin],
+  } as const
+  const run = async (...args: string[]) => {
+    const { stdout, stderr, exit } = await cli([...args, '--json'], local)
+    if (exit !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+  const start = (port: string) => run('server', 'start', '--detach', '--port', port, '--auto-approve')
+  const { port } = new URL((await start('0')).base_url)
+  onTestFinished(async () => void (await cli('server stop', local)))
+  await run('login', '--local', '--account', 'acme')
+  const { id: bot } = await run('bots', 'apply', '--name', 'Coffee', '--username', 'coffee_bot')
+  await run('bots', 'get', bot, '--save')
+  const { id: chat } = await run('platform', 'users', 'start', '--bot', bot, '--user', 'user-42')
+  const say = (text: string) => run('platform', 'users', 'send', chat, '--text', text)
+  const waiting = async () =>
+    ((await run('bots', 'updates')).items as { update_id: number }[]).map((it) => it.update_id)
+  const bridge = (url: string, ...flags: string[]) => {
+    const args = ['webhook', 'bridge', '--forward-to', url, '--retry-fast', ...flags]
+    const child = built.start(args, home, { VOUCHERCTL_WEBHOOK_SECRET: secret })
+    let stderr = ''
+    child.stderr?.on('data', (chunk) => (stderr += chunk))
+    child.stdout?.resume()
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const said = async (words: string) => {
+      const exited = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${stderr}`)))
+      const heard = async () => {
+        while (!stderr.includes(words)) await once(child.stderr as NodeJS.ReadableStream, 'data')
+      }
+      exited.catch(() => {})
+      await Promise.race([heard(), exited])
+    }
+    return { child, said }
+  }
+  return { run, startAgain: () => start(port), say, waiting, bridge }
+}
+
+/** A promise and what fulfils it. */
+function latch() {
+  let resolve = () => {}
+  const promise = new Promise<void>((it) => {
+    resolve = it
+  })
+  return { promise, resolve }
+}
+
+/** Ids that the app took, and a promise for a number of them. */
+function taken() {
+  const ids: number[] = []
+  let wake = () => {}
+  const take = ({ verdict }: ReceivedDelivery) => {
+    if (!verdict.ok) return 401
+    ids.push(Number(verdict.updateId))
+    wake()
+    return 200
+  }
+  const until = async (count: number) => {
+    while (ids.length < count) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  return { ids, take, until }
+}
+
+const ended = async (child: ChildProcess) => {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return child.exitCode ?? child.signalCode
+}
+
+test('killed in the middle of a delivery, it loses nothing: the next run, encrypted, goes on with what the app did not take', async () => {
+  const { say, waiting, bridge } = await botOfAServer()
+  for (const text of ['a', 'b', 'c']) await say(text)
+  const { ids, take, until } = taken()
+  const inFlight = latch()
+  let holds = true
+  const app = await webhookReceiver(secret, async (delivery) => {
+    if (!holds || !delivery.verdict.ok || delivery.verdict.updateId !== '3') return take(delivery)
+    holds = false
+    inFlight.resolve()
+    // Never answered: the one who asked is gone.
+    await new Promise(() => {})
+    return 500
+  })
+  const killed = bridge(app.url)
+  await inFlight.promise
+  killed.child.kill('SIGKILL')
+  await ended(killed.child)
+  expect(ids).toEqual([1, 2])
+  expect(await waiting()).toEqual(expect.arrayContaining([3, 4]))
+
+  const next = bridge(app.url, '--secure', 'required')
+  await next.said('Ready')
+  while (!ids.includes(4)) await until(ids.length + 1)
+  expect(new Set(ids)).toEqual(new Set([1, 2, 3, 4]))
+  expect(ids.slice(ids.lastIndexOf(3))).toEqual([3, 4])
+  next.child.kill('SIGINT')
+  expect(await ended(next.child)).toBe(130)
+  expect(await waiting()).toEqual([])
+}, 60_000)
+
+test('Ctrl-C waits for the delivery in flight, confirms it, and leaves what comes after it', async () => {
+  const { say, waiting, bridge } = await botOfAServer()
+  await say('a')
+  const asked = latch()
+  const answer = latch()
+  const app = await webhookReceiver(secret, async () => {
+    asked.resolve()
+    await answer.promise
+    return 200
+  })
+  const { child, said } = bridge(app.url)
+  await asked.promise
+  child.kill('SIGINT')
+  await said('Ending after the delivery in flight.')
+  answer.resolve()
+  expect(await ended(child)).toBe(130)
+  expect(app.received).toHaveLength(1)
+  expect(await waiting()).toEqual([2])
+}, 60_000)
+
+test('a server that starts again and an app that fails for a while lose nothing', async () => {
+  const { run, startAgain, say, waiting, bridge } = await botOfAServer()
+  const { ids, take, until } = taken()
+  let failing = 2
+  const app = await webhookReceiver(secret, (delivery) => (failing-- > 0 ? 503 : take(delivery)))
+  const { child, said } = bridge(app.url)
+  await until(1)
+  await run('server', 'stop')
+  await said('Trying again')
+  await startAgain()
+  await said('Connected again')
+  await say('b')
+  await until(2)
+  expect(ids).toEqual([1, 2])
+  child.kill('SIGINT')
+  expect(await ended(child)).toBe(130)
+  expect(await waiting()).toEqual([])
+}, 60_000)

@@ -1,0 +1,193 @@
+import type { ChildProcess } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { Agent, createServer, request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { Inbox } from '../../../../src/workbench/inbox/inbox.js'
+import { built } from '../../../support/built-cli.js'
+import { cli, temporaryDir } from '../../../support/cli.js'
+import { listen } from '../../../support/listen.js'
+import type { RawResponse } from '../../../support/raw-responses.js'
+import { invalidResponses, rawApp } from '../../../support/raw-responses.js'
+import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
+
+const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
+
+async function start(home: string, args: readonly string[] = []) {
+  const file = join(home, 'ready.json')
+  // What a killed run left there.
+  rmSync(file, { force: true })
+  const flags = ['--port', '0', '--ready-file', 'ready.json', '--inbox', 'inbox', ...args]
+  const child = built.start(['webhook', 'listen', ...flags], home, env)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => (output.stdout += chunk))
+  child.stderr?.on('data', (chunk) => (output.stderr += chunk))
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), 10_000)
+  return { child, output, port: JSON.parse(readFileSync(file, 'utf8')).port as number }
+}
+
+/** Answers the status, or rejects when the connection breaks. */
+function send(port: number, id: number, agent: Agent, body = updateBody(id)): Promise<number> {
+  const at = Math.floor(Date.now() / 1000)
+  const headers = { ...signed(body, id, [secret], at), 'Content-Length': body.length }
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method: 'POST', agent, headers }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+const exitOf = async (child: ChildProcess) => {
+  const [exit, signal] = await once(child, 'exit')
+  return exit ?? signal
+}
+
+test('killed with -9 while 16 senders send: every delivery that was answered is in the inbox, and the next run goes on', async () => {
+  const home = temporaryDir()
+  const answered: number[] = []
+  let id = 0
+  for (let round = 0; round < 2; round++) {
+    const { child, port } = await start(home)
+    const agent = new Agent({ keepAlive: true })
+    const sender = async () => {
+      for (;;) {
+        const mine = ++id
+        try {
+          if ((await send(port, mine, agent, updateBody(mine, 'message', 'x'.repeat(mine % 3_000)))) !== 200) return
+        } catch {
+          return
+        }
+        answered.push(mine)
+        if (answered.length >= 150 * (round + 1)) child.kill('SIGKILL')
+      }
+    }
+    const exit = exitOf(child)
+    await Promise.all(Array.from({ length: 16 }, sender))
+    expect(await exit).toBe('SIGKILL')
+    agent.destroy()
+
+    const inbox = Inbox.open(join(home, 'inbox'))
+    const recorded = new Set(inbox.find({}).map((it) => Number(inbox.read(it.id)?.update_id)))
+    expect(answered.filter((it) => !recorded.has(it))).toEqual([])
+    expect([...recorded].every((it) => it >= 1 && it <= id)).toBe(true)
+  }
+}, 60_000)
+
+test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', async () => {
+  for (const [signal, exit] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    const home = temporaryDir()
+    let arrived!: () => void
+    let finish!: () => void
+    const arrival = new Promise<void>((resolve) => (arrived = resolve))
+    const app = createServer((incoming, response) => {
+      incoming.resume()
+      finish = () => response.writeHead(202).end()
+      arrived()
+    })
+    const to = `http://127.0.0.1:${await listen(app)}/`
+    const { child, output, port } = await start(home, ['--forward-to', to])
+    const ended = exitOf(child)
+    const agent = new Agent()
+    const sent = send(port, 7, agent)
+    await arrival
+    child.kill(signal)
+    // It takes nothing new, and still waits for the application.
+    await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false))
+    finish()
+    expect(await sent).toBe(202)
+    expect(await ended).toBe(exit)
+    expect(output.stdout).toMatch(/ok {9}message #7 {23}202 {3} .* 1-1\n$/)
+    expect(output.stderr).toMatch(
+      /^Ready on http:\/\/127\.0\.0\.1:\d+\. Ctrl-C stops it\.\nPasses on to .*\nInbox: .*\nDetails of a line: voucherctl webhook inbox show ID --inbox inbox\n$/,
+    )
+    expect(existsSync(join(home, 'ready.json'))).toBe(false)
+  }
+}, 30_000)
+
+test('listen responds 502 and continues, and replay exits 9, for an application with an invalid response', async () => {
+  const home = temporaryDir()
+  const names = ['status 000', 'status 099', 'status 101 with an upgrade']
+  let name = ''
+  const to = await rawApp(() => invalidResponses[name] as RawResponse)
+  const { child, output, port } = await start(home, ['--forward-to', to.href])
+  const ended = exitOf(child)
+  const agent = new Agent({ keepAlive: true })
+  for (const [at, it] of names.entries()) {
+    name = it
+    expect([it, await send(port, at + 1, agent)]).toEqual([it, 502])
+  }
+  agent.destroy()
+  child.kill('SIGINT')
+  expect(await ended).toBe(130)
+  expect(output.stderr.match(/app_answer_invalid: \S+ sent no valid HTTP response \(status/g)).toHaveLength(3)
+  const failure = { status: 502, error: expect.stringContaining('sent no valid HTTP response (status') }
+  for (const at of names.keys()) {
+    const shown = await cli(`webhook inbox show ${at + 1} --json --inbox inbox`, { home, env })
+    expect(JSON.parse(shown.stdout).answers).toMatchObject([failure])
+  }
+  for (const it of names) {
+    name = it
+    const replayed = await cli('webhook replay --last --json --inbox inbox', { home, env, now: Date.now() })
+    expect([replayed.exit, replayed.stderr, JSON.parse(replayed.stdout)]).toEqual([
+      9,
+      '',
+      expect.objectContaining({ update_id: names.length, ...failure }),
+    ])
+  }
+}, 20_000)
+
+test('--raw writes bytes that are no text as they are', async () => {
+  const home = temporaryDir()
+  const { child, port } = await start(home)
+  const ended = exitOf(child)
+  const body = Buffer.from(Array.from({ length: 256 }, (_, at) => at))
+  expect(await send(port, 1, new Agent(), body)).toBe(401)
+  child.kill('SIGTERM')
+  await ended
+  const raw = built.start(['webhook', 'inbox', 'show', '1-1', '--raw', '--inbox', 'inbox'], home)
+  const chunks: Buffer[] = []
+  raw.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await once(raw, 'close')
+  expect(Buffer.concat(chunks).equals(body)).toBe(true)
+}, 20_000)
+
+test.runIf(process.platform === 'linux')(
+  'a disk that is full: 503 for what cannot be recorded, and the listener stays',
+  async () => {
+    const home = temporaryDir()
+    const { child, port } = await start(home, [])
+    const agent = new Agent({ keepAlive: true })
+    expect(await send(port, 1, agent)).toBe(200)
+    // The only way to a full disk without one: no file of this process may grow any more.
+    const size = statSync(join(home, 'inbox', '000001.ndjson')).size
+    execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${size}:unlimited`])
+    expect(await send(port, 2, agent)).toBe(503)
+    execFileSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited:unlimited'])
+    expect(await send(port, 2, agent)).toBe(200)
+    const inbox = Inbox.open(join(home, 'inbox'))
+    expect(inbox.find({}).map((it) => inbox.read(it.id)?.update_id)).toEqual(['1', '2'])
+    agent.destroy()
+  },
+  20_000,
+)

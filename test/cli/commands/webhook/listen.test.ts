@@ -1,0 +1,558 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { Inbox } from '../../../../src/workbench/inbox/inbox.js'
+import { InboxWriter } from '../../../../src/workbench/inbox/writer.js'
+import type { Given, Ran } from '../../../support/cli.js'
+import { cli, temporaryDir } from '../../../support/cli.js'
+import { closedPort, listen } from '../../../support/listen.js'
+import { secret, signed, updateBody } from '../../../support/webhook-listener.js'
+
+const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
+
+interface Started {
+  readonly url: string
+  readonly home: string
+  readonly ran: Promise<Ran>
+  stop(): Promise<Ran>
+}
+
+/** `webhook listen` on a free port, once it is ready. */
+async function start(args: string, given: Given = {}): Promise<Started> {
+  const home = given.home ?? temporaryDir()
+  const stopping = new AbortController()
+  const ran = cli(`webhook listen --port 0 --ready-file ready.json --inbox inbox ${args}`, {
+    env,
+    home,
+    signal: stopping.signal,
+    ...given,
+  })
+  const file = join(home, 'ready.json')
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 10_000 })
+  const { url } = JSON.parse(readFileSync(file, 'utf8'))
+  return {
+    url,
+    home,
+    ran,
+    stop: () => {
+      stopping.abort()
+      return ran
+    },
+  }
+}
+
+/** The clock of these command lines stands at 1970. */
+const post = (url: string, id: number | string, type = 'message', text = 'Hello') => {
+  const body = updateBody(id, type, text)
+  return fetch(url, { method: 'POST', body, headers: signed(body, id, [secret], 0) })
+}
+
+const linesOf = ({ stdout }: Ran) =>
+  stdout
+    .split('\n')
+    .filter((it) => it !== '')
+    .map((it) => JSON.parse(it))
+
+async function application(answer: (index: number) => number = () => 200) {
+  const got: { path: string; body: string; headers: string[] }[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const { url: path = '', rawHeaders: headers } = request
+    const index = got.push({ path, body: Buffer.concat(chunks).toString('latin1'), headers }) - 1
+    response.writeHead(answer(index), { 'X-App': 'yes' }).end(`answer ${index}`)
+  })
+  return { got, url: `http://127.0.0.1:${await listen(server)}` }
+}
+
+test('--json: one line a request, with the members of the contract; an update is told only when it is verified', async () => {
+  const { url, stop } = await start('--json')
+  await post(url, 7)
+  await post(url, 7)
+  const body = updateBody(8)
+  await fetch(url, { method: 'POST', body, headers: signed(body, 8, ['another'], 0) })
+  await fetch(url)
+  const ran = await stop()
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  const [ok, duplicate, refused, other] = linesOf(ran)
+  const update = { update_id: 7, type: 'message', body: JSON.parse(String(updateBody(7))) }
+  const common = { time: expect.stringMatching(/^1970-01-01T00:00:00/), duration_ms: expect.any(Number) }
+  expect(ok).toEqual({ ...common, verdict: 'ok', reason: null, status: 200, ...update, inbox_id: '1-1' })
+  expect(duplicate).toEqual({ ...common, verdict: 'duplicate', reason: null, status: 200, ...update, inbox_id: '1-2' })
+  expect(refused).toEqual({ ...common, verdict: 'refused', reason: 'bad_signature', status: 401, inbox_id: '1-3' })
+  expect(other).toMatchObject({ verdict: 'refused', reason: 'method_not_allowed', status: 405, inbox_id: null })
+})
+
+test('a person sees Ready and where it goes, a line a delivery, and why a signature does not fit', async () => {
+  const port = await closedPort()
+  const { url, stop } = await start(`--forward-to http://localhost:${port}/hook`)
+  await post(url, 7)
+  const body = updateBody(8)
+  await fetch(url, { method: 'POST', body: `${body}\n`, headers: signed(body, 8, [secret], 0) })
+  await fetch(url, { method: 'POST', body, headers: signed(body, 8, ['another'], 0) })
+  const { stdout, stderr } = await stop()
+  const [first = '', second = ''] = stdout.split('\n')
+  expect(first).toMatch(/^\d\d:\d\d:\d\d {2}ok {9}message #7 {23}502 {3} +\d+ ms {2}1-1$/)
+  expect(stderr).toContain(
+    `app_unreachable: Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).\n`,
+  )
+  expect(second).toMatch(/^\d\d:\d\d:\d\d {2}refused {4}bad_signature {20}401 {3} +\d+ ms {2}1-2$/)
+  expect(stderr).toContain('Details of a line: voucherctl webhook inbox show ID --inbox inbox\n')
+  expect(stderr).toContain(`Ready on ${url}. Ctrl-C stops it.`)
+  expect(stderr).toContain(`Passes on to http://localhost:${port}/hook.`)
+  expect(stderr).toContain('hint: The body here ends with a line break that was not signed')
+  expect(stderr).toContain('hint: No known mistake explains it')
+  expect(stdout + stderr).not.toContain(secret)
+})
+
+test('--ready-file holds the address in one line, 127.0.0.1 only, and is gone with the listener', async () => {
+  const { url, home, stop } = await start('-q')
+  const file = join(home, 'ready.json')
+  const text = readFileSync(file, 'utf8')
+  expect(text).toMatch(/^\{.*\}\n$/)
+  expect(JSON.parse(text)).toEqual({ url, port: Number(new URL(url).port), pid: process.pid })
+  expect(new URL(url).hostname).toBe('127.0.0.1')
+  expect(await stop()).toMatchObject({ exit: 0, stdout: '', stderr: '' })
+  expect(existsSync(file)).toBe(false)
+})
+
+test('--route sends a type elsewhere, --forward-to the rest, each to the URL as it is given', async () => {
+  const [messages, others] = [await application(), await application(() => 204)]
+  const { url, stop } = await start(`--json --route message=${messages.url}/m?a=1 --forward-to ${others.url}/rest`)
+  expect((await post(`${url}/ignored`, 1)).status).toBe(200)
+  expect((await post(url, 2, 'ping')).status).toBe(204)
+  await stop()
+  expect([messages.got.map((it) => it.path), others.got.map((it) => it.path)]).toEqual([['/m?a=1'], ['/rest']])
+})
+
+test('--respond answers by the list, the last one stays; a timeout leaves the sender without an answer', async () => {
+  const { url, stop } = await start('--json --respond 500,timeout,204')
+  expect((await post(url, 1)).status).toBe(500)
+  const impatient = new AbortController()
+  const body = updateBody(1)
+  const left = fetch(url, { method: 'POST', body, headers: signed(body, 1, [secret], 0), signal: impatient.signal })
+  left.catch(() => {})
+  const second = await Promise.race([left, new Promise((resolve) => setTimeout(resolve, 200, 'silence'))])
+  expect(second).toBe('silence')
+  impatient.abort()
+  expect([(await post(url, 1)).status, (await post(url, 2)).status]).toEqual([204, 204])
+  expect(linesOf(await stop()).map((it) => it.status)).toEqual([500, null, 204, 204])
+})
+
+test('--delay waits before the answer', async () => {
+  const { url, stop } = await start('--json --delay 60')
+  await post(url, 1)
+  const [line] = linesOf(await stop())
+  expect(line.duration_ms).toBeGreaterThanOrEqual(59)
+})
+
+test('--expect ends with 0 as soon as all are there: a repeat, another type and a refused one do not count', async () => {
+  const { url, ran } = await start('--json --expect message=2 --expect ping=1 --respond 500,200')
+  await post(url, 1)
+  await post(url, 1)
+  await post(url, 1)
+  await post(url, 2, 'friend_request')
+  await fetch(url, { method: 'POST', body: updateBody(3) })
+  await post(url, 4, 'ping')
+  await post(url, 5)
+  const { exit, stdout, stderr } = await ran
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(stdout.split('\n')).toHaveLength(8)
+})
+
+test('--expect ends with 124 after --timeout and says what is missing', async () => {
+  const { url, ran } = await start('--json --expect message=2 --expect ping=1 --timeout 400ms')
+  await post(url, 1)
+  const { exit, stderr } = await ran
+  expect(exit).toBe(124)
+  expect(JSON.parse(stderr).error).toMatchObject({
+    code: 'NOT_ALL_ARRIVED',
+    message: 'Within 0.4 s not all that was expected arrived: message 1 of 2, ping 0 of 1.',
+    details: {
+      missing: [
+        { type: 'message', expected: 2, arrived: 1 },
+        { type: 'ping', expected: 1, arrived: 0 },
+      ],
+    },
+  })
+})
+
+test('--max-events ends with 0 after so many, and with 124 when --timeout comes first', async () => {
+  const full = await start('--json --max-events 2')
+  await post(full.url, 1)
+  await fetch(full.url, { method: 'POST', body: updateBody(3) })
+  await post(full.url, 2)
+  expect(await full.ran).toMatchObject({ exit: 0, stderr: '' })
+  const short = await start('--json --max-events 2 --timeout 200ms')
+  await post(short.url, 1)
+  expect((await short.ran).exit).toBe(124)
+})
+
+test('--insecure shows what is not verified, marked, refuses it and passes nothing on', async () => {
+  const app = await application()
+  for (const [format, mark] of [
+    ['--json', '"unverified":{"update_id":7'],
+    ['', 'UNVERIFIED {"update_id":7'],
+  ]) {
+    const { url, stop } = await start(`${format} --insecure --forward-to ${app.url}`, { env: {} })
+    expect((await fetch(url, { method: 'POST', body: updateBody(7) })).status).toBe(401)
+    const { stdout } = await stop()
+    expect(stdout).toContain(mark)
+    expect(stdout).toMatch(/refused/)
+  }
+  expect(app.got).toEqual([])
+})
+
+test('two secret files verify; without any secret it fails at once with 3 and names the flag', async () => {
+  const home = temporaryDir()
+  writeFileSync(join(home, 'old'), 'old-secret\n')
+  writeFileSync(join(home, 'new'), `${secret}\r\n`)
+  const { url, stop } = await start('--json --secret-file old --secret-file new', { home, env: {} })
+  expect((await post(url, 1)).status).toBe(200)
+  await stop()
+  const { exit, stderr, stdout } = await cli('webhook listen --json')
+  expect([exit, stdout, JSON.parse(stderr).error.details]).toEqual([3, '', { missing: ['--secret-file'] }])
+})
+
+test.each([
+  ['--port 70000', /--port must be/],
+  ['--forward-to shop', /--forward-to must be an http/],
+  ['--forward-to http://a:b@shop.example/', /without user name and password/],
+  ['--route message', /--route must be TYPE=URL/],
+  ['--respond 200,100', /--respond must be statuses/],
+  ['--respond 000', /--respond must be statuses/],
+  ['--expect message=0', /--expect must be TYPE=N/],
+  ['--expect message=1 --expect message=2', /--expect names message twice/],
+  ['--respond 200 --forward-to http://localhost/', /--respond answers in place of an application/],
+])('%s is wrong usage, and nothing listens', async (args, message) => {
+  const { exit, stderr } = await cli(`webhook listen ${args}`, { env })
+  expect([exit, stderr]).toEqual([2, expect.stringMatching(message)])
+})
+
+test('a port that is taken is exit 1 with a way out', async () => {
+  const port = await listen(createServer())
+  const { exit, stderr } = await cli(`webhook listen --port ${port} --json --inbox inbox`, { env })
+  expect(exit).toBe(1)
+  expect(JSON.parse(stderr).error).toMatchObject({ code: 'EADDRINUSE', hint: expect.stringContaining('--port 0') })
+})
+
+test('a reader that has seen enough ends it', async () => {
+  const { url, ran } = await start('--json', { linesTaken: 0 })
+  await post(url, 1)
+  expect((await ran).exit).toBe(0)
+})
+
+test('no secret is in the inbox, which only its owner reads', async () => {
+  const { url, home, stop } = await start('--json')
+  await post(url, 1)
+  const file = join(home, 'inbox', '000001.ndjson')
+  expect(readFileSync(file).includes(secret)).toBe(false)
+  expect([statSync(file).mode & 0o777, statSync(join(home, 'inbox')).mode & 0o777]).toEqual([0o600, 0o700])
+  await stop()
+})
+
+/** An inbox with a delivery that was answered, one that the application failed, and one that is refused. */
+async function recorded() {
+  const home = temporaryDir()
+  const app = await application((index) => (index === 1 ? 500 : 200))
+  const { url, stop } = await start(`--json --forward-to ${app.url}/hook`, { home })
+  await post(url, 1)
+  await post(url, 2, 'ping', 'é')
+  await fetch(`${url}/x?y=1`, { method: 'POST', body: 'no json', headers: { 'X-Odd': 'yes' } })
+  await stop()
+  return { home, app }
+}
+
+test('inbox list: the newest last, by type, verdict, failure, time and number', async () => {
+  const { home } = await recorded()
+  const list = async (args: string) => {
+    const { stdout, stderr, exit } = await cli(`webhook inbox list --inbox inbox --json ${args}`, { home })
+    expect([exit, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout).items.map((it: { id: string }) => it.id)
+  }
+  expect(await list('')).toEqual(['1-1', '1-2'])
+  expect(await list('--verdict all')).toEqual(['1-1', '1-2', '1-3'])
+  expect(await list('--failed')).toEqual(['1-2'])
+  expect(await list('--type ping')).toEqual(['1-2'])
+  expect(await list('--verdict refused')).toEqual(['1-3'])
+  expect(await list('--limit 1')).toEqual(['1-2'])
+  expect(await list('--since 1970-01-01T00:00:01Z')).toEqual([])
+  expect((await cli('webhook inbox list --inbox inbox --since yesterday', { home })).exit).toBe(2)
+})
+
+test('an empty inbox list names the filters and what else the inbox holds', async () => {
+  const { home } = await recorded()
+  const dir = join(home, 'inbox')
+  const list = async (args: string) => (await cli(`webhook inbox list ${args}`, { home })).stdout
+  const searched = `Nothing to show: ${dir} holds 2 deliveries; none matches`
+  const refused = '1 refused: see them with --verdict refused.'
+  expect(await list('--inbox inbox --type voucher_issued')).toBe(`${searched} --type voucher_issued. ${refused}\n`)
+  expect(await list('--inbox inbox --failed --since 1970-01-01T00:00:01Z')).toBe(
+    `${searched} --failed --since 1970-01-01T00:00:01.000Z. ${refused}\n`,
+  )
+  expect(await list('--inbox inbox --verdict duplicate')).toBe(`Nothing to show: no delivery in ${dir} is duplicate.\n`)
+  expect(await list('')).toMatch(/^Nothing to show: the inbox .*inbox is empty\.\n$/)
+})
+
+test.each(['inbox list', 'inbox show 1-1', 'inbox clear', 'replay --last', 'verify --id 1-1', 'sign --id 1-1'])(
+  'webhook %s exits 5 when the --inbox folder is missing',
+  async (command) => {
+    const { exit, stdout, stderr } = await cli(`webhook ${command} --inbox nowhere --json`, { env })
+    expect([exit, stdout, JSON.parse(stderr).error]).toMatchObject([
+      5,
+      '',
+      { code: 'INBOX_NOT_FOUND', hint: expect.stringContaining('voucherctl webhook listen --inbox nowhere') },
+    ])
+  },
+)
+
+test('inbox list refuses an unknown --type with a suggestion unless a delivery has it', async () => {
+  const { url, home, stop } = await start('--json')
+  await post(url, 1, 'shop_closed')
+  await stop()
+  const list = (type: string) => cli(`webhook inbox list --inbox inbox --type ${type} --json`, { home })
+  expect(JSON.parse((await list('shop_closed')).stdout).items).toHaveLength(1)
+  const mistyped = await list('mesage')
+  expect([mistyped.exit, mistyped.stdout, JSON.parse(mistyped.stderr).error.hint]).toEqual([
+    2,
+    '',
+    'Did you mean message?',
+  ])
+  expect((await list('unheard')).stderr).toContain('Known are message, ')
+})
+
+test('inbox list and replay report a damaged line, skip it and exit 11', async () => {
+  const { home, app } = await recorded()
+  const file = join(home, 'inbox', '000001.ndjson')
+  const bytes = readFileSync(file)
+  // Change a base64 character, so that the line is still JSON.
+  const at = bytes.indexOf('"body":"') + 12
+  bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(file, bytes)
+  const warning = `warning: line 2 of ${file} is damaged. It was skipped and stays in the file.\n`
+  const listed = await cli('webhook inbox list --inbox inbox --json', { home })
+  expect([listed.exit, listed.stderr]).toEqual([11, warning])
+  expect(JSON.parse(listed.stdout).items.map((it: { id: string }) => it.id)).toEqual(['1-2'])
+  const replayed = await replay(home, `--since 1h --to ${app.url}`)
+  expect([replayed.exit, replayed.stderr]).toEqual([11, warning])
+  expect(linesOf(replayed).map((it) => it.id)).toEqual(['1-2'])
+  expect((await cli('webhook inbox show 1-1 --inbox inbox', { home })).exit).toBe(5)
+  expect(readFileSync(file).includes(bytes)).toBe(true)
+})
+
+test('commands that read or write the inbox exit 2 for a file of another program', async () => {
+  const home = temporaryDir()
+  mkdirSync(join(home, 'inbox'))
+  const file = join(home, 'inbox', '000001.ndjson')
+  writeFileSync(file, '{"level":"info"}\n')
+  for (const command of ['inbox list', 'inbox clear --yes', 'replay --last', 'listen --port 0']) {
+    const { exit, stderr } = await cli(`webhook ${command} --inbox inbox --json`, { home, env })
+    expect([exit, JSON.parse(stderr).error], command).toMatchObject([
+      2,
+      { code: 'INBOX_FORMAT', message: `${file} is not an inbox file of voucherctl.` },
+    ])
+  }
+})
+
+test('inbox show: headers in their order, body, verdict and answers; --raw is the body byte for byte', async () => {
+  const { home } = await recorded()
+  const { stdout } = await cli('webhook inbox show 1-2 --inbox inbox --json', { home })
+  const shown = JSON.parse(stdout)
+  expect(shown).toMatchObject({ id: '1-2', verdict: 'ok', update_id: 2, type: 'ping', method: 'POST', url: '/' })
+  expect(shown.headers.map(([name]: [string]) => name)).toContain('X-Platform-Signature-V2')
+  expect(shown.answers).toMatchObject([{ status: 500, to: expect.stringContaining('/hook'), replay: false }])
+  expect(shown.answers[0].headers).toContainEqual(['X-App', 'yes'])
+  expect(shown.answers[0]).toMatchObject({ body_base64: Buffer.from('answer 1').toString('base64'), body_bytes: 8 })
+  expect((await cli('webhook inbox show 1-2 --inbox inbox', { home })).stdout).toMatch(
+    /answered 500 after \d+ ms {2}by http.*\n(?:.+\n)*X-App: yes\n(?:.+\n)*\nanswer 1\n/,
+  )
+  expect(shown.body).toEqual(JSON.parse(String(updateBody(2, 'ping', 'é'))))
+  const raw = await cli('webhook inbox show 2 --inbox inbox --raw', { home })
+  expect(raw.stdout).toBe(updateBody(2, 'ping', 'é').toString('latin1'))
+  const page = (await cli('webhook inbox show 1-3 --inbox inbox', { home })).stdout
+  expect(page).toMatch(/^1-3 .*refused \(missing_header\)\n\nPOST \/x\?y=1\n/)
+  expect(page).toContain('X-Odd: yes')
+  expect(page).toContain('no json')
+  const { exit, stderr } = await cli('webhook inbox show 9-9 --inbox inbox --json', { home })
+  expect([exit, JSON.parse(stderr).error.code]).toEqual([5, 'DELIVERY_NOT_RECORDED'])
+  expect((await cli('webhook inbox show --inbox inbox', { home })).exit).toBe(3)
+})
+
+test('inbox show prints up to 64 KiB of a response, without terminal escape sequences', async () => {
+  const body = Buffer.from(`\u001b]0;owned\u0007${'x'.repeat(70_000)}`)
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.setHeader('X-Odd', '\u009b2Jred').end(body))
+  })
+  const { url, home, stop } = await start(`--json --forward-to http://127.0.0.1:${await listen(server)}`)
+  await post(url, 1)
+  await stop()
+  const { stdout } = await cli('webhook inbox show 1-1 --inbox inbox', { home })
+  expect(stdout).toContain('The first 65536 of 70010 bytes were recorded.')
+  expect(stdout).toMatch(/^X-Odd: red$/m)
+  expect(stdout).not.toMatch(/\u001b|\u009b|owned/)
+})
+
+test('a body that commands a terminal is shown without its commands', async () => {
+  const { url, home, stop } = await start('--json')
+  await fetch(url, { method: 'POST', body: '\u001b]0;owned\u0007text' })
+  await stop()
+  const { stdout } = await cli('webhook inbox show 1-1 --inbox inbox', { home })
+  expect(stdout).toContain('text')
+  expect(stdout).not.toMatch(/\u001b|owned/)
+})
+
+test('inbox clear empties it, shows that with --dry-run, and is refused with 6 while a listener writes', async () => {
+  const { home } = await recorded()
+  const count = () => Inbox.open(join(home, 'inbox')).count
+  expect((await cli('webhook inbox clear --inbox inbox --dry-run', { home })).stdout).toContain('remove every delivery')
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const refused = await cli('webhook inbox clear --inbox inbox --yes --json', { home })
+  expect([refused.exit, JSON.parse(refused.stderr).error.code, count()]).toEqual([6, 'INBOX_IN_USE', 3])
+  await writer.close()
+  const cleared = await cli('webhook inbox clear --inbox inbox --yes --json', { home })
+  expect(JSON.parse(cleared.stdout)).toMatchObject({ removed: 3 })
+  expect(count()).toBe(0)
+})
+
+test('inbox clear --before removes what is older than a time or a duration, shows that with --dry-run, and is refused with 6', async () => {
+  const { home } = await recorded()
+  const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --yes --json ${args}`, { home, now })
+  expect(JSON.parse((await clear('--before 1h')).stdout)).toMatchObject({ removed: 0, left: 3, bytes: 0 })
+  expect((await clear('--before 1970-01-02T00:00:00Z --dry-run')).stdout).toContain('before 1970-01-02T00:00:00.000Z')
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  expect(await clear('--before 1h', 7_200_000)).toMatchObject({ exit: 6, stdout: '' })
+  await writer.close()
+  expect((await clear('--before yesterday')).exit).toBe(2)
+  expect(JSON.parse((await clear('--before 1h', 7_200_000)).stdout)).toMatchObject({ removed: 3, left: 0 })
+})
+
+const replay = (home: string, args: string, given: Given = {}) =>
+  cli(`webhook replay --inbox inbox --json ${args}`, { home, ...given })
+
+test('replay --failed sends what the application failed, byte for byte as recorded, where it went before, and once', async () => {
+  const { home, app } = await recorded()
+  const ran = await replay(home, '--failed')
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  expect(linesOf(ran)).toEqual([
+    {
+      id: '1-2',
+      update_id: 2,
+      type: 'ping',
+      to: `${app.url}/hook`,
+      status: 200,
+      duration_ms: expect.any(Number),
+      error: null,
+    },
+  ])
+  expect(app.got[2]).toEqual(app.got[1])
+  expect(await replay(home, '--failed')).toMatchObject({ exit: 0, stdout: '' })
+  const shown = JSON.parse((await cli('webhook inbox show 1-2 --inbox inbox --json', { home })).stdout)
+  expect(shown.answers).toMatchObject([{ status: 500 }, { status: 200, replay: true }])
+})
+
+test('replay --last and --since take verified ones, --id any; --to sends elsewhere', async () => {
+  const { home } = await recorded()
+  const other = await application()
+  expect(linesOf(await replay(home, `--last --to ${other.url}/b`)).map((it) => it.id)).toEqual(['1-2'])
+  expect(linesOf(await replay(home, `--since 1h --to ${other.url}`)).map((it) => it.id)).toEqual(['1-1', '1-2'])
+  expect(linesOf(await replay(home, `--id 1-3 --id 1 --to ${other.url}`)).map((it) => it.id)).toEqual(['1-3', '1-1'])
+  expect(other.got.map((it) => it.body)[3]).toBe('no json')
+  expect(await replay(home, '--id 7-7')).toMatchObject({ exit: 5, stdout: '' })
+  expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
+})
+
+test('replay warns of a delivery that was refused as stale, however recently it arrived', async () => {
+  const { home, app } = await recorded()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const common = { at: 0, method: 'POST', url: '/', headers: [], update_id: null, type: null, body: Buffer.from('{}') }
+  const stale = await writer.recordDelivery({ ...common, verdict: 'refused', reason: 'stale' })
+  await writer.close()
+  const warning = expect.stringContaining('warning: some timestamps are older than 5 minutes')
+  expect(await replay(home, `--id ${stale} --to ${app.url}`)).toMatchObject({ exit: 0, stderr: warning })
+  expect(await replay(home, `--id 1-3 --to ${app.url}`)).toMatchObject({ exit: 0, stderr: '' })
+})
+
+test('replay --failed leaves out what no application ever got, and says so; without any other it is exit 3', async () => {
+  const { home, app } = await recorded()
+  const { url, stop } = await start('--respond 500', { home })
+  await post(url, 9)
+  await stop()
+  const ran = await replay(home, '--failed')
+  expect([ran.exit, linesOf(ran).map((it) => it.id)]).toEqual([0, ['1-2']])
+  expect(ran.stderr).toMatch(/^warning: 1 left out that no application ever got; .*--to URL.*\n$/)
+  expect(await replay(home, '--failed')).toMatchObject({ exit: 3, stdout: '' })
+  const all = await replay(home, `--failed --to ${app.url}/hook`)
+  expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', [9]])
+})
+
+test('replay --resign signs the same bytes with the time of now, in the places of the old headers', async () => {
+  const { home, app } = await recorded()
+  const ran = await replay(home, '--last --resign', { env: { VOUCHERCTL_WEBHOOK_SECRET: 'fresh' } })
+  expect(ran.exit).toBe(0)
+  const [, before, after] = app.got
+  const fresh = signed(updateBody(2, 'ping', 'é'), 2, ['fresh'], 0)['X-Platform-Signature-V2']
+  const old = signed(updateBody(2, 'ping', 'é'), 2, [secret], 0)['X-Platform-Signature-V2']
+  expect(after).toEqual({ ...before, headers: before?.headers.map((it) => (it === old ? fresh : it)) })
+  expect(await replay(home, '--last --resign')).toMatchObject({ exit: 3 })
+  expect(await replay(home, '--last --resign --as-recorded', { env })).toMatchObject({ exit: 2 })
+  expect(await replay(home, '--last --secret-file x')).toMatchObject({ exit: 2 })
+})
+
+test('replay exits with 9 for 5xx or no answer, with 8 for any other refusal; --dry-run sends nothing', async () => {
+  const { home } = await recorded()
+  const statuses = [404, 503, 404]
+  const app = await application((index) => statuses[index] ?? 200)
+  expect((await replay(home, `--last --dry-run --to ${app.url}`)).stdout).toContain(`send 1-2 to ${app.url}/`)
+  expect(app.got).toEqual([])
+  expect((await replay(home, `--last --to ${app.url}`)).exit).toBe(8)
+  expect((await replay(home, `--since 1h --to ${app.url}`)).exit).toBe(9)
+  expect((await replay(home, `--last --to http://127.0.0.1:${await closedPort()}`)).exit).toBe(9)
+  expect((await replay(home, '')).exit).toBe(2)
+  expect((await replay(home, '--last --failed')).exit).toBe(2)
+})
+
+test('a replay beside a running listener is recorded, and neither waits for the other', async () => {
+  const home = temporaryDir()
+  let status = 500
+  const app = await application(() => status)
+  const { url, stop } = await start(`--json --forward-to ${app.url}`, { home })
+  await post(url, 1)
+  // What became of a delivery is written behind its answer.
+  await vi.waitFor(() => expect(Inbox.open(join(home, 'inbox')).find({})[0]?.status).toBe(500))
+  status = 200
+  expect((await replay(home, '--failed')).exit).toBe(0)
+  await post(url, 2)
+  await stop()
+  expect(
+    Inbox.open(join(home, 'inbox'))
+      .find({})
+      .map((it) => [it.id, it.status]),
+  ).toEqual([
+    ['1-1', 200],
+    ['1-2', 200],
+  ])
+})
+
+const deep = '['.repeat(20_000) + ']'.repeat(20_000)
+const deepUpdate = `{"update_id":1,"type":"message","message":${deep}}`
+
+test.each([deep, deepUpdate])(
+  'a body nested without end is told as text, and the listener goes on',
+  async (body) => {
+    for (const args of ['--json --insecure', '--insecure', '--json', '']) {
+      const { url, home, stop } = await start(args)
+      await fetch(url, { method: 'POST', body, headers: signed(Buffer.from(body), 1, ['another'], 0) })
+      await post(url, 7)
+      const ran = await stop()
+      expect([ran.exit, ran.stderr.includes('UNEXPECTED')], args).toEqual([0, false])
+      expect(/ok +message #7|"update_id":7/.test(ran.stdout), args).toBe(true)
+      if (args !== '--json --insecure') continue
+      const told = linesOf(ran)
+      expect(told).toMatchObject([{ unverified: { update_id: null, body } }, { update_id: 7, verdict: 'ok' }])
+      const shown = await cli(`webhook inbox show ${told[0].inbox_id} --inbox inbox --json`, { home })
+      expect([shown.exit, shown.stderr]).toEqual([0, ''])
+    }
+  },
+  30_000,
+)

@@ -1,0 +1,237 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { updateTypes } from '../../../../src/contract/updates.js'
+import { faultRules, faults } from '../../../../src/workbench/faults.js'
+import { webhookHeaders } from '../../../../src/webhook/index.js'
+import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
+import { chat, message } from '../../../support/cli-samples.js'
+import { closedPort, rawServer } from '../../../support/listen.js'
+import type { RawResponse } from '../../../support/raw-responses.js'
+import { invalidResponses, rawApp } from '../../../support/raw-responses.js'
+import type { ReceivedDelivery } from '../../../support/webhook-receiver.js'
+import { webhookReceiver } from '../../../support/webhook-receiver.js'
+
+const secret = 'whsec_test_secret_0123456789abcdef'
+const now = Date.UTC(2026, 10, 21, 10)
+const seconds = now / 1000
+const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
+const trigger = (args: string) => cli(`webhook trigger ${args}`, { env, now })
+const receiver = (answer?: (delivery: ReceivedDelivery, index: number) => number) =>
+  webhookReceiver(secret, answer, now)
+const lines = (stdout: string) =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((it) => JSON.parse(it))
+const idOf = ({ headers }: ReceivedDelivery) => Number(headers[webhookHeaders.updateId.toLowerCase()])
+
+test.each(updateTypes)('%s: one signed delivery that a receiver takes, one line, exit 0', async (type) => {
+  const { url, received } = await receiver()
+  const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(received).toMatchObject([{ verdict: { ok: true, body: { type }, timestamp: seconds } }])
+  const id = received.map(idOf)[0]
+  expect(lines(stdout)).toEqual([
+    {
+      time: expect.stringContaining('2026-11-21T10:00:00'),
+      update_id: id,
+      type,
+      fault: null,
+      status: 200,
+      error: null,
+      duration_ms: expect.any(Number),
+      as_expected: true,
+    },
+  ])
+})
+
+/** What each fault does on the wire, and no other than that. */
+const wires: Record<(typeof faults)[number], (received: readonly ReceivedDelivery[]) => void> = {
+  'bad-signature': ([one]) => expect(one?.verdict).toMatchObject({ ok: false, reason: 'bad_signature' }),
+  stale: ([one]) => {
+    expect(one?.verdict).toMatchObject({ ok: false, reason: 'stale' })
+    expect(one?.headers[webhookHeaders.timestamp.toLowerCase()]).toBe(String(seconds - 600))
+  },
+  future: ([one]) => {
+    expect(one?.verdict).toMatchObject({ ok: false, reason: 'future' })
+    expect(one?.headers[webhookHeaders.timestamp.toLowerCase()]).toBe(String(seconds + 600))
+  },
+  duplicate: ([one, two]) => {
+    expect(two?.headers).toEqual(one?.headers)
+    expect(two?.body).toEqual(one?.body)
+    expect(two?.verdict.ok).toBe(true)
+  },
+  reorder: (received) => {
+    expect(received.every(({ verdict }) => verdict.ok)).toBe(true)
+    const [first, second] = received.map(idOf) as [number, number]
+    expect(first).toBe(second + 1)
+  },
+  tamper: ([one]) => {
+    expect(one?.verdict).toMatchObject({ ok: false, reason: 'bad_signature' })
+    expect(JSON.parse(String(one?.body))).toMatchObject({ update_id: expect.any(Number), tampered: true })
+  },
+  'swap-update-id': ([one]) => expect(one?.verdict).toMatchObject({ ok: false, reason: 'update_id_mismatch' }),
+  'slow-body': ([one]) => {
+    expect(one?.verdict.ok).toBe(true)
+    expect(one?.pieces.length).toBeGreaterThan(3)
+  },
+}
+
+const sentBy = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
+const opposite = { refused: 200, accepted: 400 } as const
+
+test.each(faults)('--fault %s does that on the wire; exit 0 for a receiver that is right', async (fault) => {
+  const { url, received } = await receiver()
+  const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(received).toHaveLength(sentBy[fault] ?? 1)
+  wires[fault](received)
+  for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
+})
+
+test.each(faults)('--fault %s: exit 1, with the reason, for a receiver that is wrong', async (fault) => {
+  const { right, because } = faultRules[fault]
+  const { url } = await receiver(() => opposite[right])
+  const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
+  expect(exit).toBe(1)
+  expect(stdout).toContain(`${fault}: WRONG`)
+  expect(stderr).toContain(because)
+})
+
+test.each(['bad-signature', 'slow-body'])('--fault %s: a receiver that fails is wrong too', async (fault) => {
+  const { url } = await receiver(() => 500)
+  expect((await trigger(`ping --url ${url} --fault ${fault} --json`)).exit).toBe(1)
+})
+
+test.each([
+  [200, 0, undefined],
+  [299, 0, undefined],
+  [302, 8, 'RECEIVER_REFUSED'],
+  [401, 8, 'RECEIVER_REFUSED'],
+  [500, 9, 'RECEIVER_FAILED'],
+])('a receiver that answers %i: exit %i', async (status, exit, code) => {
+  const { url, received } = await receiver(() => status)
+  const ran = await trigger(`ping --url ${url} --json`)
+  expect([ran.exit, received.length]).toEqual([exit, 1])
+  expect(lines(ran.stdout)[0]).toMatchObject({ status, as_expected: exit === 0 })
+  if (code === undefined) expect(ran.stderr).toBe('')
+  else expect(JSON.parse(ran.stderr).error.code).toBe(code)
+})
+
+test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9'])(
+  'trigger exits 9 and says that the response is invalid, for a receiver with %s',
+  async (name) => {
+    const url = await rawApp(() => invalidResponses[name] as RawResponse)
+    for (const fault of ['', '--fault bad-signature']) {
+      const { exit, stdout, stderr } = await trigger(`ping --url ${url} --json ${fault}`)
+      const { code, message } = JSON.parse(stderr).error
+      expect([exit, code, lines(stdout)[0].status]).toEqual([9, 'RECEIVER_FAILED', null])
+      expect(message).toMatch(/failed: it sent no valid HTTP response \([A-Z_]+\)\.$/)
+    }
+  },
+)
+
+test('nobody there: exit 9 after the first one, also with a fault', async () => {
+  const url = `http://127.0.0.1:${await closedPort()}`
+  for (const fault of ['', '--fault bad-signature']) {
+    const { exit, stdout, stderr } = await trigger(`ping --count 3 --url ${url} --json ${fault}`)
+    expect([exit, lines(stdout).length, JSON.parse(stderr).error.code]).toEqual([9, 1, 'NETWORK_ERROR'])
+  }
+})
+
+test('a receiver that hangs up: exit 9', async () => {
+  const { baseUrl } = await rawServer((socket) => socket.destroy())
+  const { exit, stdout } = await trigger(`ping --url ${baseUrl} --json`)
+  expect([exit, lines(stdout)[0].error]).toEqual([9, 'ECONNRESET'])
+})
+
+test('--count sends so many, with ids one after the other, and one refusal is told at the end', async () => {
+  const { url, received } = await receiver((_delivery, index) => (index === 1 ? 422 : 200))
+  const { exit, stdout } = await trigger(`message --url ${url} --count 3 --set update_id=41 --json`)
+  expect([exit, received.map(idOf)]).toEqual([8, [41, 42, 43]])
+  expect(lines(stdout).map((it) => it.status)).toEqual([200, 422, 200])
+})
+
+test('--set replaces a member; --body-file sends its bytes as they are', async () => {
+  const { url, received } = await receiver()
+  const dir = temporaryDir()
+  const bytes = '{ "update_id": 90071992547409931,\r\n "text": "ü" }\n'
+  writeFileSync(join(dir, 'body.json'), bytes)
+  expect((await trigger(`message --url ${url} --set message.text=Hi`)).exit).toBe(0)
+  expect((await trigger(`--url ${url} --body-file ${join(dir, 'body.json')}`)).exit).toBe(0)
+  expect(received[0]?.verdict).toMatchObject({ body: { message: { text: 'Hi' } } })
+  expect(String(received[1]?.body)).toBe(bytes)
+  expect(received[1]?.verdict).toMatchObject({ ok: true, updateId: '90071992547409931' })
+})
+
+test.each([
+  ['message --set mesage.text=Hi', 2, 'Did you mean message.text?'],
+  ['message --set message.message_id=x', 2, 'must be a whole number'],
+  ['message --set message.text', 2, 'must be path=value'],
+  ['mesage', 2, 'Did you mean message?'],
+  ['', 3, 'TYPE or --body-file'],
+  ['ping --body-file x', 2, 'without TYPE and --set'],
+  ['ping --count 0', 2, '--count must be'],
+  ['ping --bot bot_01 --fault stale', 2, '--bot and --fault exclude each other'],
+  ['my_chat_member --bot bot_01', 2, 'voucherctl platform users start'],
+  ['voucher_redeemed --bot bot_01', 2, 'voucherctl vouchers redeem'],
+  ['message --bot bot_01 --set message.date=1', 2, 'message.from.id, message.text can be set'],
+])('trigger %s is refused before anything is sent', async (args, exit, words) => {
+  const { url, received } = await receiver()
+  const target = args.includes('--bot') ? `--base-url ${url}` : `--url ${url}`
+  const ran = await trigger(`${args} ${target}`)
+  expect([ran.exit, ran.stdout, received]).toEqual([exit, '', []])
+  expect(ran.stderr).toContain(words)
+})
+
+test.each(['ftp://127.0.0.1/', 'here', 'http://user:pw@127.0.0.1/'])('--url %s is refused', async (url) => {
+  expect((await trigger(`ping --url ${url}`)).exit).toBe(2)
+})
+
+test('without a secret: exit 3, and nothing is sent unsigned', async () => {
+  const { url, received } = await receiver()
+  const { exit, stderr } = await cli(`webhook trigger ping --url ${url}`)
+  expect([exit, received]).toEqual([3, []])
+  expect(stderr).toContain('VOUCHERCTL_WEBHOOK_SECRET')
+})
+
+test('--dry-run says what would be sent and sends nothing', async () => {
+  const { url, received } = await receiver()
+  const { exit, stdout } = await trigger(`ping --url ${url} --fault duplicate --dry-run`)
+  expect([exit, received]).toEqual([0, []])
+  expect(stdout).toContain(`POST ${url}/`)
+  expect(stdout).not.toContain(secret)
+})
+
+test('--bot has the server make an update of a type that its operator may make', async () => {
+  const { baseUrl, received } = await stub(() => success({ update_id: 7, type: 'inline_query' }))
+  const args = 'webhook trigger inline_query --bot bot_01 --set inline_query.query=tea --count 2 --json'
+  const { exit, stdout } = await cli(`${args} --base-url ${baseUrl}`, { env: secrets })
+  expect(exit).toBe(0)
+  expect(received.map(({ path, body }) => [path, body])).toEqual(
+    Array(2).fill([
+      '/_platform/v1/bots/bot_01/updates',
+      { type: 'inline_query', payload: { query: 'tea', from: { id: 'user-42' } } },
+    ]),
+  )
+  expect(lines(stdout)[1]).toMatchObject({ bot_id: 'bot_01', type: 'inline_query', update_id: 7 })
+})
+
+test('--bot has a user write, in a chat that is started if there is none', async () => {
+  const { baseUrl, received } = await stub(({ path }) => success(path.endsWith('/chats') ? chat : message))
+  const args = ['webhook', 'trigger', 'message', '--bot', 'bot_01', '--set', 'message.text=Two words']
+  const { exit, stdout } = await cli([...args, '--base-url', baseUrl], { env: secrets })
+  expect(exit).toBe(0)
+  expect(received.map(({ path, body }) => [path, body])).toEqual([
+    ['/_platform/v1/chats', { bot_id: 'bot_01', user_id: 'user-42' }],
+    [`/_platform/v1/chats/${chat.id}/messages`, { text: 'Two words' }],
+  ])
+  expect(stdout).toContain('made for bot_01')
+})
+
+test('--bot: a refusal of the server is the exit code', async () => {
+  const { baseUrl } = await stub(() => refusal(404, 'BOT_NOT_FOUND'))
+  const { exit } = await cli(`webhook trigger ping --bot bot_01 --base-url ${baseUrl}`, { env: secrets })
+  expect(exit).toBe(5)
+})

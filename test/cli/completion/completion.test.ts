@@ -1,0 +1,228 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { kindOfFlag, kindOfPositional } from '../../../src/cli/completion/kinds.js'
+import { globalFlags } from '../../../src/cli/flags/globals.js'
+import { leavesOf } from '../../../src/cli/command/help.js'
+import { page } from '../../../src/cli/program.js'
+import { InboxWriter } from '../../../src/workbench/inbox/writer.js'
+import { temporaryDir } from '../../support/cli.js'
+import { ask, complete } from '../../support/completion.js'
+
+const leaves = (
+  await Promise.all(
+    page.map(async (entry) => {
+      const node = await entry.load()
+      return leavesOf(node).map(([names, leaf]) => ({ path: [node.name, ...names], leaf }))
+    }),
+  )
+).flat()
+
+test('every name of every command is completed, from its group and below help', async () => {
+  expect((await complete('')).values).toEqual([...page.map((it) => it.name), 'help'])
+  for (const { path } of leaves) {
+    for (let i = 0; i < path.length; i += 1) {
+      const before = path.slice(0, i).map((it) => `${it} `)
+      expect((await complete(`${before.join('')}`)).values).toContain(path[i])
+      expect((await complete(`help ${before.join('')}`)).values).toContain(path[i])
+    }
+  }
+})
+
+test('every flag of every command is completed, with its summary', async () => {
+  for (const { path, leaf } of leaves) {
+    const { values, summaries } = await complete(`${path.join(' ')} --`)
+    const names = [...Object.keys(leaf.flags ?? {}), ...Object.keys(globalFlags)]
+    expect([...values].sort()).toEqual(
+      names
+        .filter((it) => it !== 'idempotency-key' || leaf.idempotent)
+        .map((it) => `--${it}`)
+        .sort(),
+    )
+    expect(summaries).not.toContain('')
+  }
+})
+
+/** Ids that no call lists, texts of the user, and what only looks like an id. */
+const freeIds = ['--external-id', '--recipient', '--user', '--update-id', 'REDEMPTION_ID']
+
+test('a value that is an id, a file or a folder is completed as one', async () => {
+  for (const { path, leaf } of leaves) {
+    const values = [
+      ...Object.entries(leaf.flags ?? {}).map(([name, it]) => [`--${name}`, it.value ?? '', kindOfFlag(name, it)]),
+      ...[leaf.positional, leaf.second]
+        .filter((it) => it !== undefined)
+        .map((it) => [it.name, it.name, kindOfPositional(it)]),
+    ]
+    const forgotten = values.filter(
+      ([name = '', value = '', kind]) =>
+        kind === 'free' && /(?:^|_)ID$|FILE|DIR/.test(value) && !freeIds.includes(name),
+    )
+    expect(forgotten, path.join(' ')).toEqual([])
+  }
+})
+
+test.each([
+  ['vou', ['vouchers']],
+  ['voucher redem', ['redemption']],
+  ['platform clock s', ['show', 'set']],
+  ['--profile shop vouchers redem', ['redemption']],
+  ['-q --output json apps up', ['update']],
+  ['help exit', ['exit-codes']],
+  ['help vouchers red', ['redeem', 'redemption']],
+  ['apps create --na', ['--name']],
+  ['templates list --status ', ['draft', 'reviewing', 'active', 'rejected']],
+  ['templates list --status=a', ['--status=active']],
+  ['apps list -o js', ['json', 'jsonl']],
+  ['apps list -ojs', ['-ojson', '-ojsonl']],
+  ['apps list -qo js', ['json', 'jsonl']],
+  ['secure call ', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']],
+  ['webhook trigger pi', ['ping']],
+  ['api ', ['routes', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']],
+  ['api POST x --raw', ['--raw-field']],
+  ['api PUT /open', ['/open-platform/applications/:appId/bots/:botId']],
+  ['api put /api/v1/open', ['/api/v1/open-platform/applications/:appId/bots/:botId']],
+  ['secure call PUT /api', ['/api/v1/open-platform/applications/:appId/bots/:botId']],
+  ['api GET /h', ['/healthz']],
+  ['platform faults add --endpoint vouchers.re', ['vouchers.redeem', 'vouchers.redemption', 'vouchers.reverse']],
+  ['apps list --fields na', ['name']],
+  ['apps list --fields=id,status,na', ['--fields=id,status,name']],
+  ['apps list --fields name,na', []],
+  ['webhook listen --fields=ver', ['--fields=verdict']],
+])('%s: what can stand there, before and after the command, long and short', async (line, values) => {
+  expect((await complete(line)).values).toEqual(values)
+})
+
+test.each([
+  ['vouchers issue --qr-file=', 'files'],
+  ['apps list --token-file ', 'files'],
+  ['server start --data ', 'folders'],
+  ['server start --data=/', 'folders'],
+])('%s: %s', async (line, kind) => {
+  expect((await complete(line)).kind).toBe(kind)
+})
+
+test.each([
+  'nonsense ',
+  'nonsense --',
+  'apps nonsense ',
+  'apps create --name ',
+  'apps create --nonsense=',
+  'apps list --json=',
+  'help apps create ',
+  'vouchers issue -- --',
+  'apps get app_01 extra ',
+])('%s: nothing, where nothing is known', async (line) => {
+  expect(await complete(line)).toEqual({ kind: 'words', values: [], summaries: [] })
+})
+
+test('deliveries of the inbox are offered by their ids, the newest first; without an inbox there are none', async () => {
+  const home = temporaryDir()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const request = { at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
+  await writer.recordDelivery({ ...request, verdict: 'ok', reason: null, update_id: '7', type: 'message' })
+  await writer.recordDelivery({ ...request, verdict: 'refused', reason: 'stale', update_id: null, type: null })
+  await writer.close()
+  for (const line of ['inbox show --inbox inbox ', 'replay --inbox=inbox --id ', 'verify --inbox inbox --id ']) {
+    const { values, summaries } = await complete(`webhook ${line}`, { home })
+    expect(values, line).toEqual(['1-2', '1-1'])
+    expect(summaries).toEqual(['stale, refused, 1970-01-01T00:00:00Z', 'message #7, ok, 1970-01-01T00:00:00Z'])
+  }
+  expect((await complete('webhook inbox show ', { home })).values).toEqual([])
+})
+
+test('what was given is not offered again, unless it repeats', async () => {
+  const { values } = await complete('-ojson tokens create --name till --scope vouchers:read --')
+  expect(values).not.toContain('--name')
+  expect(values).not.toContain('--output')
+  expect(values).toContain('--scope')
+  const scopes = (await complete('tokens create --scope vouchers:read --scope ')).values
+  expect(scopes).toContain('vouchers:issue')
+  expect(scopes).not.toContain('vouchers:read')
+})
+
+test('flags that are needed come first, and are offered where no argument follows', async () => {
+  expect((await complete('vouchers issue ')).values.slice(0, 3)).toEqual(['--template', '--external-id', '--recipient'])
+  expect((await complete('vouchers issue --chat chat_01 --')).values).not.toContain('--recipient')
+  expect((await complete('apps list ')).values).toEqual(['--page', '--limit', '--all'])
+})
+
+test('profiles come from the profile file, whatever time is left, and with a broken one there are none', async () => {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
+  const file = join(home, '.config/voucherctl/config.json')
+  writeFileSync(file, JSON.stringify({ current: 'a', profiles: { a: { base_url: 'http://x' }, 'my shop': {} } }))
+  const elapsed = () => 10_000
+  expect(await complete('-p ', { home, elapsed })).toEqual({
+    kind: 'words',
+    values: ['a', 'my\\ shop'],
+    summaries: ['http://x', ''],
+  })
+  expect((await complete('profiles use a', { home })).values).toEqual(['a'])
+  writeFileSync(file, '{')
+  expect((await complete('-p ', { home })).values).toEqual([])
+  expect((await complete('apps get ', { home })).values).toEqual([])
+})
+
+const breaks = ' \t\n"\'><=;|&(:'
+
+test.each([
+  ['voucherctl vou', ['vouchers']],
+  ['voucherctl ', page.map((it) => it.name).concat('help')],
+  ['voucherctl   apps  cre', ['create']],
+  ['voucherctl "apps" cre', ['create']],
+  ['voucherctl apps list --output=js', ['json', 'jsonl']],
+  ['voucherctl apps list --output="js', ['json', 'jsonl']],
+  ["voucherctl apps list --output 'js", ['json', 'jsonl']],
+  ['voucherctl apps create --name "a b" --secure-t', ['--secure-transport']],
+  ['voucherctl apps create --name a\\ b --secure-t', ['--secure-transport']],
+  ['voucherctl tokens create --scope vouchers:r', ['read', 'redeem', 'reverse']],
+  ['voucherctl apps list 2>/dev/null --p', ['--page', '--profile']],
+])('bash: %s is read as bash reads it, and completed from where bash inserts', async (line, values) => {
+  const lines = (await ask(['bash', line, breaks])).trimEnd().split('\n').slice(1)
+  expect(lines.map((it) => it.split('\t')[0])).toEqual(values)
+})
+
+test('bash: behind a redirection stands a file', async () => {
+  expect(await ask(['bash', 'voucherctl apps list > fi', breaks])).toBe('files\n')
+})
+
+test.each([
+  ['bash', ['voucherctl -p ', breaks], "my\\ shop\\ \\$\\(id\\)\\;\\ it\\'s"],
+  ['bash', ['voucherctl -p "my', breaks], "my shop \\$(id); it's"],
+  ['bash', ["voucherctl -p 'my", breaks], "my shop $(id); it'\\''s"],
+  ['bash', ['voucherctl -p my\\ sh', breaks], "my\\ shop\\ \\$\\(id\\)\\;\\ it\\'s"],
+  ['zsh', ['-p', ''], "my shop $(id); it's"],
+  ['zsh', ['--profile=my'], "my shop $(id); it's"],
+  ['fish', ['--profile=my'], "--profile=my shop $(id); it's"],
+])('%s %j: a word with special characters goes as that shell inserts it', async (shell, args, value) => {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
+  const profiles = { "my shop $(id); it's": {} }
+  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify({ current: 'x', profiles }))
+  expect(await ask([shell, ...args], { home })).toBe(`words\n${value}\t\n`)
+})
+
+test('bash: a word that cannot stand between the quotes that are open is not offered', async () => {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
+  const profiles = { 'a!': {}, 'a"': {}, "a'": {} }
+  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify({ current: 'x', profiles }))
+  expect(await ask(['bash', 'voucherctl -p "a', breaks], { home })).toBe("words\na'\t\n")
+  expect(await ask(['bash', "voucherctl -p 'a", breaks], { home })).toBe('words\na!\t\na"\t\n')
+  expect(await ask(['bash', 'voucherctl -p a', breaks], { home })).toBe('words\na\\!\t\na\\"\t\na\\\'\t\n')
+})
+
+test('powershell: words come by the variable, and are quoted when they need it', async () => {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
+  const profiles = { "it's": {}, plain: {} }
+  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify({ current: 'x', profiles }))
+  const env = { VOUCHERCTL_COMPLETE_WORDS: '-p\n' }
+  expect(await ask(['powershell'], { home, env })).toBe("words\n'it''s'\t\nplain\t\n")
+})
+
+test('for a shell that is none, nothing', async () => {
+  expect(await ask(['tcsh', ''])).toBe('')
+  expect(await ask([])).toBe('')
+})

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { built } from '../../support/built-cli.js'
+import { refusal, secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { app, bot, chat, delivery, pageOf, template, token } from '../../support/cli-samples.js'
+import { complete, patient } from '../../support/completion.js'
+import { closedPort, listen } from '../../support/listen.js'
+
+const review = { kind: 'bot', id: 'bot_01', application_id: null, account_id: 'demo', name: 'Coffee', submitted_at: '' }
+
+test.each([
+  ['apps get ', app, '/api/v1/open-platform/applications?limit=100', 'Corner shop, active'],
+  ['tokens list --app ', app, '/api/v1/open-platform/applications?limit=100', 'Corner shop, active'],
+  ['tokens revoke --app app_01 ', token, '/api/v1/open-platform/applications/app_01/tokens?limit=100', 'till, active'],
+  ['templates submit ', template, '/api/v1/open-platform/vouchers/templates?limit=100', 'Free coffee, draft'],
+  [
+    'vouchers issue --template ',
+    template,
+    '/api/v1/open-platform/vouchers/templates?limit=100&status=active',
+    'Free coffee, draft',
+  ],
+  [
+    'templates submit --bot bot_01 ',
+    template,
+    '/api/v1/bots/my/bot_01/vouchers/templates?limit=100',
+    'Free coffee, draft',
+  ],
+  ['webhook set ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active'],
+  ['apps link-bot app_01 --bot ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active'],
+  ['webhook retry --bot bot_01 ', delivery, '/api/v1/bots/my/bot_01/deliveries?limit=100', 'message, failed'],
+  ['bots send --chat ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
+  ['platform users block ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
+  ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
+  ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
+])('%s: ids of the server with what tells them apart', async (line, record, path, summary) => {
+  const { baseUrl, received } = await stub(() => success(pageOf(record)))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  expect(await complete(line, { env })).toEqual({ kind: 'words', values: [record.id], summaries: [summary] })
+  expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
+})
+
+test('a value behind = is the rest of its word', async () => {
+  const { baseUrl } = await stub(() => success(pageOf(app, { ...app, id: 'other' })))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  expect((await complete('tokens list --app=app', { env })).values).toEqual(['--app=app_01'])
+})
+
+test('server and credential are those of the line: of its flags and its profile, for their origin alone', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf(app)))
+  const other = await stub(() => success(pageOf(app)))
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
+  const file = join(home, '.config/voucherctl/config.json')
+  const jwt = { value: secrets.VOUCHERCTL_JWT, origin: baseUrl }
+  const profiles = { shop: { base_url: baseUrl, credentials: { jwt } } }
+  writeFileSync(file, JSON.stringify({ current: 'default', profiles }))
+  writeFileSync(join(home, 'token'), 'fromfile\n')
+  expect((await complete('-p shop apps get ', { home })).values).toEqual(['app_01'])
+  await complete(`--token-file ${join(home, 'token')} -p shop apps get `, { home })
+  expect(received.map((it) => it.headers.authorization)).toEqual([`Bearer ${jwt.value}`, 'Bearer fromfile'])
+  expect((await complete(`-p shop --base-url ${other.baseUrl} apps get `, { home })).values).toEqual([])
+  expect(other.received).toEqual([])
+  expect((await complete('-p nobody apps get ', { home })).values).toEqual([])
+})
+
+test('standard input and pipes are left to the command', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf(app)))
+  const env = { VOUCHERCTL_BASE_URL: baseUrl }
+  expect((await complete('--token-file - apps get ', { env })).values).toEqual([])
+  expect((await complete('--token-file /dev/fd/0 apps get ', { env })).values).toEqual([])
+  expect(received).toEqual([])
+})
+
+test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
+  '%s: nothing, and no call, without a server, a credential or the flag that it needs',
+  async (line) => {
+    const { baseUrl, received } = await stub(() => success(pageOf(app)))
+    expect((await complete(line)).values).toEqual([])
+    expect((await complete(line, { env: { VOUCHERCTL_BASE_URL: baseUrl } })).values).toEqual([])
+    if (line !== 'apps get ')
+      expect((await complete(line, { env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } })).values).toEqual([])
+    expect(received).toEqual([])
+  },
+)
+
+test('a refusal, a failure and an answer of another form are silent, and nothing is repeated', async () => {
+  const answers = [
+    refusal(401, 'TOKEN_INVALID'),
+    refusal(429, 'RATE_LIMITED'),
+    refusal(503, 'SERVICE_UNAVAILABLE'),
+    refusal(426, 'SECURE_TRANSPORT_REQUIRED'),
+    success({ items: [null, 7, {}, { id: 7 }] }),
+    success(null),
+    { drop: true },
+  ]
+  const { baseUrl, received } = await stub((_request, index) => answers[index] ?? {})
+  const home = temporaryDir()
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  for (const _answer of answers) expect((await complete('apps get ', { env, home })).values).toEqual([])
+  expect(received).toHaveLength(answers.length)
+  const offline = { ...secrets, VOUCHERCTL_BASE_URL: `http://127.0.0.1:${await closedPort()}` }
+  expect((await complete('apps get ', { env: offline })).values).toEqual([])
+})
+
+test('what a server calls things is text: on one line, without control characters, and ids that hold some are none', async () => {
+  const hostile = [
+    { ...app, id: 'app_ok', name: 'a\u001b[31mred\u001b]0;title\u0007\tb\nwords\nc' },
+    { ...app, id: 'app_\u001b[2J', name: 'x' },
+    { ...app, id: 'app\nwords', name: 'x' },
+    { ...app, id: 'app\tx', name: 'x' },
+    { ...app, id: '', name: 'x' },
+  ]
+  const { baseUrl } = await stub(() => success(pageOf(...hostile)))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  expect(await complete('apps get ', { env })).toEqual({
+    kind: 'words',
+    values: ['app_ok'],
+    summaries: ['ared b words c, active'],
+  })
+})
+
+test('after 150 ms of the process no server is asked; VOUCHERCTL_COMPLETION_TIMEOUT says otherwise', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf(app)))
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+  const usual = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '' }
+  expect((await complete('apps get ', { env: usual, elapsed: () => 150 })).values).toEqual([])
+  const off = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '0' }
+  expect((await complete('apps get ', { env: off })).values).toEqual([])
+  expect(received).toEqual([])
+  const more = { ...env, ...patient }
+  expect((await complete('apps get ', { env: more, elapsed: () => 5_000 })).values).toEqual(['app_01'])
+})
+
+/** Completes with the built program, as a shell's script does; kills it before a call's own limit of 30 s. */
+function run(args: readonly string[], home: string, env: Record<string, string> = {}) {
+  return new Promise<{ exit: number | null; stdout: string; stderr: string }>((resolve) => {
+    const options = { cwd: home, env: built.environment(home, env), timeout: 20_000 }
+    const child = execFile(process.execPath, [built.bin, '__complete', ...args], options, (_error, stdout, stderr) => {
+      resolve({ exit: child.exitCode, stdout, stderr })
+    })
+  })
+}
+
+test('a server that never answers ends nothing but the wait: silent, exit 0, and the process is gone', async () => {
+  const mute = createServer(() => {})
+  const baseUrl = `http://127.0.0.1:${await listen(mute)}`
+  const home = temporaryDir()
+  const { exit, stdout, stderr } = await run(['zsh', 'apps', 'get', ''], home, {
+    ...secrets,
+    VOUCHERCTL_BASE_URL: baseUrl,
+  })
+  expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: 'words\n', stderr: '' })
+})
+
+test('a completion leaves no file behind, and tells nobody a secret', async () => {
+  const { baseUrl } = await stub(() => success(pageOf(app)))
+  const home = temporaryDir()
+  const env = {
+    ...secrets,
+    VOUCHERCTL_BASE_URL: baseUrl,
+    VOUCHERCTL_COMPLETION_TIMEOUT: '20s',
+    VOUCHERCTL_SECURE: 'off',
+  }
+  const { stdout, stderr } = await run(['zsh', 'apps', 'get', ''], home, env)
+  expect([stdout, stderr]).toEqual(['words\napp_01\tCorner shop, active\n', ''])
+  expect(readdirSync(home)).toEqual([])
+})

@@ -1,0 +1,151 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { cli, temporaryDir } from '../../support/cli.js'
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+/** A server that ends when it is ready. */
+function start(args: string, given: Parameters<typeof cli>[1] = {}) {
+  const signal = AbortSignal.abort()
+  return cli(`server start --port 0 --log-level silent ${args}`, { ...given, signal })
+}
+
+const PRIVATE = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
+
+test('what others could read of a data folder is closed, and that is said', async () => {
+  const dir = join(temporaryDir(), 'data')
+  expect(await start(`--data ${dir} --json`)).toMatchObject({ exit: 0, stderr: '' })
+  for (const name of PRIVATE) chmodSync(join(dir, name), 0o640)
+  const ran = await start(`--data ${dir} --json`)
+  expect(ran.exit).toBe(0)
+  expect(ran.stderr.trimEnd().split('\n')).toEqual(
+    PRIVATE.map((name) => `warning: ${join(dir, name)} was open to other users of this machine; its mode is 0600 now.`),
+  )
+  expect(PRIVATE.map((name) => mode(join(dir, name)))).toEqual(['600', '600', '600', '600'])
+  expect((await start(`--data ${dir} --json`)).stderr).toBe('')
+})
+
+test('the default data folder is closed; one that was named is left to its owner, with a warning when others may write', async () => {
+  const home = temporaryDir()
+  const own = join(home, '.local', 'share', 'voucherctl')
+  mkdirSync(own, { recursive: true })
+  chmodSync(own, 0o755)
+  expect((await start('', { home })).stderr).toBe(
+    `warning: ${own} was open to other users of this machine; its mode is 0700 now.\n`,
+  )
+  const named = join(temporaryDir(), "it's mine")
+  mkdirSync(named)
+  for (const [bits, warning] of [
+    [0o755, ''],
+    [
+      0o775,
+      `warning: Other users of this machine can write to ${named}. Close it: chmod 700 '${named.replace("'", "'\\''")}'\n`,
+    ],
+  ] as const) {
+    chmodSync(named, bits)
+    const ran = await cli(['server', 'start', '--port', '0', '--log-level', 'silent', '--data', named], {
+      signal: AbortSignal.abort(),
+    })
+    expect([ran.exit, ran.stderr, mode(named)]).toEqual([0, warning, bits.toString(8)])
+  }
+})
+
+test('what was closed is told with a failure too, whose error object stands alone', async () => {
+  const dir = temporaryDir()
+  writeFileSync(join(dir, 'keys.json'), 'no keys')
+  chmodSync(join(dir, 'keys.json'), 0o644)
+  const ran = await start(`--data ${dir} --json`)
+  expect(ran.exit).toBe(1)
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'KEYS_UNUSABLE',
+    details: { warnings: [expect.stringContaining('keys.json was open')] },
+  })
+})
+
+test('a key file of the user that others may read is refused and left as it is', async () => {
+  const folder = temporaryDir()
+  await start(`--data ${join(folder, 'first')}`)
+  const keys = join(folder, 'first', 'keys.json')
+  for (const bits of [0o644, 0o604, 0o620]) {
+    chmodSync(keys, bits)
+    const ran = await start(`--data ${join(folder, 'second')} --key-file ${keys} --json`)
+    expect(ran.exit).toBe(1)
+    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'KEYS_UNUSABLE', hint: `Close it: chmod 600 ${keys}` })
+    expect(mode(keys)).toBe(bits.toString(8))
+  }
+  expect(existsSync(join(folder, 'second'))).toBe(false)
+  chmodSync(keys, 0o600)
+  expect((await start(`--data ${join(folder, 'second')} --key-file ${keys}`)).exit).toBe(0)
+})
+
+test('a key file that only its group may read is taken from root alone, who mounts secrets so', async () => {
+  const folder = temporaryDir()
+  await start(`--data ${join(folder, 'first')}`)
+  const keys = join(folder, 'first', 'keys.json')
+  chmodSync(keys, 0o440)
+  const asRoot = process.getuid?.() === 0
+  const taken = () => start(`--memory --key-file ${keys}`)
+  expect((await taken()).exit).toBe(asRoot ? 0 : 1)
+  if (!asRoot) return
+  chownSync(keys, 12_345, 12_345)
+  expect((await taken()).exit).toBe(1)
+})
+
+test.each([
+  ['file', 'it is no folder'],
+  ['file/below', 'it lies below a file'],
+  ['dangling', 'it cannot be made (ENOENT)'],
+])('a data folder at %s is wrong usage with its path', async (name, reason) => {
+  const cwd = temporaryDir()
+  const { symlinkSync } = await import('node:fs')
+  writeFileSync(join(cwd, 'file'), '')
+  symlinkSync(join(cwd, 'nowhere', 'at', 'all'), join(cwd, 'dangling'))
+  for (const how of ['', '--detach']) {
+    const ran = await start(`--data ${name} ${how} --json`, { cwd })
+    expect([ran.exit, ran.stdout]).toEqual([2, ''])
+    expect(JSON.parse(ran.stderr).error.message).toBe(`${join(cwd, name)} cannot be the data folder: ${reason}.`)
+  }
+  expect(readdirSync(cwd).sort()).toEqual(['dangling', 'file'])
+})
+
+test('a data folder that is not open to the user is wrong usage with its path', async () => {
+  const asRoot = process.getuid?.() === 0
+  const closed = temporaryDir()
+  chmodSync(closed, 0o500)
+  // Permissions do not hold for root; access(2) asks who root really is, so that the folder is made below it here.
+  const dir = asRoot ? join(closed, 'new') : closed
+  if (asRoot) process.seteuid?.(12_345)
+  try {
+    const ran = await start(`--data ${dir} --json`)
+    expect([ran.exit, JSON.parse(ran.stderr).error.message]).toEqual([
+      2,
+      `${dir} cannot be the data folder: you may not write there (EACCES).`,
+    ])
+  } finally {
+    if (asRoot) process.seteuid?.(0)
+  }
+})
+
+test('server status and stop show the whole path of a folder', async () => {
+  const cwd = temporaryDir()
+  expect(JSON.parse((await cli('server status --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
+  expect(JSON.parse((await cli('server stop --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
+})
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is said to be full, and no half-written file stays', async () => {
+  const dir = join(temporaryDir(), 'data')
+  await start(`--data ${dir}`)
+  const before = readdirSync(dir)
+  // What is written to it finds no space.
+  symlinkSync('/dev/full', join(dir, `server.json.${process.pid}.tmp`))
+  const ran = await start(`--data ${dir} --json`)
+  expect(ran.exit).toBe(1)
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'SERVER_START_FAILED',
+    message: 'The disk of the data folder is full.',
+    hint: 'Free some space, or choose another folder with --data.',
+  })
+  expect(readdirSync(dir)).toEqual(before)
+})

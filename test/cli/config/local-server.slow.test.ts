@@ -1,0 +1,116 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { built } from '../../support/built-cli.js'
+import { cli, stub, success, temporaryDir } from '../../support/cli.js'
+
+const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
+const profiles = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles
+
+function withProfiles(profilesOf: Record<string, unknown>): string {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
+  writeFileSync(config(home), JSON.stringify({ current: 'default', profiles: profilesOf }), { mode: 0o600 })
+  return home
+}
+
+async function json(home: string, line: string) {
+  const { exit, stdout, stderr } = await built.run([...line.split(' '), '--json'], home)
+  return { exit, stderr, data: stdout === '' ? undefined : JSON.parse(stdout) }
+}
+
+async function start(home: string, line: string): Promise<{ base_url: string; data_dir: string; pid: number }> {
+  const { exit, stderr, data } = await json(home, `server start --detach --port 0 --log-level silent ${line}`.trimEnd())
+  expect([exit, stderr]).toEqual([0, ''])
+  onTestFinished(async () => {
+    await built.run(['server', 'stop', '--data', data.data_dir], home)
+  })
+  return data
+}
+
+test('server commands act on the data folder of the profile, login --local on the base URL', async () => {
+  const home = temporaryDir()
+  const other = join(home, 'other')
+  const ofDefault = await start(home, '')
+  const ofShop = await start(home, `--data ${other}`)
+  const shop = await json(home, `login --local --account demo -p shop --data ${other}`)
+  expect(shop.data).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
+  const plain = await json(home, 'login --local --account demo')
+  expect(plain.data).toMatchObject({ base_url: ofDefault.base_url, data_dir: ofDefault.data_dir })
+
+  // The folder of another profile is known, and the server responds under several host names.
+  const alias = ofShop.base_url.replace('127.0.0.1', 'localhost')
+  const elsewhere = await json(home, `login --local --account demo -p third --base-url ${alias}`)
+  expect(elsewhere.data).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
+  expect(profiles(home).third).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
+  // The profile remembers the folder.
+  expect((await json(home, 'login --local --account demo -p shop')).data.base_url).toBe(ofShop.base_url)
+
+  expect((await json(home, 'server status -p shop')).data).toMatchObject({ running: true, base_url: ofShop.base_url })
+  const logs = await built.run(['server', 'logs', '-p', 'shop', '--json'], home)
+  expect(logs.stdout.split('\n').filter((line) => line.includes('"POST"')).length).toBe(3)
+  expect((await json(home, 'server stop -p shop')).data).toEqual({
+    stopped: true,
+    pid: ofShop.pid,
+    data_dir: other,
+    base_url: ofShop.base_url,
+  })
+  expect((await json(home, 'server status -p shop')).exit).toBe(1)
+  expect((await json(home, 'server status')).data).toMatchObject({ running: true, base_url: ofDefault.base_url })
+  expect((await start(home, '-p shop')).data_dir).toBe(other)
+}, 60_000)
+
+test('login --local sends no operator key to a URL that is not the server of a known folder', async () => {
+  const { baseUrl, received } = await stub(() => success({ jwt: 'x', instanceId: 'another' }))
+  const home = temporaryDir()
+  const folder = join(home, '.local', 'share', 'voucherctl')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'operator.key'), 'opk_CANARY')
+  const server = {
+    pid: process.pid,
+    instance_id: 'own',
+    data_dir: folder,
+    operator_key_file: join(folder, 'operator.key'),
+  }
+  for (const [own, asked, env] of [
+    ['http://127.0.0.1:1', baseUrl, {}],
+    [baseUrl, baseUrl, {}],
+    [baseUrl, baseUrl.replace('127.0.0.1', '0.0.0.0'), {}],
+    ['http://127.0.0.1:1', '', { VOUCHERCTL_BASE_URL: 'https://vouchers.example' }],
+  ] as const) {
+    writeFileSync(join(folder, 'server.json'), JSON.stringify({ ...server, base_url: own }))
+    const line = `login --local --account demo ${asked === '' ? '' : `--base-url ${asked}`}`
+    const ran = await cli(line, { home, env })
+    expect([own, asked, ran.exit]).toEqual([own, asked, 9])
+    expect(ran.stderr).toMatch(/is not a local server with a known data folder/)
+  }
+  expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
+})
+
+test('server commands refuse a named profile that is remote or missing', async () => {
+  const home = withProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
+  for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
+    const ran = await cli(`${command} -p remote`, { home })
+    expect([command, ran.exit]).toEqual([command, 2])
+    expect(ran.stderr).toContain('Profile remote is for https://vouchers.example, which is no local server')
+  }
+  expect((await cli('server stop -p missing', { home })).exit).toBe(5)
+  expect((await cli('server logs -p remote', { home })).stderr).toContain('operator key for https://vouchers.example')
+})
+
+test('login to another machine removes the data folder from the profile', async () => {
+  const home = withProfiles({ shop: { base_url: 'http://127.0.0.1:8420', data_dir: '/data' } })
+  await cli('profiles set shop --base-url http://127.0.0.1:8421', { home })
+  expect(profiles(home).shop.data_dir).toBe('/data')
+  await cli('profiles set shop --base-url https://vouchers.example', { home })
+  expect(profiles(home).shop).toEqual({ base_url: 'https://vouchers.example' })
+})
+
+test('server status, stop and logs name the folder on a terminal, login --local the server', async () => {
+  const home = withProfiles({ shop: { data_dir: '/nowhere/data' } })
+  const stopped = await cli('server stop -p shop', { home, terminal: true })
+  expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
+  const status = await cli('server status -p shop', { home, terminal: true })
+  expect(status.stderr).toContain('voucherctl server start --detach --data /nowhere/data')
+  expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
+})

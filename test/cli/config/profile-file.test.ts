@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { built } from '../../support/built-cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { pageOf } from '../../support/cli-samples.js'
+
+const folder = (home: string) => join(home, '.config', 'voucherctl')
+const config = (home: string) => join(folder(home), 'config.json')
+const namesIn = (home: string) => Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()
+const set = (name: string) => ['profiles', 'set', name, '--base-url', `https://${name}.example`]
+
+test('commands that are killed at any moment leave a whole file with everything that was acknowledged', async () => {
+  const home = temporaryDir()
+  const acknowledged: string[] = []
+  for (let run = 0; run < 12; run += 1) {
+    const name = `p${run}`
+    const child = built.start(set(name), home)
+    // From before the first import to after the last write.
+    const timer = setTimeout(() => child.kill('SIGKILL'), 20 + run * 16)
+    const exit = await new Promise((resolve) => child.once('exit', resolve))
+    clearTimeout(timer)
+    if (exit === 0) acknowledged.push(name)
+  }
+  expect((await built.run(set('last'), home)).exit).toBe(0)
+  expect(namesIn(home)).toEqual(expect.arrayContaining([...acknowledged, 'last']))
+  expect(readdirSync(folder(home))).toEqual(['config.json'])
+}, 60_000)
+
+test('a draft that a killed writer left behind is removed by the next writer', async () => {
+  const home = temporaryDir()
+  await cli(set('a'), { home })
+  writeFileSync(join(folder(home), 'config.json.tmp-1234567890abcdef'), secrets.VOUCHERCTL_TOKEN, { mode: 0o600 })
+  await cli(set('b'), { home })
+  expect(readdirSync(folder(home))).toEqual(['config.json'])
+})
+
+test('a profile file that is a link stays one, and what it leads to is 0600', async () => {
+  const home = temporaryDir()
+  const kept = join(temporaryDir(), 'kept.json')
+  writeFileSync(kept, '{"current":"default","profiles":{}}', { mode: 0o644 })
+  mkdirSync(folder(home), { recursive: true })
+  symlinkSync(kept, config(home))
+  expect((await cli(set('a'), { home })).exit).toBe(0)
+  expect([lstatSync(config(home)).isSymbolicLink(), statSync(kept).mode & 0o777]).toEqual([true, 0o600])
+  expect(namesIn(home)).toEqual(['a'])
+})
+
+/** Writes beyond so many blocks of 1,024 bytes fail as on a full disk. */
+function withDisk(blocks: number, args: readonly string[], home: string) {
+  const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`
+  const options = { cwd: home, env: built.environment(home) }
+  return new Promise<{ exit: number | null; stdout: string; stderr: string }>((resolve) => {
+    const child = execFile(
+      'bash',
+      ['-c', script, process.execPath, built.bin, ...args],
+      options,
+      (_error, stdout, stderr) => resolve({ exit: child.exitCode, stdout, stderr }),
+    )
+  })
+}
+
+test.runIf(process.platform === 'linux')(
+  'where there is no room the file stays as it was, and nothing lies beside it',
+  async () => {
+    const home = temporaryDir()
+    for (let n = 0; n < 30; n += 1) await cli(set(`long-name-of-a-profile-${n}`), { home })
+    const before = readFileSync(config(home), 'utf8')
+    expect(before.length).toBeGreaterThan(1_024)
+    for (const blocks of [0, 1]) {
+      const ran = await withDisk(blocks, [...set('a'), '--json'], home)
+      expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([1, '', 'FILE_UNWRITABLE'])
+      expect(readFileSync(config(home), 'utf8')).toBe(before)
+      expect(readdirSync(folder(home))).toEqual(['config.json'])
+    }
+  },
+  30_000,
+)
+
+test('a credential that cannot be kept is not announced as kept, and the error object stands alone', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = temporaryDir()
+  writeFileSync(join(home, 'file'), '')
+  const env = { VOUCHERCTL_CONFIG_DIR: join(home, 'file', 'folder') }
+  const stdin = secrets.VOUCHERCTL_TOKEN
+  const ran = await cli(`login --with-token - --json --base-url ${baseUrl}`, { home, env, stdin })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([1, '', 'FILE_UNWRITABLE'])
+  expect(existsSync(config(home))).toBe(false)
+})
+
+test('the note that a secret is stored in plain text comes before it is stored', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = temporaryDir()
+  const seen: boolean[] = []
+  const ran = await cli(`login --with-token - --base-url ${baseUrl}`, {
+    home,
+    stdin: secrets.VOUCHERCTL_TOKEN,
+    onStderr: (text) => {
+      if (text.includes('plain text')) seen.push(existsSync(config(home)))
+    },
+  })
+  expect([ran.exit, seen, existsSync(config(home))]).toEqual([0, [false], true])
+})

@@ -1,0 +1,455 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { withoutSecrets } from '../../../src/cli/commands/server/detach.js'
+import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { pageOf, token, verification } from '../../support/cli-samples.js'
+
+const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
+
+function withConfig(content: unknown): string {
+  const home = temporaryDir()
+  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
+  writeFileSync(config(home), JSON.stringify(content), { mode: 0o600 })
+  return home
+}
+
+async function explain(args: string, given: Parameters<typeof cli>[1]) {
+  const ran = await cli(`profiles show --explain --json ${args}`, given)
+  expect(ran.stderr).toBe('')
+  const { items } = JSON.parse(ran.stdout) as { items: { setting: string; value: unknown; source: string }[] }
+  return (setting: string) => {
+    const { value, source } = items.find((it) => it.setting === setting) ?? { value: undefined, source: '' }
+    return [value, source]
+  }
+}
+
+test('flag > environment > project file > profile > default, each with its source', async () => {
+  const profiles = { shop: { base_url: 'https://profile.example', timeout: '4s', retries: 4 } }
+  const home = withConfig({ current: 'shop', profiles })
+  const cwd = temporaryDir()
+  const project = join(cwd, 'voucherctl.json')
+  const given = { home, cwd: join(cwd) }
+
+  expect((await explain('', given))('base_url')).toEqual(['https://profile.example', 'profile shop'])
+  writeFileSync(project, JSON.stringify({ base_url: 'https://project.example', timeout: '3s' }))
+  expect((await explain('', given))('base_url')).toEqual(['https://project.example', `project file ${project}`])
+  const env = { VOUCHERCTL_BASE_URL: 'https://environment.example' }
+  expect((await explain('', { ...given, env }))('base_url')).toEqual([
+    'https://environment.example',
+    'environment VOUCHERCTL_BASE_URL',
+  ])
+  const flagged = await explain('--base-url https://flag.example --timeout 1s', { ...given, env })
+  expect(flagged('base_url')).toEqual(['https://flag.example', 'flag --base-url'])
+  expect(flagged('timeout')).toEqual(['1s', 'flag --timeout'])
+  const rest = await explain('', given)
+  expect(rest('timeout')).toEqual(['3s', `project file ${project}`])
+  expect(rest('retries')).toEqual([4, 'profile shop'])
+  expect((await explain('', {}))('retries')).toEqual([3, 'default'])
+})
+
+test('the profile is chosen by flag, environment, project file, then by what is current', async () => {
+  const profiles = {
+    a: { base_url: 'https://a' },
+    b: { base_url: 'https://b' },
+    c: { base_url: 'https://c' },
+    d: { base_url: 'https://d' },
+  }
+  const home = withConfig({ current: 'a', profiles })
+  const cwd = temporaryDir()
+  expect((await explain('', { home, cwd }))('profile')[0]).toBe('a')
+  writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"b"}')
+  expect((await explain('', { home, cwd }))('profile')[0]).toBe('b')
+  const env = { VOUCHERCTL_PROFILE: 'c' }
+  expect((await explain('', { home, cwd, env }))('profile')[0]).toBe('c')
+  expect((await explain('-p d', { home, cwd, env }))('profile')[0]).toBe('d')
+})
+
+test('VOUCHERCTL_OUTPUT chooses the format, also of failures', async () => {
+  const env = { VOUCHERCTL_OUTPUT: 'json' }
+  expect(JSON.parse((await cli('profiles list', { env })).stdout)).toEqual({ items: [] })
+  expect(JSON.parse((await cli('apps list', { env })).stderr).error.code).toBe('BASE_URL_REQUIRED')
+})
+
+test('an output format of the project file or the profile shapes wrong usage too, not help', async () => {
+  const profiles = { shop: { output: 'json' }, plain: {} }
+  const home = withConfig({ current: 'plain', profiles })
+  const cwd = temporaryDir()
+  const wrong = async (args: string, given: Parameters<typeof cli>[1] = {}) => {
+    const ran = await cli(`apps lst ${args}`, { home, cwd, ...given })
+    expect([ran.exit, ran.stdout]).toEqual([2, ''])
+    return ran.stderr.startsWith('{') ? JSON.parse(ran.stderr).error.code : 'text'
+  }
+  expect(await wrong('')).toBe('text')
+  expect(await wrong('-p shop')).toBe('USAGE')
+  expect(await wrong('--profile=shop')).toBe('USAGE')
+  expect(await wrong('--page zero -pshop')).toBe('USAGE')
+  expect(await wrong('', { env: { VOUCHERCTL_PROFILE: 'shop' } })).toBe('USAGE')
+  expect(await wrong('-p shop -o table')).toBe('text')
+  writeFileSync(join(cwd, 'voucherctl.json'), '{"output":"json"}')
+  expect(await wrong('')).toBe('USAGE')
+  expect(await wrong('-p plain')).toBe('USAGE')
+  expect((await cli('apps --help', { home, cwd })).stdout).not.toMatch(/^[[{]/)
+})
+
+test('a project file holds for the folders beneath it', async () => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), '{"base_url":"https://project.example"}')
+  const inside = join(cwd, 'a', 'b')
+  mkdirSync(inside, { recursive: true })
+  expect((await explain('', { cwd: inside }))('base_url')[0]).toBe('https://project.example')
+})
+
+test.each([
+  [{ token: 'x' }, 'CONFIG_HOLDS_SECRET'],
+  [{ base_url: 'sop_CANARYtokenCANARYtokenCANARYtoken123456' }, 'CONFIG_HOLDS_SECRET'],
+  [{ output: secrets.VOUCHERCTL_JWT }, 'CONFIG_HOLDS_SECRET'],
+  [{ base_ur: 'https://x' }, 'CONFIG_INVALID'],
+  [{ retries: '3' }, 'CONFIG_INVALID'],
+  [{ timeout: 'soon' }, 'CONFIG_INVALID'],
+  [['x'], 'CONFIG_INVALID'],
+])('a project file with %j is refused with exit 2, without its content', async (content, code) => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify(content))
+  const ran = await cli('profiles list --json', { cwd })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([2, '', code])
+  expect(ran.stderr).not.toContain('CANARY')
+})
+
+test.each([
+  '{',
+  '[]',
+  '{"profiles":[]}',
+  '{"profiles":{"a":1}}',
+  '{"profiles":{"default":{"credentials":"x"}}}',
+  '{"profiles":{"default":{"credentials":null}}}',
+  '{"profiles":{"default":{"credentials":{"jwt":"x"}}}}',
+  '{"profiles":{"default":{"base_url":5}}}',
+])('a profile file of %s is refused with exit 2', async (content) => {
+  const home = withConfig({})
+  writeFileSync(config(home), content)
+  expect((await cli('profiles list', { home })).exit).toBe(2)
+})
+
+test('without a base URL and a local server the failure says how to get one', async () => {
+  const { exit, stderr } = await cli('apps list', { env: secrets })
+  expect(exit).toBe(3)
+  expect(stderr).toMatch(/hint: .*voucherctl server start --detach.*--base-url/)
+})
+
+test('profiles are set, listed, shown, used and removed, in a 0600 file in a 0700 folder', async () => {
+  const home = temporaryDir()
+  const run = (args: string) => cli(`profiles ${args} --json`, { home })
+  expect(
+    (
+      await run(
+        'set shop.eu --base-url https://shop.example/ --production on --codes reference --default-output yaml --default-timeout 5s --default-retries 1',
+      )
+    ).exit,
+  ).toBe(0)
+  expect(statSync(config(home)).mode & 0o777).toBe(0o600)
+  expect(statSync(join(config(home), '..')).mode & 0o777).toBe(0o700)
+  expect((await run('use nobody')).exit).toBe(5)
+  expect((await run('use shop.eu')).exit).toBe(0)
+  expect(JSON.parse((await run('show')).stdout)).toEqual({
+    name: 'shop.eu',
+    current: true,
+    base_url: 'https://shop.example',
+    account: null,
+    production: true,
+    codes: 'reference',
+    output: 'yaml',
+    timeout: '5000ms',
+    retries: 1,
+    secure: null,
+    credentials: {},
+  })
+  await run('set --production off --codes any --unset timeout')
+  expect(JSON.parse((await run('show shop.eu')).stdout)).toMatchObject({
+    production: false,
+    codes: null,
+    timeout: null,
+  })
+  expect(JSON.parse((await run('list')).stdout).items).toHaveLength(1)
+  expect((await run('remove shop.eu --yes')).exit).toBe(0)
+  expect(JSON.parse(readFileSync(config(home), 'utf8'))).toEqual({ current: 'default', profiles: {} })
+})
+
+test.each([
+  'profiles set x --production on',
+  'profiles use a',
+  'profiles remove a',
+  'logout',
+  'server start',
+  'quickstart',
+])('%s --dry-run changes nothing', async (args) => {
+  const home = withConfig({
+    current: 'a',
+    profiles: { a: { credentials: { token: { value: 'sop_x', origin: 'https://a' } } } },
+  })
+  const before = readFileSync(config(home), 'utf8')
+  const ran = await cli(`${args} --dry-run --json`, { home })
+  expect([ran.exit, ran.stderr]).toEqual([0, ''])
+  expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [], actions: [expect.any(String)] })
+  expect(readFileSync(config(home), 'utf8')).toBe(before)
+})
+
+test('a name that is none is refused', async () => {
+  expect((await cli(['profiles', 'set', '../x', '--production', 'on'])).exit).toBe(2)
+})
+
+const stored = (baseUrl: string, origin = baseUrl) => ({
+  current: 'default',
+  profiles: { default: { base_url: baseUrl, credentials: { token: { value: secrets.VOUCHERCTL_TOKEN, origin } } } },
+})
+const verify = `vouchers verify --code ${redeemCode}`
+
+test('a stored credential goes to the server that it was stored for', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const ran = await cli(verify, { home: withConfig(stored(baseUrl)) })
+  expect(ran.exit).toBe(0)
+  expect(received[0]?.headers.authorization).toBe(`Bearer ${secrets.VOUCHERCTL_TOKEN}`)
+})
+
+test('a stored credential is not sent to another origin, however that one was named', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const home = withConfig(stored('https://shop.example'))
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ base_url: baseUrl }))
+  for (const [args, given] of [
+    [`${verify} --base-url ${baseUrl}`, {}],
+    [verify, { env: { VOUCHERCTL_BASE_URL: baseUrl } }],
+    [verify, { cwd }],
+  ] as const) {
+    const ran = await cli(args, { home, ...given })
+    expect(ran.exit).toBe(3)
+    expect(ran.stderr).toMatch(
+      /hint: The one in profile default is for https:\/\/shop.example and is not sent to another server/,
+    )
+  }
+  const moved = withConfig(stored(baseUrl, 'https://shop.example'))
+  expect((await cli(verify, { home: moved })).exit).toBe(3)
+  expect(received).toEqual([])
+})
+
+test('a credential comes from --token-file, then the environment, then the profile', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const home = withConfig(stored(baseUrl))
+  const file = join(home, 'token')
+  writeFileSync(file, 'sop_fromFile\r\n')
+  const env = { VOUCHERCTL_TOKEN: 'sop_fromEnvironment' }
+  await cli(`${verify} --token-file ${file}`, { home, env })
+  await cli(`${verify} --token-file -`, { home, env, stdin: 'sop_fromStdin\n' })
+  await cli(verify, { home, env })
+  await cli(verify, { home })
+  expect(received.map((it) => it.headers.authorization)).toEqual([
+    'Bearer sop_fromFile',
+    'Bearer sop_fromStdin',
+    'Bearer sop_fromEnvironment',
+    `Bearer ${secrets.VOUCHERCTL_TOKEN}`,
+  ])
+})
+
+test.each(['', 'two words', 'two\nlines'])('a token file with %j is refused with exit 2, unseen', async (content) => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const ran = await cli(`${verify} --base-url ${baseUrl} --token-file -`, { stdin: content })
+  expect([ran.exit, received.length]).toEqual([2, 0])
+  expect(ran.stderr).not.toMatch(/two/)
+})
+
+test('a token file that is not there is exit 2', async () => {
+  const ran = await cli(`${verify} --base-url http://127.0.0.1:1 --token-file /nowhere/token`)
+  expect([ran.exit, ran.stdout]).toEqual([2, ''])
+})
+
+test('codes: reference in the profile checks codes before a call to any server', async () => {
+  const home = withConfig({
+    current: 'default',
+    profiles: { default: { base_url: 'https://shop.example', codes: 'reference' } },
+  })
+  const ran = await cli('vouchers verify --code M9S3-46Q3-D25V-T4FK --dry-run', { home, env: secrets })
+  expect(ran.exit).toBe(2)
+})
+
+const production = (baseUrl: string) =>
+  withConfig({ current: 'p', profiles: { p: { base_url: baseUrl, production: true } } })
+const revoke = 'tokens revoke tok_01 --app app_01'
+
+test('revoking on a production server needs --yes or the typed id', async () => {
+  const { baseUrl, received } = await stub(() => success({ ...token, status: 'revoked' }))
+  const home = production(baseUrl)
+  const refused = await cli(`${revoke} --json`, { home, env: secrets })
+  expect([refused.exit, JSON.parse(refused.stderr).error.code]).toEqual([3, 'CONFIRMATION_REQUIRED'])
+  expect(refused.stderr).toContain('--yes')
+  const mistyped = await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_02'] })
+  expect(mistyped.exit).toBe(3)
+  expect(received).toEqual([])
+  expect((await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_01'] })).exit).toBe(0)
+  expect((await cli(`${revoke} --yes`, { home, env: secrets })).exit).toBe(0)
+})
+
+test('a production profile shows a banner to a person, and to nobody else', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = production(baseUrl)
+  expect((await cli('apps list', { home, env: secrets, terminal: true })).stderr).toContain('PRODUCTION profile p')
+  expect((await cli('apps list', { home, env: secrets })).stderr).toBe('')
+})
+
+test('commands that write profiles at once all keep their work', async () => {
+  const home = temporaryDir()
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const set = (name: string) => cli(`profiles set ${name} --base-url https://${name}.example`, { home })
+  expect((await Promise.all(names.map(set))).map((it) => it.exit)).toEqual(names.map(() => 0))
+  expect(Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()).toEqual(names)
+})
+
+test('a lock that a process left behind is broken', async () => {
+  const home = withConfig({ current: 'default', profiles: {} })
+  const { pid } = spawnSync(process.execPath, ['-e', '0'])
+  writeFileSync(`${config(home)}.lock`, `${pid}@${hostname()}`)
+  expect((await cli('profiles set a --base-url https://a', { home })).exit).toBe(0)
+  writeFileSync(`${config(home)}.lock`, '1@another machine')
+  utimesSync(`${config(home)}.lock`, 0, 0)
+  expect((await cli('profiles set b --base-url https://b', { home })).exit).toBe(0)
+  expect(existsSync(`${config(home)}.lock`)).toBe(false)
+})
+
+test('a folder for profiles that exists keeps its permissions', async () => {
+  const dir = temporaryDir()
+  chmodSync(dir, 0o755)
+  const ran = await cli('profiles set a --base-url https://a', { env: { VOUCHERCTL_CONFIG_DIR: dir } })
+  expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
+})
+
+test.each(['flag', 'environment', 'project file'])(
+  'a profile that the %s names and that is not there is exit 5',
+  async (by) => {
+    const { baseUrl, received } = await stub(() => success(verification))
+    const home = withConfig(stored(baseUrl))
+    const cwd = temporaryDir()
+    if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
+    const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
+    const flag = by === 'flag' ? ' -p prdo' : ''
+    for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
+      expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
+    }
+    expect(received).toEqual([])
+    expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
+  },
+)
+
+test('login makes the profile that is named', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = temporaryDir()
+  const given = { home, stdin: secrets.VOUCHERCTL_TOKEN }
+  expect((await cli(`login --with-token - -p new --base-url ${baseUrl}`, given)).exit).toBe(0)
+})
+
+test('a token file is read once for all calls of a command', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf()))
+  const home = temporaryDir()
+  let reads = 0
+  const stdin = () => ((reads += 1) === 1 ? secrets.VOUCHERCTL_TOKEN : '')
+  const ran = await cli(`whoami --token-file - --base-url ${baseUrl}`, {
+    home,
+    get stdin() {
+      return stdin()
+    },
+  })
+  expect([ran.exit, reads, received.length]).toEqual([0, 1, 1])
+})
+
+test('a detached server gets the environment without credentials', () => {
+  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' }
+  expect(withoutSecrets(env)).toEqual({ VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' })
+})
+
+test('server start --key-file takes a path, and no standard input', async () => {
+  const ran = await cli('server start --memory --port 0 --key-file -')
+  expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
+})
+
+test('a profile file or folder that others could change is warned of after each success, with the command that closes it', async () => {
+  const home = withConfig({ current: 'a', profiles: { a: {} } })
+  const dir = dirname(config(home))
+  const stderr = async (args: string) => (await cli(args, { home })).stderr
+  chmodSync(dir, 0o755)
+  expect(await stderr('profiles list')).toBe('')
+  for (const bits of [0o604, 0o640, 0o620]) {
+    chmodSync(config(home), bits)
+    expect(await stderr('profiles list --json')).toBe(
+      `warning: Other users of this machine have access to ${config(home)}. Close it: chmod 600 ${config(home)}\n`,
+    )
+  }
+  expect(JSON.parse(await stderr('profiles use nope --json')).error.code).toBe('PROFILE_NOT_FOUND')
+  expect(await stderr('profiles list -q')).toBe('')
+  chmodSync(config(home), 0o600)
+  chmodSync(dir, 0o770)
+  expect(await stderr('profiles list')).toContain(`can write to ${dir}. Close it: chmod 700 ${dir}\n`)
+})
+
+test('--explain names each credential by its prefix and its source, and what else holds', async () => {
+  const home = withConfig(stored('https://shop.example'))
+  const file = join(home, 'jwt')
+  writeFileSync(file, secrets.VOUCHERCTL_JWT)
+  const cwd = temporaryDir()
+  const project = join(cwd, 'voucherctl.json')
+  writeFileSync(project, '\ufeff{"timeout":"5s"}')
+  const env = {
+    VOUCHERCTL_BOT_TOKEN: secrets.VOUCHERCTL_BOT_TOKEN,
+    VOUCHERCTL_WEBHOOK_SECRET: 'w'.repeat(9),
+    TERM: 'dumb',
+  }
+  const at = await explain('', { home, cwd, env })
+  expect(at('application token')).toEqual(['sop_CANA…', 'profile default'])
+  expect(at('bot token')).toEqual(['sbot_CAN…', 'environment VOUCHERCTL_BOT_TOKEN'])
+  expect(at('account JWT')).toEqual([null, 'nowhere'])
+  expect(at('webhook secret')).toEqual(['…', 'environment VOUCHERCTL_WEBHOOK_SECRET'])
+  expect(at('color')).toEqual(['off', 'environment TERM'])
+  expect(at('production')).toEqual([false, 'default'])
+  expect(at('project file')).toEqual([project, 'found here or above'])
+  expect(at('timeout')).toEqual(['5s', `project file ${project}`])
+  const flagged = await explain(`--token-file ${file} --no-color`, { home, cwd, env })
+  expect(flagged('account JWT')).toEqual(['eyJ…', 'flag --token-file'])
+  expect(flagged('bot token')).toEqual([null, 'nowhere'])
+  expect(flagged('color')).toEqual(['off', 'flag --no-color'])
+  const elsewhere = await explain('--base-url https://other.example', { home })
+  expect(elsewhere('application token')).toEqual([
+    null,
+    'profile default has one for https://shop.example, not for this server',
+  ])
+})
+
+test('a secret anywhere inside a project file is refused as one', async () => {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ secure: { webhook_secret: 'CANARY' } }))
+  const { exit, stderr } = await cli('profiles list --json', { cwd })
+  expect([exit, JSON.parse(stderr).error.code]).toEqual([2, 'CONFIG_HOLDS_SECRET'])
+  expect(stderr).not.toContain('CANARY')
+})
+
+test('whatever makes the call, revoking and replacing tokens of a production server are confirmed', async () => {
+  const { baseUrl, received } = await stub(() => success({}))
+  const home = production(baseUrl)
+  const path = '/api/v1/open-platform/applications/app_01/tokens/tok_01'
+  for (const args of ['bots regenerate-token bot_01', `secure call DELETE ${path}`]) {
+    const { exit, stderr } = await cli(`${args} --json`, { home, env: secrets })
+    expect([args, exit, JSON.parse(stderr).error.code]).toEqual([args, 3, 'CONFIRMATION_REQUIRED'])
+  }
+  const typed = await cli(`secure call DELETE ${path}`, { home, env: secrets, terminal: true, answers: ['tok_02'] })
+  expect([typed.exit, typed.asked]).toEqual([3, ['Revoking tok_01: type tok_01 to confirm']])
+  expect(received).toEqual([])
+})
+
+test('the banner of a production profile comes before the question, and once', async () => {
+  const { baseUrl } = await stub(() => success({ ...token, status: 'revoked' }))
+  const home = production(baseUrl)
+  const shown: string[] = []
+  const onStderr = (text: string) => shown.push(text)
+  const ran = await cli(revoke, { home, env: secrets, terminal: true, answers: ['tok_02'], onStderr })
+  expect([ran.exit, shown[0]]).toEqual([3, `PRODUCTION profile p: ${baseUrl}\n`])
+  const { stderr } = await cli('whoami', { home, env: secrets, terminal: true })
+  expect(stderr.match(/PRODUCTION/g)).toHaveLength(1)
+})

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { cli, redeemCode, secrets, stub, success } from '../../support/cli.js'
+import { app, template, verification } from '../../support/cli-samples.js'
+
+const env = { ...secrets, NO_COLOR: '1' }
+
+test('on a terminal a missing value is asked for, and sent', async () => {
+  const { baseUrl, received } = await stub(() => success(app))
+  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, answers: ['Shop'] })
+  expect(ran.exit).toBe(0)
+  expect(ran.asked).toEqual(['Name of the application'])
+  expect(received[0]?.body).toEqual({ name: 'Shop' })
+})
+
+test('questions come in order, with a choice where there is one', async () => {
+  const { baseUrl, received } = await stub(() => success(template))
+  const answers = ['coffee', 'Coffee', 'gift', 'Shop', 'Shop', 'physical_goods', 'purchase', '30', '5']
+  const ran = await cli(`templates create --base-url ${baseUrl}`, { env, terminal: true, answers })
+  expect(ran.exit).toBe(0)
+  expect(ran.asked).toHaveLength(9)
+  expect(received[0]?.body).toMatchObject({
+    name: 'Coffee',
+    type: 'gift',
+    validity: { type: 'relative', duration_days: 30 },
+    issue_limit: 5,
+  })
+})
+
+test('an answer that does not fit is exit 2', async () => {
+  const { baseUrl } = await stub(() => success(template))
+  const ran = await cli(`platform clock advance --base-url ${baseUrl}`, { env, terminal: true, answers: ['soon'] })
+  expect([ran.exit, ran.stdout]).toEqual([2, ''])
+})
+
+test('Ctrl-C at a question is exit 130, and nothing is sent', async () => {
+  const { baseUrl, received } = await stub(() => success(app))
+  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, answers: [undefined] })
+  expect([ran.exit, ran.stdout, received.length]).toEqual([130, '', 0])
+})
+
+test('--no-input never asks, also on a terminal', async () => {
+  const { baseUrl } = await stub(() => success(app))
+  const ran = await cli(`apps create --no-input --base-url ${baseUrl}`, { env, terminal: true, answers: ['Shop'] })
+  expect([ran.exit, ran.asked]).toEqual([3, []])
+  expect(ran.stderr).toContain('--name')
+})
+
+test('everything that is missing is named together', async () => {
+  const { stderr } = await cli('vouchers issue --external-id e --json', { env })
+  expect(JSON.parse(stderr).error.details.missing).toEqual(['--template', '--recipient'])
+})
+
+test('the code of a voucher is asked for when no flag gives it', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, answers: [redeemCode] })
+  expect(received[0]?.body).toEqual({ credential: { type: 'redeem_code', value: redeemCode } })
+})
+
+test('a credential that is nowhere is asked for, hidden, and used for this call only', async () => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const ran = await cli(`vouchers verify --code ${redeemCode} --base-url ${baseUrl}`, {
+    terminal: true,
+    answers: ['sop_typed'],
+  })
+  expect(ran.exit).toBe(0)
+  expect(ran.asked[0]).toMatch(/application token for .*hidden/)
+  expect(received[0]?.headers.authorization).toBe('Bearer sop_typed')
+  expect(ran.stdout + ran.stderr).not.toContain('sop_typed')
+})

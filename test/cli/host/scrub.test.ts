@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { remember, scrub, scrubAll } from '../../../src/cli/host/scrub.js'
+import { qrToken } from '../../support/cli-samples.js'
+import { cli, redeemCode, refusal, secrets, stub, success } from '../../support/cli.js'
+import { app, token } from '../../support/cli-samples.js'
+
+const host = () => ({ env: {} })
+
+test.each([
+  [`x ${secrets.VOUCHERCTL_TOKEN} y`, 'x sop_CANA… y'],
+  [`x ${secrets.VOUCHERCTL_BOT_TOKEN}`, 'x sbot_CAN…'],
+  [`Bearer ${secrets.VOUCHERCTL_OPERATOR_KEY}.`, 'Bearer opk_….'],
+  [`"${secrets.VOUCHERCTL_JWT}"`, '"eyJ…"'],
+  [`code ${redeemCode}, ${qrToken}`, 'code …T4FJ, …Y0YZ'],
+])('what has the form of a secret is shown by its prefix or its end', (text, shown) => {
+  expect(scrub(host(), text)).toBe(shown)
+})
+
+test.each([
+  'request: req_01M7Z2B628PV03JD54VP7PE4GS',
+  'no such token tok_01M7Z28BBK83DD78A3TH3ZZ9XM',
+  'one of sop_, sbot_ or opk_',
+  'key 0b2f6a1e-1c2d-4e3f-8a9b-0c1d2e3f4a5b',
+  'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
+])('%s is no secret', (text) => expect(scrub(host(), text)).toBe(text))
+
+test('a secret of any form is hidden once it is known, in JSON and in a URL too; a word is not', () => {
+  const run = host()
+  remember(run, 'a "b" c\\d/e')
+  remember(run, 'short')
+  expect(scrub(run, 'was a "b" c\\d/e')).toBe('was [secret]')
+  expect(scrub(run, JSON.stringify({ was: 'a "b" c\\d/e' }))).toBe('{"was":"[secret]"}')
+  expect(scrub(run, `?q=${encodeURIComponent('a "b" c\\d/e')}`)).toBe('?q=[secret]')
+  expect(scrub(run, 'a short text')).toBe('a short text')
+  expect(scrub(host(), 'was a "b" c\\d/e')).toBe('was a "b" c\\d/e')
+  expect(scrubAll(run, { a: ['a "b" c\\d/e', 1, null] })).toEqual({ a: ['[secret]', 1, null] })
+})
+
+test('the secrets of the environment are known from the start', () => {
+  const env = { VOUCHERCTL_WEBHOOK_SECRET: 'webhook-secret-1' }
+  expect(scrub({ env }, 'saw webhook-secret-1')).toBe('saw [secret]')
+})
+
+test('a code that a refusal repeats is hidden in every spelling', async () => {
+  const typed = 'm9s3 46q3 d25v t4fj'
+  const spellings = [typed, 'M9S346Q3D25VT4FJ', redeemCode]
+  const { baseUrl } = await stub(() => refusal(400, 'VALIDATION_FAILED', { spellings }))
+  for (const format of ['--json', '--output=table']) {
+    const args = ['vouchers', 'verify', '--code', '-', '--base-url', baseUrl, format]
+    const ran = await cli(args, { env: secrets, stdin: typed })
+    expect([ran.exit, ran.stdout]).toEqual([8, ''])
+    expect(ran.stderr).not.toMatch(/46q3/i)
+  }
+})
+
+test('a token that is typed where something else belongs is not shown again', async () => {
+  const { baseUrl } = await stub(() => success(app))
+  for (const args of [
+    ['apps', 'list', `--token=${secrets.VOUCHERCTL_TOKEN}`],
+    ['apps', secrets.VOUCHERCTL_TOKEN],
+    ['apps', 'get', secrets.VOUCHERCTL_TOKEN, '--debug', '--base-url', baseUrl],
+    ['apps', 'get', secrets.VOUCHERCTL_TOKEN, '--dry-run', '--base-url', baseUrl],
+    ['profiles', 'show', secrets.VOUCHERCTL_TOKEN],
+  ]) {
+    const ran = await cli(args, { env: secrets })
+    expect(ran.stderr + (args.includes('--debug') ? '' : ran.stdout)).toMatch(/sop_CANA…/)
+    expect(ran.stderr + ran.stdout).not.toContain(secrets.VOUCHERCTL_TOKEN)
+  }
+})
+
+test('a revoked token is named by its id, in a dry run too', async () => {
+  const { baseUrl } = await stub(() => success(token))
+  const ran = await cli(`tokens revoke tok_01 --app app_01 --dry-run --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.stdout).toContain('/tokens/tok_01')
+})

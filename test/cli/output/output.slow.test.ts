@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { loadPaint } from '../../../src/cli/output/colour.js'
+import { showList } from '../../../src/cli/output/show.js'
+
+test('a table of 150,000 rows in one document prints one line per row', async () => {
+  const items = Array.from({ length: 150_000 }, (_, i) => ({
+    id: `dlv_${i}`,
+    name: i < 2_000 ? '咖啡' : 'Kaffee 咖啡',
+    status: 'ok',
+  }))
+  const lines = (await showList({ items }, undefined, await loadPaint(false), 40)).trimEnd().split('\n')
+  expect(lines).toHaveLength(150_001)
+  expect([lines[0], lines[1], lines[1_001], lines.at(-1)]).toEqual([
+    'ID       NAME  STATUS',
+    'dlv_0    咖啡  ok',
+    'dlv_1000  咖啡  ok',
+    'dlv_149999  Kaf…  ok',
+  ])
+}, 60_000)

@@ -1,0 +1,175 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse as parseYaml } from 'yaml'
+import { plain } from '../../../src/cli/output/plain.js'
+import { widthOf } from '../../../src/cli/output/show.js'
+import { InboxWriter } from '../../../src/workbench/inbox/writer.js'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { app, pageOf, template } from '../../support/cli-samples.js'
+
+const second = { ...template, id: 'tpl_02', name: 'Tea, "black"', status: 'active' }
+
+async function list(args: string, given: Parameters<typeof cli>[1] = {}, data: unknown = pageOf(template, second)) {
+  const { baseUrl } = await stub(() => success(data))
+  return cli(`templates list ${args} --base-url ${baseUrl}`, { ...given, env: { ...secrets, ...given.env } })
+}
+
+test('json, jsonl, yaml and csv hold the same records', async () => {
+  expect(JSON.parse((await list('-o json')).stdout)).toEqual(pageOf(template, second))
+  const lines = (await list('-o jsonl')).stdout.trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toEqual([template, second])
+  expect(parseYaml((await list('-o yaml')).stdout)).toEqual(pageOf(template, second))
+  const [head, first, tea] = (await list('-o csv --fields id,name,validity.durationDays')).stdout.split('\n')
+  expect([head, first, tea]).toEqual([
+    'id,name,validity.durationDays',
+    'tpl_01,Free coffee,30',
+    'tpl_02,"Tea, ""black""",30',
+  ])
+})
+
+test('csv flattens members of members and writes lists as JSON', async () => {
+  const { baseUrl } = await stub(() => success({ ...app, description: 'a\nb' }))
+  const { stdout } = await cli(`apps get app_01 -o csv --base-url ${baseUrl}`, { env: secrets })
+  expect(stdout.split('\n')[0]).toContain('features,allowedOrigins')
+  expect(stdout).toContain('"[""vouchers""]"')
+  expect(stdout).toContain('"a\nb"')
+})
+
+test('an empty list is an empty list in every format', async () => {
+  expect((await list('', {}, pageOf())).stdout).toBe('Nothing to show.\n')
+  expect(JSON.parse((await list('--json', {}, pageOf())).stdout).items).toEqual([])
+  expect((await list('-o jsonl', {}, pageOf())).stdout).toBe('')
+})
+
+test('--fields selects members in their order', async () => {
+  const ran = await list('--json --fields status,id')
+  expect(JSON.parse(ran.stdout).items[0]).toEqual({ status: 'draft', id: 'tpl_01' })
+  expect(Object.keys(JSON.parse(ran.stdout).items[0])).toEqual(['status', 'id'])
+  expect((await list('--fields name')).stdout).toBe('NAME\nFree coffee\nTea, "black"\n')
+})
+
+test('--fields shows a person every member that was named: inside a record, and one that is null', async () => {
+  expect((await list('--fields id,validity.durationDays')).stdout).toMatch(/^tpl_01 +30$/m)
+  const { baseUrl } = await stub(() => success({ ...app, description: null, owner: { name: 'Ada' } }))
+  const ran = await cli(`apps get app_01 --fields owner.name,description --base-url ${baseUrl}`, { env: secrets })
+  expect(ran.stdout).toBe('owner name   Ada\ndescription  -\n')
+})
+
+test('a table fits the terminal by shortening names, never ids', async () => {
+  const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const long = { ...template, id, name: 'A name that is long enough to be too long for any table' }
+  const { stdout } = await list('', { terminal: true, columns: 80, env: { NO_COLOR: '1' } }, pageOf(long))
+  const rows = stdout.trimEnd().split('\n')
+  for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(80)
+  expect(rows[1]).toContain(id)
+  expect(rows[1]).toContain('…')
+})
+
+test('where ids leave no room for a table each row is a record; an id that fits a line is whole', async () => {
+  const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const data = pageOf({ ...template, id }, { ...second, id: `${id}2` })
+  const given = { terminal: true, columns: 40, env: { NO_COLOR: '1' } }
+  const { stdout } = await list('', given, data)
+  expect(stdout).toMatch(new RegExp(`^id\n  ${id}\nname +Free coffee\n`))
+  expect(stdout).toMatch(new RegExp(`\n\nid\n  ${id}2\nname +Tea, "black"\n`))
+  expect(stdout).not.toContain('ISSUE LIMIT')
+  expect((await list('--all', given, data)).stdout).toBe(stdout)
+})
+
+test('a table names the seconds where there is room, and the year of a log only there', async () => {
+  const home = temporaryDir()
+  const writer = InboxWriter.open(join(home, 'inbox'))
+  const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
+  const request = { method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
+  await writer.recordDelivery({ at: Date.parse('2026-11-21T13:56:55Z'), ...refused, ...request })
+  await writer.close()
+  const inbox = (columns: number) =>
+    cli('webhook inbox list --inbox inbox --verdict all', { home, terminal: true, columns, env: { NO_COLOR: '1' } })
+  expect((await inbox(80)).stdout).toContain('2026-11-21 13:56:55Z')
+  const narrow = (await inbox(64)).stdout
+  expect(narrow).toContain('  11-21 13:56:55Z  ')
+  expect(Math.max(...narrow.split('\n').map(widthOf))).toBeLessThanOrEqual(64)
+})
+
+test('an instant that does not fit its column is its date', async () => {
+  const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const { baseUrl } = await stub(() => success(pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })))
+  const given = { terminal: true, columns: 64, env: { ...secrets, NO_COLOR: '1' } }
+  const { stdout } = await cli(`apps list --base-url ${baseUrl}`, given)
+  expect(stdout).toMatch(/ 2026-11-21\n/)
+})
+
+test('the format is the same with and without a terminal; without one nothing is shortened', async () => {
+  const long = pageOf({ ...template, name: 'n'.repeat(200) })
+  expect((await list('', {}, long)).stdout).toContain('n'.repeat(200))
+  const piped = await list('--json')
+  const shown = await list('--json', { terminal: true, columns: 40 })
+  expect(shown.stdout).toBe(piped.stdout)
+})
+
+test.each([
+  [{ terminal: true }, '', true],
+  [{}, '', false],
+  [{ terminal: true }, '--no-color', false],
+  [{ terminal: true, env: { NO_COLOR: '1' } }, '', false],
+  [{ terminal: true, env: { TERM: 'dumb' } }, '', false],
+  [{ env: { FORCE_COLOR: '1' } }, '', true],
+  [{ terminal: true, env: { FORCE_COLOR: '0' } }, '', false],
+  [{ env: { FORCE_COLOR: '1', NO_COLOR: '1' } }, '', false],
+])('colour: %j %s', async (given, args, coloured) => {
+  expect((await list(args, given)).stdout.includes('\u001b[')).toBe(coloured)
+})
+
+test.each(['json', 'jsonl', 'yaml', 'csv'])('%s has no colour', async (format) => {
+  expect((await list(`-o ${format}`, { env: { FORCE_COLOR: '1' } })).stdout).not.toContain('\u001b')
+})
+
+const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2Jb\u202ec\r\u0000d\u001bP1;2|x\u001b\\e\u001bc'
+
+test('text of a server cannot command the terminal', async () => {
+  expect(plain(hostile)).toBe('aredbcde')
+  const data = pageOf({ ...template, name: hostile })
+  for (const format of ['table', 'yaml', 'json', 'jsonl']) {
+    const { stdout } = await list(`-o ${format}`, {}, data)
+    expect(stdout).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+  }
+  expect(JSON.parse((await list('--json', {}, data)).stdout).items[0].name).toBe(hostile)
+})
+
+test('failures are stripped of terminal sequences too', async () => {
+  const body = {
+    success: false,
+    code: 'VALIDATION_FAILED',
+    message: hostile,
+    details: { [hostile]: hostile },
+    requestId: hostile,
+  }
+  const { baseUrl } = await stub(() => ({ status: 400, body }))
+  const { stderr } = await cli(`apps list --base-url ${baseUrl}`, { env: secrets })
+  expect(stderr).not.toContain('\u001b')
+  expect(stderr).not.toContain('\u009b')
+  const machine = await cli(`apps list --json --base-url ${baseUrl}`, { env: secrets })
+  expect(machine.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+  expect(JSON.parse(machine.stderr).error.message).toBe(hostile)
+})
+
+test('what comes next is said on stderr, to a person at a terminal who has not asked for quiet', async () => {
+  const { baseUrl } = await stub(() => success(app))
+  const run = (args: string, terminal: boolean) =>
+    cli(`apps create --name S ${args} --base-url ${baseUrl}`, { env: { ...secrets, NO_COLOR: '1' }, terminal })
+  const shown = await run('', true)
+  expect(shown.stderr).toContain('Next: ')
+  expect(shown.stdout).not.toContain('Next: ')
+  expect((await run('-q', true)).stderr).not.toContain('Next: ')
+  expect(await run('', false)).toMatchObject({ stderr: '', stdout: shown.stdout })
+})
+
+test('csv of an empty list has the header that was asked for', async () => {
+  expect((await list('-o csv --fields id,name', {}, pageOf())).stdout).toBe('id,name\n')
+  expect((await list('-o csv', {}, pageOf())).stdout).toBe('')
+})
+
+test('several pages are named below the table', async () => {
+  const data = { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } }
+  expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
+})

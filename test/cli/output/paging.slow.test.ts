@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { cli, secrets, stub, success } from '../../support/cli.js'
+import { template } from '../../support/cli-samples.js'
+
+const pageIn = (path: string) => Number(new URL(path, 'http://x').searchParams.get('page'))
+
+test('--all --jq fails and suggests -o jsonl when the list exceeds the memory of jq', async () => {
+  const items = Array.from({ length: 100 }, () => ({ ...template, description: 'd'.repeat(100_000) }))
+  const { baseUrl, received } = await stub(({ path }) =>
+    success({ items, pagination: { page: pageIn(path), limit: 100, total: 100_000, pages: 1_000 } }),
+  )
+  const argv = ['templates', 'list', '--all', '--jq', '.items|length', '--base-url', baseUrl]
+  const ran = await cli(argv, { env: secrets })
+  expect([ran.exit, ran.stdout]).toEqual([1, ''])
+  expect(JSON.parse(ran.stderr).error).toMatchObject({
+    code: 'JQ_FAILED',
+    message: '--jq ran out of memory.',
+    hint: expect.stringContaining('-o jsonl'),
+  })
+  // A page is 10 MB: reading stops once the pages exceed the limit of 64 MiB.
+  expect(received.length).toBe(7)
+}, 30_000)

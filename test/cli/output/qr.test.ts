@@ -1,0 +1,226 @@
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import decodeQr from 'qr/decode.js'
+import { expect, test } from 'vitest'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { issuedVoucher, qrToken } from '../../support/cli-samples.js'
+
+const issue = 'vouchers issue --template tpl_01 --external-id order-1 --recipient user-1'
+const SCALE = 4
+
+async function run(args: string, given: Parameters<typeof cli>[1] = {}) {
+  const { baseUrl, received } = await stub(() => success(issuedVoucher))
+  return {
+    ...(await cli(`${issue} ${args} --base-url ${baseUrl}`, { ...given, env: { ...secrets, ...given.env } })),
+    received,
+  }
+}
+
+/** Reads modules, true for dark, as a camera would see them. */
+function read(modules: readonly (readonly boolean[])[]): string {
+  const size = modules.length * SCALE
+  const data = new Uint8Array(size * size * 4)
+  for (let y = 0; y < size; y += 1) {
+    for (let x = 0; x < size; x += 1) {
+      const dark = modules[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? false
+      data.set([dark ? 0 : 255, dark ? 0 : 255, dark ? 0 : 255, 255], (y * size + x) * 4)
+    }
+  }
+  return decodeQr({ width: size, height: size, data })
+}
+
+const light = [255, 255, 255]
+const dark = [0, 0, 0]
+type Colour = readonly number[]
+const colours: Readonly<Record<string, Colour>> = { '38;5;16': dark, '48;5;231': light, '30': dark, '107': light }
+
+/** What a camera sees of text on a terminal of 80 columns with these colours: two squares for each cell. */
+function photograph(text: string, ink: Colour, paper: Colour): string {
+  const lines = text.split('\n')
+  const rows: Colour[][] = []
+  for (const line of lines) {
+    const upper: Colour[] = []
+    const lower: Colour[] = []
+    let [front, back] = [ink, paper]
+    for (const part of line.match(/\u001b\[[\d;]*m|./gu) ?? []) {
+      if (part === '\u001b[0m') [front, back] = [ink, paper]
+      else if (part.startsWith('\u001b')) {
+        const [one, two] = /^(38;5;\d+|\d+);(.*)$/.exec(part.slice(2, -1))?.slice(1) ?? []
+        ;[front, back] = [colours[one ?? ''] ?? ink, colours[two ?? ''] ?? paper]
+      } else {
+        upper.push('█▀'.includes(part) ? front : back)
+        lower.push('█▄'.includes(part) ? front : back)
+      }
+    }
+    for (const row of [upper, lower]) rows.push([...row, ...Array.from({ length: 80 - row.length }, () => paper)])
+  }
+  // The decoder also reads codes with light and dark changed over; not every scanner does.
+  const [zone, finder] = [[0, 3, 32].map((at) => rows[at]?.[at]), [4, 10].map((at) => rows[at]?.[at])]
+  expect([zone, finder]).toEqual([
+    [light, light, light],
+    [dark, dark],
+  ])
+  const [width, height] = [80 * SCALE, rows.length * SCALE]
+  const data = new Uint8Array(width * height * 4)
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      data.set([...(rows[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? paper), 255], (y * width + x) * 4)
+    }
+  }
+  return decodeQr({ width, height, data })
+}
+
+/** The drawing alone: a screen also has the lines above it. */
+const drawingOf = (stdout: string) => stdout.slice(stdout.lastIndexOf('\n\n') + 2)
+
+test.each([
+  ['a dark terminal', { TERM: 'xterm-256color' }, light, dark],
+  ['a light terminal', { TERM: 'xterm-256color' }, dark, light],
+  ['a dark terminal of 16 colours', { TERM: 'linux' }, light, dark],
+  ['a light terminal of 16 colours', { TERM: 'xterm' }, dark, light],
+  ['a dark terminal without colour', { NO_COLOR: '1', TERM: 'xterm-256color' }, light, dark],
+  ['a light terminal without colour that says so', { NO_COLOR: '1', COLORFGBG: '0;15' }, dark, light],
+  ['a dumb terminal', { TERM: 'dumb' }, light, dark],
+])('the QR code on %s is read from the screen', async (_name, env, ink, paper) => {
+  for (const how of ['--recipient user-1', '--chat chat_01']) {
+    const { baseUrl } = await stub(() => success(issuedVoucher))
+    const args = `vouchers issue --template tpl_01 --external-id order-1 ${how} --qr --base-url ${baseUrl}`
+    const { exit, stdout } = await cli(args, { env: { ...secrets, ...env }, terminal: true, columns: 80 })
+    expect(exit).toBe(0)
+    const drawing = drawingOf(stdout)
+    expect(photograph(drawing, ink, paper)).toBe(qrToken)
+    if ('NO_COLOR' in env || env.TERM === 'dumb') expect(stdout).not.toContain('\u001b')
+    // Beside a prompt it still fits 80 columns and 24 lines.
+    const plain = drawing
+      .replace(/\u001b\[[\d;]*m/g, '')
+      .trimEnd()
+      .split('\n')
+    expect([plain.length <= 20, Math.max(...plain.map((line) => line.length))]).toEqual([true, 33])
+  }
+})
+
+test('the QR code in a file or a pipe is ink on paper, without colour', async () => {
+  const { stdout } = await run('--qr')
+  expect(stdout).not.toContain('\u001b')
+  expect(photograph(drawingOf(stdout), dark, light)).toBe(qrToken)
+})
+
+test('a QR code that is wider than the terminal is not drawn in pieces: the voucher is shown, and the way to the code', async () => {
+  const credentials = [{ type: 'qr_token', value: 'q'.repeat(300) }]
+  const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))
+  const given = { env: { ...secrets, NO_COLOR: '1' }, terminal: true }
+  const narrow = await cli(`${issue} --qr --base-url ${baseUrl}`, { ...given, columns: 60 })
+  expect([narrow.exit, /[█▀▄]/.test(narrow.stdout), narrow.stdout.includes('vch_01')]).toEqual([0, false, true])
+  expect(narrow.stderr).toMatch(/wider than this terminal.*--qr-file/)
+  expect((await cli(`${issue} --qr --base-url ${baseUrl}`, { ...given, columns: 100 })).stdout).toMatch(/[█▀▄]/)
+})
+
+test.each(['json', 'jsonl', 'yaml', 'csv'])('--qr with -o %s is refused before anything is issued', async (format) => {
+  for (const given of [
+    { args: `--qr -o ${format}`, env: {} },
+    { args: '--qr', env: { VOUCHERCTL_OUTPUT: format } },
+  ]) {
+    const { exit, stdout, stderr, received } = await run(given.args, { env: given.env })
+    expect([exit, stdout, received]).toEqual([2, '', []])
+    expect(stderr).toContain('--qr-file')
+  }
+})
+
+test('--qr-file out.png holds the same, for its owner alone', async () => {
+  const path = join(temporaryDir(), 'out.png')
+  const { exit, stdout } = await run(`--qr-file ${path}`)
+  expect(exit).toBe(0)
+  expect(stdout).toContain(path)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  const require = createRequire(createRequire(import.meta.url).resolve('qrcode'))
+  const { PNG } = require('pngjs') as {
+    PNG: { sync: { read(bytes: Buffer): { width: number; height: number; data: Uint8Array } } }
+  }
+  expect(decodeQr(PNG.sync.read(readFileSync(path)))).toBe(qrToken)
+})
+
+test('--qr-file out.svg holds the same', async () => {
+  const path = join(temporaryDir(), 'out.svg')
+  await run(`--qr-file ${path} --json`)
+  const svg = readFileSync(path, 'utf8')
+  const size = Number(/viewBox="0 0 (\d+)/.exec(svg)?.[1])
+  const modules = Array.from({ length: size }, () => new Array<boolean>(size).fill(false))
+  let [x, y] = [0, 0]
+  for (const [, command, a = '', b = ''] of (/stroke="#000000" d="([^"]+)"/.exec(svg)?.[1] ?? '').matchAll(
+    /([Mmh])(-?[\d.]+)(?: (-?[\d.]+))?/g,
+  )) {
+    if (command === 'M') [x, y] = [Number(a), Number(b)]
+    else if (command === 'm') [x, y] = [x + Number(a), y + Number(b)]
+    else {
+      modules[Math.floor(y)]?.fill(true, x, x + Number(a))
+      x += Number(a)
+    }
+  }
+  expect(read(modules)).toBe(qrToken)
+})
+
+test('an older QR file with wide permissions becomes one for its owner alone', async () => {
+  const path = join(temporaryDir(), 'out.svg')
+  writeFileSync(path, 'old', { mode: 0o644 })
+  expect((await run(`--qr-file ${path}`)).exit).toBe(0)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(readFileSync(path, 'utf8')).toContain('<svg')
+})
+
+test('a QR file that cannot be written is refused before the voucher is issued', async () => {
+  const dir = temporaryDir()
+  mkdirSync(join(dir, 'folder.svg'))
+  for (const path of [join(dir, 'nowhere', 'out.svg'), join(dir, 'folder.svg')]) {
+    const { exit, stdout, received } = await run(`--qr-file ${path} --json`)
+    expect([exit, stdout, received]).toEqual([1, '', []])
+  }
+  const { exit, stderr, received } = await run('--qr-file -')
+  expect([exit, received]).toEqual([2, []])
+  expect(stderr).toContain('takes a path')
+})
+
+test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }])(
+  'issue exits 9 when the response holds %j, with which no voucher can be redeemed',
+  async (members) => {
+    const { baseUrl } = await stub(() => success({ ...issuedVoucher, ...members }))
+    const ran = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })
+    expect([ran.exit, ran.stdout]).toEqual([9, ''])
+  },
+)
+
+test('the QR file is there before anything is printed', async () => {
+  const dir = temporaryDir()
+  const path = join(dir, 'out.svg')
+  const { baseUrl } = await stub(() => {
+    // The path becomes a folder while the voucher is issued.
+    mkdirSync(path)
+    return success(issuedVoucher)
+  })
+  const ran = await cli(`${issue} --qr-file ${path} --json --base-url ${baseUrl}`, { env: secrets })
+  expect([ran.exit, ran.stdout]).toEqual([1, ''])
+  const { message, details } = JSON.parse(ran.stderr).error
+  expect(message).toMatch(/was issued, but/)
+  expect(details).toEqual({ voucher_id: issuedVoucher.id })
+  expect(readdirSync(dir)).toEqual(['out.svg'])
+})
+
+test('times of an issued voucher read as everywhere else', async () => {
+  const { stdout } = await run('')
+  expect(stdout).toMatch(/^valid until  2026-11-21 10:00:00Z$/m)
+})
+
+test.each([2_331, 2_332])(
+  'QR data of %i bytes is shown, or said to be none, and never ends in an exception',
+  async (bytes) => {
+    const credentials = [{ type: 'qr_token', value: 'q'.repeat(bytes) }]
+    const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))
+    const path = join(temporaryDir(), 'out.svg')
+    for (const how of ['--qr', `--qr-file ${path}`]) {
+      const ran = await cli(`${issue} ${how} --base-url ${baseUrl}`, { env: secrets })
+      expect(ran.exit).toBe(bytes > 2_331 ? 9 : 0)
+      if (bytes > 2_331)
+        expect(ran.stderr).toMatch(/The voucher was issued, but .*no QR data.*\n {2}voucher_id: vch_01/)
+    }
+  },
+)

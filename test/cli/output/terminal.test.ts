@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { built } from '../../support/built-cli.js'
+import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
+import { app, pageOf } from '../../support/cli-samples.js'
+import { hasTerminal, onTerminal } from '../../support/terminal.js'
+
+/** The command between two looks at the settings of the terminal, which it must leave as it found them. */
+function run(args: string, env: Record<string, string> = {}) {
+  const home = temporaryDir()
+  const command = `stty -a; ${process.execPath} ${built.bin} ${args}; exit=$?; stty -a; exit $exit`
+  return onTerminal(command, home, built.environment(home, { TERM: 'xterm', ...env }))
+}
+
+function settingsBeforeAndAfter(shown: string): string[] {
+  return [...shown.matchAll(/speed [^]*?-?echoke[^\r\n]*/g)].map(([it]) => it)
+}
+
+describe.runIf(hasTerminal)('on a terminal', () => {
+  test.each([
+    ['Ctrl-C', '\u0003', 'login'],
+    ['Ctrl-D', '\u0004', 'login'],
+    ['Ctrl-C', '\u0003', 'apps create'],
+    ['Ctrl-D', '\u0004', 'apps create'],
+  ])(
+    '%s at a question ends the command with 130, and the terminal is as it was',
+    async (_name, key, command) => {
+      const { baseUrl, received } = await stub(() => success(app))
+      const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
+      await terminal.until('?')
+      await terminal.until(command === 'login' ? '(hidden)' : 'application')
+      terminal.type(key)
+      expect(await terminal.exit).toBe(130)
+      const settings = settingsBeforeAndAfter(terminal.shown())
+      expect([settings.length, settings[0]]).toEqual([2, settings[1]])
+      expect(received).toEqual([])
+    },
+    30_000,
+  )
+
+  test('a credential that is typed is never shown, whatever key is pressed', async () => {
+    const { baseUrl } = await stub(() => success(pageOf()))
+    const terminal = run(`login --base-url ${baseUrl}`)
+    await terminal.until('(hidden)')
+    // Ctrl-T would show it in the library's own prompt.
+    terminal.type(`${secrets.VOUCHERCTL_TOKEN}\u0014`)
+    terminal.type('\r')
+    expect(await terminal.exit).toBe(0)
+    expect(terminal.shown()).toContain('plain text')
+    expect(terminal.shown()).not.toContain('CANARYtoken')
+  }, 30_000)
+})

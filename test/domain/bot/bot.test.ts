@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
+import { type BotDecision, botDetail, botRecord, decideBot, refuseTemplateCall } from '../../../src/domain/bot/bot.js'
+import { type BotPatch, appliedBot, patchedBot } from '../../../src/domain/bot/profile.js'
+import type { BotRow } from '../../../src/domain/bot/rows.js'
+
+fc.configureGlobal({ seed: 1 })
+
+const row = (overrides: Partial<BotRow> = {}): BotRow => ({
+  ...appliedBot('bot_1', 'acc', { name: 'Coffee bot', username: 'coffee' }, 1_000),
+  ...overrides,
+})
+
+describe('records', () => {
+  it('show nothing of the account, and the webhook by its origin alone', () => {
+    const webhook = {
+      origin: 'https://shop.example:8443',
+      allowed_ips: '["203.0.113.0/24"]',
+      max_connections: 7,
+      url: 'SEALED',
+      secret: 'SEALED',
+    }
+    const shown = botDetail(row(), webhook, '["ping"]')
+    expect(shown).toMatchObject({
+      delivery_mode: 'webhook',
+      webhook: {
+        url: 'https://shop.example:8443/…',
+        has_secret_token: true,
+        allowed_updates: ['ping'],
+        allowed_ips: ['203.0.113.0/24'],
+        max_connections: 7,
+      },
+    })
+    expect(JSON.stringify(shown)).not.toMatch(/SEALED|acc"/)
+    expect(botRecord(row(), false).delivery_mode).toBe('polling')
+  })
+})
+
+describe('states', () => {
+  const decisions = fc.constantFrom<BotDecision>('approve', 'disable', 'enable', { reject: 'no' })
+
+  it('whatever is decided, only these states come about: waiting and rejected ones are inactive, approved ones not', () => {
+    fc.assert(
+      fc.property(fc.array(decisions), (all) => {
+        let bot = row()
+        for (const decision of all) {
+          const decided = decideBot(bot, decision, 2_000)
+          if ('ok' in decided) expect(decided.details).toEqual({ review_status: bot.review_status, status: bot.status })
+          else bot = decided
+          expect(bot.status === 'inactive').toBe(bot.review_status !== 'approved')
+          expect(bot.review_note !== null).toBe(bot.review_status === 'rejected')
+        }
+      }),
+    )
+  })
+
+  it('a decision changes the state and its time, and nothing else', () => {
+    expect(decideBot(row(), 'approve', 2_000)).toEqual(
+      row({ review_status: 'approved', status: 'active', updated_at: 2_000 }),
+    )
+    expect(decideBot(row(), { reject: 'no' }, 2_000)).toEqual(
+      row({ review_status: 'rejected', review_note: 'no', updated_at: 2_000 }),
+    )
+  })
+})
+
+describe('the bot-side template calls', () => {
+  const all = row({ review_status: 'approved', status: 'active', scopes: JSON.stringify(botScopes) })
+  const without = (scope: BotScope) => JSON.stringify(botScopes.filter((it) => it !== scope))
+
+  it('ask for the approval, then that the bot is enabled, then for the scope', () => {
+    const scope = 'vouchers:read'
+    const lacking = { ...all, scopes: without(scope) }
+    const code = (bot: BotRow) => refuseTemplateCall(bot, scope)?.code
+    expect(code({ ...lacking, review_status: 'pending', status: 'inactive' })).toBe('BOT_NOT_APPROVED')
+    expect(code({ ...lacking, status: 'disabled' })).toBe('BOT_DISABLED')
+    expect(refuseTemplateCall(lacking, scope)).toMatchObject({
+      code: 'INSUFFICIENT_SCOPE',
+      details: { required_scope: scope },
+    })
+    expect(refuseTemplateCall(all, scope)).toBeNull()
+  })
+})
+
+describe('a PATCH', () => {
+  const text = fc.string({ minLength: 1, maxLength: 5 })
+  const patches: fc.Arbitrary<BotPatch> = fc.record(
+    {
+      name: text,
+      avatar: fc.option(text),
+      description: fc.option(text),
+      short_description: fc.option(text),
+      about: fc.option(text),
+      cover_url: fc.option(text),
+      links: fc.array(fc.record({ title: text, url: text }), { maxLength: 2 }),
+      contact: fc.record({ email: text, phone: text, url: text }, { requiredKeys: [] }),
+      supports_inline_queries: fc.boolean(),
+      friend_request_mode: fc.constantFrom('auto_accept' as const, 'manual' as const, 'disabled' as const),
+      group_privacy: fc.boolean(),
+      command_menus: fc.array(fc.record({ command: text, description: text }), { maxLength: 2 }),
+    },
+    { requiredKeys: [], noNullPrototype: true },
+  )
+  const membersOf = (bot: BotRow): Record<string, unknown> => ({
+    name: bot.name,
+    command_menus: JSON.parse(bot.command_menus),
+    ...JSON.parse(bot.profile),
+  })
+
+  it('replaces the members that it names, each as a whole, and keeps every other', () => {
+    fc.assert(
+      fc.property(patches, patches, (first, second) => {
+        const before = patchedBot(row(), first, 2_000)
+        expect(membersOf(patchedBot(before, second, 3_000))).toEqual({ ...membersOf(before), ...second })
+      }),
+    )
+  })
+
+  it('changes the time exactly when it changes something; the same PATCH again changes nothing', () => {
+    fc.assert(
+      fc.property(patches, patches, (first, second) => {
+        const before = patchedBot(row(), first, 2_000)
+        const after = patchedBot(before, second, 3_000)
+        const differs = JSON.stringify(membersOf(after)) !== JSON.stringify(membersOf(before))
+        expect(after === before).toBe(!differs)
+        expect(after.updated_at).toBe(differs ? 3_000 : before.updated_at)
+        expect(patchedBot(after, second, 4_000)).toBe(after)
+      }),
+    )
+  })
+
+  it('does not mind in which order the members of an object are sent', () => {
+    const before = patchedBot(row(), { contact: { email: 'a@b.example', phone: '1' } }, 2_000)
+    expect(patchedBot(before, { contact: { phone: '1', email: 'a@b.example' } }, 3_000)).toBe(before)
+  })
+})

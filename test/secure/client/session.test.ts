@@ -1,0 +1,464 @@
+import { describe, expect, it, test } from 'vitest'
+import type { HttpRequest, SecureSessionOptions } from '../../../src/secure/index.js'
+import * as secure from '../../../src/secure/index.js'
+import { json, makeFakeServer, makeRandom, makeTimers, redeem, refusal, serverKeys } from '../fake-server.js'
+
+const START = Date.UTC(2027, 0, 1)
+
+function setup(options: Partial<SecureSessionOptions> = {}) {
+  const clock = { client: START, server: START }
+  const server = makeFakeServer(() => clock.server)
+  const timers = makeTimers()
+  const session = secure.createSecureSession({
+    mode: 'required',
+    send: server.send,
+    now: () => clock.client,
+    randomBytes: makeRandom('client'),
+    setTimer: timers.setTimer,
+    ...options,
+  })
+  const advance = (ms: number) => {
+    clock.client += ms
+    clock.server += ms
+  }
+  return { clock, server, session, timers, advance, send: () => session.send(redeem) }
+}
+
+const { bootstrap, session: sessionPath, dispatch } = secure.paths
+const envelopesOf = (requests: readonly HttpRequest[]) =>
+  requests.filter(({ path }) => path === dispatch).map(({ body = '' }) => JSON.parse(body) as secure.Envelope)
+
+describe('a call', () => {
+  it('is bootstrap, session and dispatch, and answers the inner answer', async () => {
+    const { server, send, timers } = setup()
+    expect(await send()).toEqual({
+      ok: true,
+      encrypted: true,
+      succeeded: true,
+      response: {
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+        body: '{"success":true,"data":{"redeemable":true},"requestId":"req_1"}',
+      },
+    })
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `GET ${bootstrap}`,
+      `POST ${sessionPath}`,
+      `POST ${dispatch}`,
+    ])
+    const { 'user-agent': _, ...headers } = redeem.headers
+    expect(server.processed).toEqual([
+      { method: 'POST', path: redeem.path, query: [], headers, body: JSON.parse(redeem.body ?? '') },
+    ])
+    expect(timers.running()).toBe(0)
+  })
+
+  it('carries its query, repeated names as arrays', async () => {
+    const { server, session } = setup()
+    await session.send({ method: 'GET', path: '/api/v1/x?a=1&b=%26&b=2&__proto__=p', headers: {} })
+    expect(server.processed[0]?.query).toEqual([
+      ['a', '1'],
+      ['b', '&'],
+      ['b', '2'],
+      ['__proto__', 'p'],
+    ])
+  })
+
+  it('shows a business refusal as one', async () => {
+    const { server, send } = setup()
+    server.answer = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
+    expect(await send()).toMatchObject({ ok: true, encrypted: true, succeeded: false, response: { status: 409 } })
+    server.answer = () => json(200, { success: false, code: 'X' })
+    expect(await send()).toMatchObject({ ok: true, succeeded: false, response: { status: 200 } })
+  })
+
+  it('uses the session again, with a fresh rid and IV', async () => {
+    const { server, send } = setup()
+    for (let i = 0; i < 3; i++) expect((await send()).ok).toBe(true)
+    expect(server.count(sessionPath)).toBe(1)
+    const envelopes = envelopesOf(server.requests)
+    expect(new Set(envelopes.map(({ rid }) => rid)).size).toBe(3)
+    expect(new Set(envelopes.map(({ iv }) => iv)).size).toBe(3)
+    expect(new Set(envelopes.map(({ sid }) => sid)).size).toBe(1)
+  })
+
+  it('sends the origin with session and dispatch, and binds the keys to it', async () => {
+    const { server, send } = setup({ origin: 'https://console.example' })
+    expect((await send()).ok).toBe(true)
+    expect(server.requests.map(({ headers }) => headers.origin)).toEqual([
+      undefined,
+      'https://console.example',
+      'https://console.example',
+    ])
+  })
+
+  it('is timed by the server: a client clock that is an hour off makes no difference', async () => {
+    for (const off of [-3_600_000, 3_600_000]) {
+      const { server, send, clock, advance } = setup()
+      clock.client += off
+      expect((await send()).ok).toBe(true)
+      advance(594_999)
+      expect((await send()).ok).toBe(true)
+      expect(server.count(sessionPath)).toBe(1)
+      expect(envelopesOf(server.requests).map(({ ts }) => ts)).toEqual([START, START + 594_999])
+    }
+  })
+
+  it('accepts bootstrap, session and dispatch answers inside the usual envelope', async () => {
+    const { server, send } = setup()
+    server.intercept = (_, next) => {
+      const answer = next()
+      return { ...answer, body: JSON.stringify({ success: true, data: JSON.parse(answer.body), requestId: 'r' }) }
+    }
+    expect(await send()).toMatchObject({ ok: true, encrypted: true })
+  })
+})
+
+describe('renewal', () => {
+  it('comes 5 s before the end, not earlier', async () => {
+    const { server, send, advance } = setup()
+    await send()
+    advance(594_999)
+    await send()
+    expect(server.count(sessionPath)).toBe(1)
+    advance(1)
+    expect((await send()).ok).toBe(true)
+    expect(server.count(sessionPath)).toBe(2)
+  })
+
+  it('is one for 100 parallel calls, at the start and across the renewal instant', async () => {
+    const { server, send, advance } = setup()
+    const burst = async () => (await Promise.all(Array.from({ length: 100 }, send))).every(({ ok }) => ok)
+    expect(await burst()).toBe(true)
+    expect([server.count(bootstrap), server.count(sessionPath)]).toEqual([1, 1])
+    advance(595_000)
+    expect(await burst()).toBe(true)
+    expect([server.count(bootstrap), server.count(sessionPath)]).toEqual([2, 2])
+    expect(server.count(dispatch)).toBe(200)
+    expect(server.processed).toHaveLength(200)
+  })
+
+  it('is one, and one resend a call, when the server forgets its sessions under 100 parallel calls', async () => {
+    const { server, send } = setup()
+    await send()
+    server.sessions.clear()
+    const outcomes = await Promise.all(Array.from({ length: 100 }, send))
+    expect(outcomes.every(({ ok }) => ok)).toBe(true)
+    expect(server.count(sessionPath)).toBe(2)
+    expect(server.count(dispatch)).toBe(201)
+    expect(server.processed).toHaveLength(101)
+  })
+
+  it('is not repeated for a late word that the old session is gone', async () => {
+    const { server, send } = setup()
+    await send()
+    server.sessions.clear()
+    let release = () => {}
+    let held = false
+    server.intercept = (request, next) => {
+      if (request.path !== dispatch || held) return next()
+      held = true
+      return new Promise((resolve) => {
+        release = () => resolve(next())
+      })
+    }
+    const late = send()
+    while (!held) await Promise.resolve()
+    expect((await send()).ok).toBe(true)
+    release()
+    expect((await late).ok).toBe(true)
+    expect(server.count(sessionPath)).toBe(2)
+  })
+
+  it('that fails is reported to every waiting call, and tried again by the next', async () => {
+    const { server, send } = setup()
+    server.intercept = () => refusal(503, 'SERVICE_UNAVAILABLE')
+    const outcomes = await Promise.all([send(), send(), send()])
+    const failure = { ok: false, code: 'SECURE_ANSWER_REFUSED', phase: 'bootstrap', answer: { status: 503 } }
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ ...failure, maybeProcessed: false })
+    expect(server.requests).toHaveLength(1)
+    server.intercept = (_, next) => next()
+    expect((await send()).ok).toBe(true)
+  })
+
+  it('takes the new key of a server that has rotated, also between bootstrap and session', async () => {
+    const { server, send, advance } = setup()
+    await send()
+    server.intercept = (request, next) => {
+      const answer = next()
+      if (request.path === bootstrap) {
+        server.grace = [server.key]
+        server.key = serverKeys[1]
+      }
+      return answer
+    }
+    advance(600_000)
+    expect((await send()).ok).toBe(true)
+    advance(600_000)
+    expect((await send()).ok).toBe(true)
+    expect(envelopesOf(server.requests).map(({ kid }) => kid)).toEqual([
+      serverKeys[0].kid,
+      serverKeys[0].kid,
+      serverKeys[1].kid,
+    ])
+  })
+})
+
+describe('a resend', () => {
+  it.each(['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH'])(
+    'follows %s once, with another session, rid, IV and ts, and the same request',
+    async (code) => {
+      const { server, send, advance } = setup()
+      await send()
+      let left = 1
+      server.intercept = (request, next) => {
+        if (request.path !== dispatch || left === 0) return next()
+        left -= 1
+        advance(10)
+        return refusal(409, code)
+      }
+      expect((await send()).ok).toBe(true)
+      const [, first, second] = envelopesOf(server.requests)
+      for (const field of ['sid', 'rid', 'iv', 'ts', 'ciphertext'] as const) {
+        expect(second?.[field]).not.toBe(first?.[field])
+      }
+      expect(server.processed[1]).toEqual(server.processed[0])
+    },
+  )
+
+  it('is not followed by another', async () => {
+    const { server, send } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? refusal(409, 'SECURE_SESSION_EXPIRED') : next())
+    expect(await send()).toMatchObject({ ok: false, code: 'SECURE_SESSION_EXPIRED', maybeProcessed: false })
+    expect(server.count(dispatch)).toBe(2)
+    expect(server.count(sessionPath)).toBe(2)
+  })
+
+  it.each([
+    [400, 'REQUEST_TIMESTAMP_OUT_OF_RANGE', 2],
+    [400, 'DECRYPTION_FAILED', 2],
+    [403, 'SECURE_SESSION_ORIGIN_MISMATCH', 1],
+    [409, 'REQUEST_REPLAYED', 1],
+    [400, 'SECURE_ENVELOPE_INVALID', 1],
+  ] as const)('does not follow %i %s; the next call has session number %#', async (status, code, sessions) => {
+    const { server, send } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? refusal(status, code) : next())
+    const maybeProcessed = code === 'REQUEST_REPLAYED'
+    expect(await send()).toMatchObject({ ok: false, code, phase: 'dispatch', maybeProcessed })
+    expect(server.count(dispatch)).toBe(1)
+    server.intercept = (_, next) => next()
+    expect((await send()).ok).toBe(true)
+    expect(server.count(sessionPath)).toBe(sessions)
+  })
+
+  it('is not made for an error of the network, whose cause is kept', async () => {
+    const { server, send } = setup()
+    for (const [error, maybeProcessed] of [
+      [new Error('reset'), true],
+      [Object.assign(new Error('refused'), { maybeProcessed: false }), false],
+    ] as const) {
+      server.intercept = (request, next) => {
+        if (request.path === dispatch) throw error
+        return next()
+      }
+      const count = server.count(dispatch)
+      expect(await send()).toMatchObject({ ok: false, code: 'SECURE_NO_ANSWER', maybeProcessed, cause: error })
+      expect(server.count(dispatch)).toBe(count + 1)
+    }
+  })
+
+  it('needs the clock of the server anew after REQUEST_TIMESTAMP_OUT_OF_RANGE', async () => {
+    const { server, send, clock } = setup()
+    await send()
+    clock.server += 120_000
+    expect(await send()).toMatchObject({ ok: false, code: 'REQUEST_TIMESTAMP_OUT_OF_RANGE' })
+    expect((await send()).ok).toBe(true)
+    expect(server.count(bootstrap)).toBe(2)
+  })
+})
+
+describe('time', () => {
+  it('ends a call whose dispatch is not answered: it may have been processed', async () => {
+    const { server, session, timers } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
+    const call = session.send({ ...redeem, timeoutMs: 2_000 })
+    while (server.count(dispatch) === 0) await Promise.resolve()
+    timers.fire(1_999)
+    timers.fire(2_000)
+    expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'dispatch', maybeProcessed: true })
+    expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
+  })
+
+  it('ends a call that waits for a negotiation, which goes on for the others', async () => {
+    const { server, session, send, timers } = setup()
+    let answer = () => {}
+    server.intercept = (request, next) =>
+      request.path === bootstrap
+        ? new Promise((resolve) => {
+            answer = () => resolve(next())
+          })
+        : next()
+    const hasty = session.send({ ...redeem, timeoutMs: 100 })
+    const patient = send()
+    await Promise.resolve()
+    timers.fire(100)
+    expect(await hasty).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'bootstrap', maybeProcessed: false })
+    answer()
+    expect((await patient).ok).toBe(true)
+    // What was given up is not sent later.
+    expect(server.count(dispatch)).toBe(1)
+    expect(server.processed).toHaveLength(1)
+  })
+
+  it('ends a negotiation after 15 s', async () => {
+    const { server, send, session, timers } = setup()
+    server.intercept = () => new Promise(() => {})
+    const call = session.send({ ...redeem, timeoutMs: 60_000 })
+    await Promise.resolve()
+    timers.fire(15_000)
+    expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT', maybeProcessed: false })
+    server.intercept = (_, next) => next()
+    expect((await send()).ok).toBe(true)
+  })
+
+  it.each([0, 3_600_000, -3_600_000])(
+    'compares a server clock that is %i ms ahead with the middle of the bootstrap exchange',
+    async (ahead) => {
+      const { server, clock, advance, send } = setup()
+      clock.server += ahead
+      server.intercept = (request, next) => {
+        if (request.path !== bootstrap) return next()
+        advance(20_000)
+        const response = next()
+        advance(20_000)
+        return response
+      }
+      expect((await send()).ok).toBe(true)
+      expect(envelopesOf(server.requests).map(({ ts }) => ts)).toEqual([clock.server])
+    },
+  )
+
+  it('ends an attempt after 15 s of a 30 s call, so that a retry is possible', async () => {
+    const { server, session, timers } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
+    const call = session.send({ ...redeem, timeoutMs: 30_000 })
+    while (server.count(dispatch) === 0) await Promise.resolve()
+    timers.fire(15_000)
+    expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'dispatch', maybeProcessed: true })
+    expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
+  })
+
+  it('is 15 s for a call that names none', async () => {
+    const { server, send, timers } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
+    const call = send()
+    while (server.count(dispatch) === 0) await Promise.resolve()
+    timers.fire(14_999)
+    expect(timers.running()).toBe(1)
+    timers.fire(15_000)
+    expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT' })
+  })
+
+  it('ends a negotiation that nobody waits for any more: the next call begins another', async () => {
+    const { server, session, send } = setup()
+    server.intercept = () => new Promise(() => {})
+    const abort = new AbortController()
+    const calls = [1, 2].map(() => session.send({ ...redeem, signal: abort.signal }))
+    const third = new AbortController()
+    const last = session.send({ ...redeem, signal: third.signal })
+    await Promise.resolve()
+    abort.abort()
+    expect(await Promise.all(calls)).toMatchObject([{ code: 'SECURE_ABORTED' }, { code: 'SECURE_ABORTED' }])
+    expect(server.requests.map(({ signal }) => signal?.aborted)).toEqual([false])
+    third.abort()
+    expect(await last).toMatchObject({ code: 'SECURE_ABORTED', maybeProcessed: false })
+    expect(server.requests.map(({ signal }) => signal?.aborted)).toEqual([true])
+    server.intercept = (_request, next) => next()
+    expect(await send()).toMatchObject({ ok: true })
+    expect(server.count(bootstrap)).toBe(2)
+  })
+
+  it('stops at once for a caller that aborts; nothing starts for one that has', async () => {
+    const { server, session } = setup()
+    server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
+    const abort = new AbortController()
+    const call = session.send({ ...redeem, signal: abort.signal })
+    while (server.count(dispatch) === 0) await Promise.resolve()
+    abort.abort()
+    expect(await call).toMatchObject({ code: 'SECURE_ABORTED', phase: 'dispatch', maybeProcessed: true })
+    const count = server.requests.length
+    const late = await session.send({ ...redeem, signal: abort.signal })
+    expect(late).toMatchObject({ code: 'SECURE_ABORTED', phase: 'local', maybeProcessed: false })
+    expect(server.requests).toHaveLength(count)
+  })
+})
+
+describe('pins', () => {
+  const pinOf = (index: 0 | 1) => secure.pinOf(Buffer.from(serverKeys[index].publicKey, 'base64url'))
+
+  it('let the pinned key through, two of them while it rotates', async () => {
+    for (const pins of [[pinOf(0)], [pinOf(1), pinOf(0)]]) {
+      const { send } = setup({ pins })
+      expect((await send()).ok).toBe(true)
+    }
+  })
+
+  it('stop at any other key, before a session is asked for', async () => {
+    const { send, server } = setup({ pins: [pinOf(1)] })
+    expect(await send()).toMatchObject({ ok: false, code: 'SECURE_PIN_MISMATCH', maybeProcessed: false })
+    expect(server.requests.map(({ path }) => path)).toEqual([bootstrap])
+  })
+
+  it.each([
+    ['three', [pinOf(0), pinOf(1), pinOf(0)]],
+    ['one without its prefix', [pinOf(0).slice(7)]],
+    ['one that is too short', [pinOf(0).slice(0, -1)]],
+    ['one with a line feed behind', [`${pinOf(0)}\n`]],
+    ['one that is not canonical', [`sha256:${'A'.repeat(42)}B`]],
+  ])('are refused: %s', (_, pins) => {
+    expect(() => setup({ pins })).toThrow(TypeError)
+  })
+})
+
+test.each(['console.example', 'https://console.example/', 'https://Console.example', '*', 'null'])(
+  'the origin %s is refused',
+  (origin) => {
+    expect(() => setup({ origin })).toThrow(TypeError)
+  },
+)
+
+describe('a request that cannot travel', () => {
+  it.each([
+    ['path', { path: '/healthz' }],
+    ['path', { path: '/api/v1/secure/dispatch' }],
+    ['path', { path: '/api/v1/vouchers/%2e%2e' }],
+    ['method', { method: 'OPTIONS' }],
+    ['headers', { headers: { host: 'x' } }],
+    ['headers', { headers: { authorization: 'a\r\nb: c' } }],
+    ['body', { body: 'not JSON' }],
+    ['body', { method: 'GET', body: '{}' }],
+  ] as const)('for its %s is refused before anything is sent: %j', async (part, change) => {
+    const { server, session } = setup()
+    const outcome = await session.send({ ...redeem, ...change })
+    expect(outcome).toMatchObject({ ok: false, code: 'SECURE_REQUEST_INVALID', phase: 'local', part })
+    expect(server.requests).toEqual([])
+  })
+
+  it('for its size is refused, one byte above the limit; at the limit it goes', async () => {
+    const { server, session } = setup()
+    const sized = (length: number) => session.send({ ...redeem, body: JSON.stringify('x'.repeat(length)) })
+    let [most, tooMany] = [0, 262_144]
+    while (tooMany - most > 1) {
+      const middle = Math.floor((most + tooMany) / 2)
+      if ((await sized(middle)).ok) most = middle
+      else tooMany = middle
+    }
+    const largest = Math.max(...server.requests.map(({ body = '' }) => Buffer.byteLength(body)))
+    expect(largest).toBeLessThanOrEqual(secure.MAX_ENVELOPE_BYTES)
+    expect(largest).toBeGreaterThan(secure.MAX_ENVELOPE_BYTES - 4)
+    const count = server.requests.length
+    const refused = { ok: false, code: 'SECURE_ENVELOPE_TOO_LARGE', phase: 'local', maybeProcessed: false }
+    expect(await sized(tooMany)).toMatchObject(refused)
+    expect(server.requests).toHaveLength(count)
+  })
+})

@@ -1,0 +1,45 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { liveServer } from '../../support/server.js'
+import { newChat, say } from '../../support/server-chats.js'
+import { newTenant } from '../../support/server-tenant.js'
+
+it('moving the test clock by a day takes away at once what waited behind a delivery that hangs', async () => {
+  let called = () => {}
+  const hanging = new Promise<void>((resolve) => {
+    called = resolve
+  })
+  const receiver = http.createServer(() => called())
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const { port } = receiver.address() as AddressInfo
+  const server = await liveServer({ webhookLoopbackPorts: [port] })
+  onTestFinished(async () => {
+    receiver.closeAllConnections()
+    receiver.close()
+    await server.close()
+  })
+  const tenant = await newTenant(server)
+  const bot = await tenant.bot()
+  const url = `http://127.0.0.1:${port}/hook`
+  expect((await tenant.console(contract.webhook.set, { botId: bot.id, url })).status).toBe(200)
+  const chat = await newChat(tenant, bot)
+  await hanging
+  await say(tenant, chat, 'behind')
+  const statuses = async () => {
+    const { items } = (await tenant.console(contract.webhook.deliveries, { botId: bot.id })).data
+    return items.map((it) => [it.update_id, it.status, it.cancel_reason]).sort()
+  }
+  expect(await statuses()).toEqual([
+    [1, 'delivering', null],
+    [2, 'pending', null],
+  ])
+  await tenant.operator(contract.platform.advanceClock, { seconds: 86_400 })
+  await vi.waitFor(async () =>
+    expect(await statuses()).toEqual([
+      [1, 'delivering', null],
+      [2, 'cancelled', 'expired'],
+    ]),
+  )
+})

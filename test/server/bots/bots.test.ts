@@ -1,0 +1,434 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { all } from '../../../src/store/operation.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import { wireOf } from '../../support/server-client.js'
+import { type Tenant, botBody, newTenant, serial, templateBody } from '../../support/server-tenant.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+const iso = (ms: number) => new Date(ms).toISOString()
+const { bots, platform } = contract
+
+/** Null when the token is taken: the call is refused for its form, which is looked at later. */
+const knock = async (place: TestApp, token: string) => {
+  const path = `${contract.webhook.info.path}?unknown=1`
+  const { code } = await place.send({ method: 'GET', path, headers: { authorization: `Bearer ${token}` } })
+  return code === 'VALIDATION_FAILED' ? null : code
+}
+
+describe('applying', () => {
+  it('answers 201 with a bot that waits, without a token', async () => {
+    const tenant = await newTenant(server)
+    const body = botBody()
+    const answer = await tenant.console(bots.apply, body)
+    const at = iso(server.clock.now())
+    expect([answer.status, answer.data]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^bot_[0-9A-HJKMNP-TV-Z]{26}$/),
+        name: 'Coffee bot',
+        username: body.username,
+        review_status: 'pending',
+        review_note: null,
+        status: 'inactive',
+        scopes: ['messages:send', 'messages:receive'],
+        has_token: false,
+        token_prefix: null,
+        delivery_mode: 'polling',
+        application_id: null,
+        created_at: at,
+        updated_at: at,
+      },
+    ])
+    const read = (await tenant.console(bots.get, { botId: answer.data.id })).data
+    expect(read).toEqual({
+      ...answer.data,
+      profile: {
+        avatar: null,
+        description: null,
+        short_description: null,
+        about: null,
+        cover_url: null,
+        links: [],
+        contact: {},
+        supports_inline_queries: false,
+        friend_request_mode: 'manual',
+        group_privacy: true,
+      },
+      webhook: null,
+      command_menus: [],
+    })
+  })
+
+  it('keeps description, avatar and scopes as they were sent', async () => {
+    const tenant = await newTenant(server)
+    const avatar = 'https://shop.example/cup.png'
+    const { id } = await tenant.appliedBot({ description: 'Pours', avatar, scopes: ['vouchers:read', 'messages:send'] })
+    const read = (await tenant.console(bots.get, { botId: id })).data
+    expect(read).toMatchObject({
+      scopes: ['vouchers:read', 'messages:send'],
+      profile: { description: 'Pours', avatar },
+    })
+  })
+
+  it.each([
+    ['no name', { name: '' }],
+    ['a name of 101 characters', { name: 'x'.repeat(101) }],
+    ['a username of two', { username: 'ab' }],
+    ['a username of 65', { username: 'a'.repeat(65) }],
+    ['a username that starts with a digit', { username: '1bot' }],
+    ['a username in capitals', { username: 'Bot' }],
+    ['an avatar over http', { avatar: 'http://shop.example/cup.png' }],
+    ['an avatar that is no URL', { avatar: 'https://?' }],
+    ['an avatar of 2049 characters', { avatar: `https://a.example/${'x'.repeat(2031)}` }],
+    ['a description of 513', { description: 'x'.repeat(513) }],
+    ['an unknown scope', { scopes: ['vouchers:redeem'] }],
+    ['a scope twice', { scopes: ['messages:send', 'messages:send'] }],
+    ['no scope at all', { scopes: [] }],
+    ['an unknown member', { about: 'x' }],
+  ])('%s: 400', async (_what, overrides) => {
+    const tenant = await newTenant(server)
+    expect(await tenant.console(bots.apply, botBody(overrides as never))).toMatchObject({
+      status: 400,
+      code: 'VALIDATION_FAILED',
+    })
+  })
+
+  it.each(['abc', `a${'_9'.repeat(31)}z`])('takes the username %s', async (username) => {
+    const tenant = await newTenant(server)
+    expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
+  })
+
+  it('a username is taken for every account, whatever became of the bot that has it', async () => {
+    const [tenant, stranger] = [await newTenant(server), await newTenant(server)]
+    const { id, username } = await tenant.appliedBot()
+    const taken = { status: 409, code: 'USERNAME_TAKEN' }
+    const tryAll = async (callers: Tenant[]) => {
+      for (const { console } of callers) expect(await console(bots.apply, botBody({ username }))).toMatchObject(taken)
+    }
+    await tryAll([tenant, stranger])
+    await tenant.operator(platform.rejectBot, { botId: id, note: 'no' })
+    await tryAll([stranger])
+    await tenant.console(bots.apply, botBody({ username }))
+    await tenant.operator(platform.approveBot, { botId: id })
+    await tryAll([tenant, stranger])
+    await tenant.operator(platform.disableBot, { botId: id })
+    await tryAll([tenant, stranger])
+  })
+
+  it('of parallel applications for one username one succeeds', async () => {
+    const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
+    const username = `wanted_${serial()}`
+    const answers = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
+    expect(answers.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
+  })
+
+  it('the twentieth of an account is the last; a rejected one that is applied for again counts once', async () => {
+    const tenant = await newTenant(server)
+    const first = await tenant.appliedBot()
+    for (let have = 1; have < 20; have++) await tenant.appliedBot()
+    const refused = { status: 409, code: 'BOT_LIMIT_REACHED', details: { limit: 20 } }
+    expect(await tenant.console(bots.apply, botBody())).toMatchObject(refused)
+    await tenant.operator(platform.rejectBot, { botId: first.id, note: 'no' })
+    expect(await tenant.console(bots.apply, botBody())).toMatchObject(refused)
+    expect((await tenant.console(bots.apply, botBody({ username: first.username }))).status).toBe(201)
+    expect(await tenant.console(bots.apply, botBody())).toMatchObject(refused)
+    expect((await tenant.console(bots.list, {})).data.pagination.total).toBe(20)
+    expect((await (await newTenant(server)).console(bots.apply, botBody())).status).toBe(201)
+  })
+})
+
+describe('review', () => {
+  it('approves: the bot is active', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const applied = await tenant.appliedBot()
+    own.clock.advance(5)
+    const approved = await tenant.operator(platform.approveBot, { botId: applied.id })
+    const changed = { review_status: 'approved', status: 'active', updated_at: iso(own.clock.now()) }
+    expect([approved.status, approved.data]).toEqual([200, { ...applied, ...changed }])
+    await own.close()
+  })
+
+  it('rejects with a note; applied for again the same bot waits with what the new application says', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const applied = await tenant.appliedBot({ description: 'old', scopes: ['messages:send'] })
+    const rejected = (await tenant.operator(platform.rejectBot, { botId: applied.id, note: 'What for?' })).data
+    expect(rejected).toEqual({ ...applied, review_status: 'rejected', review_note: 'What for?' })
+    own.clock.advance(5)
+    const { username } = applied
+    const again = await tenant.console(bots.apply, { name: 'Tea bot', username, avatar: 'https://shop.example/tea' })
+    expect([again.status, again.data]).toEqual([
+      201,
+      {
+        ...applied,
+        name: 'Tea bot',
+        scopes: ['messages:send', 'messages:receive'],
+        updated_at: iso(own.clock.now()),
+      },
+    ])
+    const read = (await tenant.console(bots.get, { botId: applied.id })).data
+    expect(read.profile).toMatchObject({ avatar: 'https://shop.example/tea', description: null })
+    expect((await tenant.operator(platform.reviews, { kind: 'bot' })).data.items).toMatchObject([
+      { id: applied.id, submitted_at: iso(own.clock.now()) },
+    ])
+    await own.close()
+  })
+
+  /** In each state of a bot, the decisions that it allows and where they lead. */
+  const states: [string, (tenant: Tenant) => Promise<string>, Record<string, string>][] = [
+    ['pending', async (tenant) => (await tenant.appliedBot()).id, { approveBot: 'active', rejectBot: 'inactive' }],
+    [
+      'rejected',
+      async (tenant) => {
+        const { id } = await tenant.appliedBot()
+        await tenant.operator(platform.rejectBot, { botId: id, note: 'no' })
+        return id
+      },
+      {},
+    ],
+    ['active', async (tenant) => (await tenant.approvedBot()).id, { disableBot: 'disabled' }],
+    [
+      'disabled',
+      async (tenant) => {
+        const { id } = await tenant.approvedBot()
+        await tenant.operator(platform.disableBot, { botId: id })
+        return id
+      },
+      { enableBot: 'active' },
+    ],
+  ]
+  const decisions = ['approveBot', 'rejectBot', 'disableBot', 'enableBot'] as const
+  const cases = states.flatMap(([state, make, allowed]) =>
+    decisions.map((decision) => [state, decision, allowed[decision] ?? 'a conflict', make] as const),
+  )
+  it.each(cases)('of a bot that is %s, %s leads to %s', async (_state, decision, leadsTo, make) => {
+    const tenant = await newTenant(server)
+    const botId = await make(tenant)
+    const before = (await tenant.console(bots.list, {})).data.items[0]
+    const answer = await tenant.operator(
+      platform[decision],
+      (decision === 'rejectBot' ? { botId, note: 'no' } : { botId }) as never,
+    )
+    if (leadsTo !== 'a conflict') {
+      expect([answer.status, answer.data.status]).toEqual([200, leadsTo])
+      return
+    }
+    const { review_status, status } = before as NonNullable<typeof before>
+    expect(answer).toMatchObject({ status: 409, code: 'BOT_STATE_CONFLICT', details: { review_status, status } })
+    expect((await tenant.console(bots.list, {})).data.items[0]).toEqual(before)
+  })
+
+  it('reviews show bots and templates together, oldest first, and each kind alone', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const bot = await tenant.appliedBot()
+    own.clock.advance(1)
+    const template = await tenant.reviewing()
+    own.clock.advance(1)
+    const later = await tenant.appliedBot()
+    await tenant.approvedBot()
+    const ids = async (kind: { kind?: 'bot' | 'template' }) =>
+      (await tenant.operator(platform.reviews, kind)).data.items.map((it) => it.id)
+    expect(await ids({})).toEqual([bot.id, template.id, later.id])
+    expect(await ids({ kind: 'template' })).toEqual([template.id])
+    expect(await ids({ kind: 'bot' })).toEqual([bot.id, later.id])
+    expect((await tenant.operator(platform.reviews, { kind: 'bot' })).data.items[0]).toEqual({
+      kind: 'bot',
+      id: bot.id,
+      application_id: null,
+      account_id: tenant.accountId,
+      name: 'Coffee bot',
+      submitted_at: bot.created_at,
+    })
+    await own.close()
+  })
+
+  it('with auto-approval the answer says pending, first and again, and the next read shows bot and token', async () => {
+    const own = testApp({ autoApprove: true })
+    const tenant = await newTenant(own)
+    const applied = await tenant.appliedBot()
+    expect(applied).toMatchObject({ review_status: 'pending', status: 'inactive' })
+    const read = (await tenant.console(bots.get, { botId: applied.id })).data
+    expect(read).toMatchObject({ review_status: 'approved', status: 'active', one_time_token: expect.any(String) })
+    expect((await tenant.operator(platform.reviews, {})).data.items).toEqual([])
+    await own.close()
+  })
+})
+
+describe('the one-time token', () => {
+  const read = async (tenant: Tenant, botId: string) => (await tenant.console(bots.get, { botId })).data
+
+  it('is shown by the first read after the approval and never again', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.appliedBot()
+    expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
+    await tenant.operator(platform.approveBot, { botId: id })
+    const first = await read(tenant, id)
+    expect(first.one_time_token).toMatch(/^sbot_[0-9A-Za-z]{36}$/)
+    expect(first).toMatchObject({ has_token: true, token_prefix: first.one_time_token?.slice(0, 8) })
+    expect(await knock(server, first.one_time_token as string)).toBeNull()
+    const { one_time_token: _, ...rest } = first
+    expect(await read(tenant, id)).toEqual(rest)
+    await tenant.operator(platform.disableBot, { botId: id })
+    expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
+    await tenant.operator(platform.enableBot, { botId: id })
+    expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
+    expect(await knock(server, first.one_time_token as string)).toBeNull()
+  })
+
+  it('of fifty parallel readers exactly one gets it', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.approvedBot()
+    const reads = await Promise.all(Array.from({ length: 50 }, () => read(tenant, id)))
+    const tokens = reads.flatMap((it) => it.one_time_token ?? [])
+    expect(tokens).toHaveLength(1)
+    expect(await knock(server, tokens[0] as string)).toBeNull()
+    expect(new Set(reads.map((it) => it.token_prefix))).toEqual(new Set([tokens[0]?.slice(0, 8)]))
+  })
+
+  it('is made by no HEAD, no list, no PATCH and no decision', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.approvedBot()
+    const { path } = wireOf(bots.get, { botId: id })
+    const head = await server.send({ method: 'HEAD', path, headers: { authorization: `Bearer ${tenant.jwt}` } })
+    expect([head.status, head.text]).toEqual([200, ''])
+    const listed = await tenant.console(bots.list, {})
+    const patched = await tenant.console(bots.update, { botId: id, name: 'Tea bot' })
+    const disabled = await tenant.operator(platform.disableBot, { botId: id })
+    for (const { text } of [listed, patched, disabled]) {
+      expect(text).toContain('"has_token":false')
+      expect(text).not.toContain('one_time_token')
+    }
+    expect(await read(tenant, id)).toHaveProperty('one_time_token')
+  })
+
+  it('a read that makes no token writes nothing', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.bot()
+    const { id: waiting } = await tenant.appliedBot()
+    const { store } = server.deps
+    const readOnly = testApp({ store: { ...store, write: () => Promise.reject(new Error('a read wrote')) } })
+    for (const botId of [id, waiting]) {
+      const headers = { authorization: `Bearer ${tenant.jwt}` }
+      expect((await readOnly.send({ ...wireOf(bots.get, { botId }), headers })).status).toBe(200)
+    }
+    await readOnly.close()
+  })
+
+  it('is nowhere in the database, as no other token of a bot', async () => {
+    const tenant = await newTenant(server)
+    const { id, token } = await tenant.bot()
+    const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
+    const rows = await server.deps.store.read(function* () {
+      return [yield* all('select * from bots'), yield* all('select * from bot_tokens')]
+    })
+    for (const secret of [token, one_time_token]) expect(JSON.stringify(rows)).not.toContain(secret)
+  })
+})
+
+describe('regenerating the token', () => {
+  it('answers the new one; the old one is revoked from the next call on', async () => {
+    const tenant = await newTenant(server)
+    const { id, token } = await tenant.bot()
+    const answer = await tenant.console(bots.regenerateToken, { botId: id })
+    const { one_time_token: fresh } = answer.data
+    expect([answer.status, answer.data]).toEqual([
+      200,
+      { bot_id: id, one_time_token: expect.stringMatching(/^sbot_/), token_prefix: fresh.slice(0, 8) },
+    ])
+    expect(await knock(server, token)).toBe('TOKEN_REVOKED')
+    expect(await knock(server, fresh)).toBeNull()
+    const read = (await tenant.console(bots.get, { botId: id })).data
+    expect(read.token_prefix).toBe(fresh.slice(0, 8))
+    expect(read).not.toHaveProperty('one_time_token')
+  })
+
+  it('is a change of the bot; the first read, which makes a token too, is none', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id: botId, updated_at } = await tenant.approvedBot()
+    own.clock.advance(5)
+    expect((await tenant.console(bots.get, { botId })).data).toMatchObject({ has_token: true, updated_at })
+    expect((await tenant.console(bots.list, {})).data.items[0]).toMatchObject({ has_token: true, updated_at })
+    await tenant.console(bots.regenerateToken, { botId })
+    expect((await tenant.console(bots.get, { botId })).data.updated_at).toBe(iso(own.clock.now()))
+    await own.close()
+  })
+
+  it('before the first read: that read then shows none', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.approvedBot()
+    const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
+    expect((await tenant.console(bots.get, { botId: id })).data).not.toHaveProperty('one_time_token')
+    expect(await knock(server, one_time_token)).toBeNull()
+  })
+
+  it('of parallel calls every one answers a token, and one of them works', async () => {
+    const tenant = await newTenant(server)
+    const { id } = await tenant.approvedBot()
+    const calls = [1, 2, 3, 4].map(() => tenant.console(bots.regenerateToken, { botId: id }))
+    const reading = tenant.console(bots.get, { botId: id })
+    const tokens = (await Promise.all(calls)).map((it) => it.data.one_time_token)
+    const shown = (await reading).data.one_time_token
+    const codes = await Promise.all([...tokens, ...(shown === undefined ? [] : [shown])].map((it) => knock(server, it)))
+    expect(codes.filter((code) => code === null)).toHaveLength(1)
+    expect(codes.filter((code) => code === 'TOKEN_REVOKED')).toHaveLength(codes.length - 1)
+  })
+
+  it.each(['regenerateToken', 'disableBot', 'enableBot'] as const)(
+    '%s is told to whoever waits for the bot',
+    async (name) => {
+      const own = testApp()
+      const tenant = await newTenant(own)
+      const { id } = await tenant.bot()
+      if (name === 'enableBot') await tenant.operator(platform.disableBot, { botId: id })
+      const told: string[] = []
+      own.deps.store.listen((subject) => told.push(subject))
+      if (name === 'regenerateToken') await tenant.console(bots.regenerateToken, { botId: id })
+      else await tenant.operator(platform[name], { botId: id })
+      expect(told).toEqual([id])
+      await own.close()
+    },
+  )
+
+  it('a disabled bot is refused with every token, and works again when enabled', async () => {
+    const tenant = await newTenant(server)
+    const { id, token } = await tenant.bot()
+    await tenant.operator(platform.disableBot, { botId: id })
+    expect(await knock(server, token)).toBe('BOT_DISABLED')
+    const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
+    expect([await knock(server, token), await knock(server, one_time_token)]).toEqual(['TOKEN_REVOKED', 'BOT_DISABLED'])
+    await tenant.operator(platform.enableBot, { botId: id })
+    expect(await knock(server, one_time_token)).toBeNull()
+  })
+})
+
+describe('the order of checks of a console call', () => {
+  it('is form, bot, approval, enabled, scope, and then what the call is about', async () => {
+    const tenant = await newTenant(server)
+    const call = async (botId: string, input: object = {}) =>
+      (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code
+    const pending = (await tenant.appliedBot()).id
+    const lacking = await tenant.linkedBot(['messages:send'])
+    const full = await tenant.linkedBot()
+    const held = { external_template_id: (await tenant.draft()).externalTemplateId }
+    for (const botId of ['bot_0', pending, lacking.id, full.id]) {
+      expect([botId, await call(botId, { unknown: 1 })]).toEqual([botId, 'VALIDATION_FAILED'])
+    }
+    expect(await call('bot_0', held)).toBe('BOT_NOT_FOUND')
+    expect(await call(pending, held)).toBe('BOT_NOT_APPROVED')
+    expect(await call(lacking.id, held)).toBe('INSUFFICIENT_SCOPE')
+    expect(await call(full.id, held)).toBe('EXTERNAL_TEMPLATE_ID_EXISTS')
+    for (const { id } of [lacking, full]) {
+      await tenant.operator(platform.disableBot, { botId: id })
+      expect(await call(id, held)).toBe('BOT_DISABLED')
+    }
+  })
+})

@@ -1,0 +1,348 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { START_MS, type TestApp, testApp } from '../../support/server-app.js'
+import { idsOf, newChat, pollOf, say } from '../../support/server-chats.js'
+import { type Tenant, newTenant } from '../../support/server-tenant.js'
+
+let server: TestApp
+let tenant: Tenant
+beforeAll(() => {
+  server = testApp()
+})
+// An account has at most 20 bots.
+beforeEach(async () => {
+  tenant = await newTenant(server)
+})
+afterAll(() => server.close())
+
+const UNKNOWN = 'chat_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+const seconds = START_MS / 1000
+
+describe('starting a chat', () => {
+  it('makes a private one, tells the bot that it is a member, and writes no message', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot, { user_id: 'ann' })
+    expect(chat).toEqual({
+      id: expect.stringMatching(/^chat_[0-9A-HJKMNP-TV-Z]{26}$/),
+      type: 'private',
+      bot_id: bot.id,
+      user_id: 'ann',
+      blocked: false,
+      created_at: new Date(START_MS).toISOString(),
+    })
+    expect(await pollOf(bot)).toEqual([
+      {
+        update_id: 1,
+        type: 'my_chat_member',
+        created_at: new Date(START_MS).toISOString(),
+        my_chat_member: {
+          chat: { id: chat.id, type: 'private' },
+          from: { id: 'ann', is_bot: false },
+          date: seconds,
+          old_status: 'left',
+          new_status: 'member',
+        },
+      },
+    ])
+    const { items, pagination } = (await tenant.operator(contract.platform.messages, { chatId: chat.id })).data
+    expect([items, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, pages: 0 }])
+  })
+
+  it('again answers the chat of the pair, whatever type is asked for, and tells nobody', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot, { user_id: 'ann' })
+    for (const type of [undefined, 'private', 'group'] as const) {
+      const input = { bot_id: bot.id, user_id: 'ann', ...(type === undefined ? {} : { type }) }
+      expect((await tenant.operator(contract.platform.createChat, input)).data).toEqual(chat)
+    }
+    expect(idsOf(await pollOf(bot))).toEqual([1])
+    const other = await newChat(tenant, bot, { user_id: 'bob' })
+    expect(other.id).not.toBe(chat.id)
+  })
+
+  it('needs a bot that is there and approved; a disabled one can be started', async () => {
+    const start = async (botId: string) =>
+      (await tenant.operator(contract.platform.createChat, { bot_id: botId, user_id: 'ann' })).code
+    expect(await start('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('BOT_NOT_FOUND')
+    expect(await start((await tenant.appliedBot()).id)).toBe('BOT_NOT_APPROVED')
+    const { id } = await tenant.approvedBot()
+    await tenant.operator(contract.platform.disableBot, { botId: id })
+    expect(await start(id)).toBe(null)
+  })
+
+  it('20 times at once makes one chat and one update', async () => {
+    const bot = await tenant.bot()
+    const chats = await Promise.all(Array.from({ length: 20 }, () => newChat(tenant, bot, { user_id: 'ann' })))
+    expect(new Set(chats.map((it) => it.id)).size).toBe(1)
+    expect(idsOf(await pollOf(bot))).toEqual([1])
+  })
+})
+
+describe('the list of chats', () => {
+  it('is filtered by bot and by user, newest first, and paged', async () => {
+    const [first, second] = [await tenant.bot(), await tenant.bot()]
+    const made: string[] = []
+    for (const [bot, userId] of [
+      [first, 'x'],
+      [first, 'y'],
+      [second, 'x'],
+    ] as const) {
+      server.clock.advance(1)
+      made.push((await newChat(tenant, bot, { user_id: `list-${userId}` })).id)
+    }
+    const [xOfFirst, yOfFirst, xOfSecond] = made
+    const list = async (filter: object) => {
+      const { items, pagination } = (await tenant.operator(contract.platform.chats, filter)).data
+      return [items.map((it) => it.id), pagination.total]
+    }
+    expect(await list({ bot_id: first.id })).toEqual([[yOfFirst, xOfFirst], 2])
+    expect(await list({ user_id: 'list-x' })).toEqual([[xOfSecond, xOfFirst], 2])
+    expect(await list({ bot_id: first.id, user_id: 'list-x' })).toEqual([[xOfFirst], 1])
+    expect(await list({ bot_id: first.id, limit: 1, page: 2 })).toEqual([[xOfFirst], 2])
+    expect(await list({ bot_id: 'bot_none' })).toEqual([[], 0])
+    expect((await list({}))[0]).toEqual(expect.arrayContaining(made))
+  })
+})
+
+describe('messages', () => {
+  it('of both sides share one count from 1, in a chat of their own', async () => {
+    const bot = await tenant.bot()
+    const [chat, other] = [await newChat(tenant, bot, { user_id: 'ann' }), await newChat(tenant, bot)]
+    const asked = await say(tenant, chat, 'Hello? 🎟')
+    expect(asked).toEqual({
+      message_id: 1,
+      date: Math.floor(server.clock.now() / 1000),
+      chat: { id: chat.id, type: 'private' },
+      from: { id: 'ann', is_bot: false },
+      text: 'Hello? 🎟',
+    })
+    const answered = await bot.call(contract.bots.send, { chat_id: chat.id, text: 'Hello.' })
+    expect(answered.data).toEqual({
+      message_id: 2,
+      date: Math.floor(server.clock.now() / 1000),
+      chat: { id: chat.id, type: 'private' },
+      from: { id: bot.id, is_bot: true },
+      text: 'Hello.',
+    })
+    expect((await say(tenant, other, 'x')).message_id).toBe(1)
+    const { items } = (await tenant.operator(contract.platform.messages, { chatId: chat.id })).data
+    expect(items).toEqual([asked, answered.data].map((it) => ({ ...it, voucher: null })))
+  })
+
+  it('of the user become updates of the bot, its own do not', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    const message = await say(tenant, chat, 'Hello?')
+    await bot.call(contract.bots.send, { chat_id: chat.id, text: 'Hello.' })
+    const [, update, ...others] = await pollOf(bot)
+    expect([update, others]).toEqual([
+      { update_id: 2, type: 'message', created_at: new Date(server.clock.now()).toISOString(), message },
+      [],
+    ])
+  })
+
+  it('are paged oldest first', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    for (let n = 1; n <= 5; n++) await say(tenant, chat, `m${n}`)
+    const page = async (number: number) => {
+      const input = { chatId: chat.id, page: number, limit: 2 }
+      const { items, pagination } = (await tenant.operator(contract.platform.messages, input)).data
+      expect(pagination).toEqual({ page: number, limit: 2, total: 5, pages: 3 })
+      return items.map((it) => it.text)
+    }
+    expect([await page(1), await page(2), await page(3), await page(4)]).toEqual([
+      ['m1', 'm2'],
+      ['m3', 'm4'],
+      ['m5'],
+      [],
+    ])
+    const far = { chatId: chat.id, page: 1_000_000_000, limit: 100 }
+    expect((await tenant.operator(contract.platform.messages, far)).data.items).toEqual([])
+  })
+
+  it('work in groups', async () => {
+    const bot = await tenant.bot()
+    const group = await newChat(tenant, bot, { type: 'group' })
+    expect((await say(tenant, group, 'all')).chat).toEqual({ id: group.id, type: 'group' })
+    expect((await bot.call(contract.bots.send, { chat_id: group.id, text: 'you' })).data.message_id).toBe(2)
+  })
+
+  it('to a chat of another bot, an absent and a malformed one are refused with the same bytes', async () => {
+    const [bot, other] = [await tenant.bot(), await tenant.bot()]
+    const foreign = await newChat(tenant, other)
+    const [reference, ...answers] = await Promise.all(
+      [foreign.id, UNKNOWN, 'x', '', '%', '__proto__'].map((chatId) =>
+        bot.call(contract.bots.send, { chat_id: chatId, text: 'x' }),
+      ),
+    )
+    expect([reference?.status, reference?.code]).toEqual([404, 'CHAT_NOT_FOUND'])
+    for (const answer of answers) expect(answer.sameness).toBe(reference?.sameness)
+  })
+
+  it('100 at once have the ids 1 to 100, and so have their updates after the start', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    const sent = await Promise.all(Array.from({ length: 100 }, (_, n) => say(tenant, chat, `m${n}`)))
+    const inOrder = Array.from({ length: 100 }, (_, index) => index + 1)
+    expect(sent.map((it) => it.message_id).sort((a, b) => a - b)).toEqual(inOrder)
+    expect(idsOf(await pollOf(bot, { offset: 2 }))).toEqual(inOrder.map((id) => id + 1))
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['more than 4096 characters', '🎟'.repeat(4097)],
+    ['a control character', 'a\u0007b'],
+    ['a carriage return alone', 'a\rb'],
+    ['a carriage return at the end', 'a\r'],
+    ['two carriage returns before a line feed', 'a\r\r\nb'],
+    ['a vertical tab', 'a\vb'],
+    ['a next line (U+0085)', 'a\u0085b'],
+    ['a bidi override', 'a\u202eb'],
+    ['half a surrogate pair', 'a\ud800'],
+  ])('of %s are refused', async (_what, text) => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    expect((await bot.call(contract.bots.send, { chat_id: chat.id, text })).code).toBe('VALIDATION_FAILED')
+    expect((await tenant.operator(contract.platform.sendAsUser, { chatId: chat.id, text })).code).toBe(
+      'VALIDATION_FAILED',
+    )
+    expect((await bot.call(contract.bots.send, { chat_id: chat.id, text: '🎟'.repeat(4096) })).data.message_id).toBe(1)
+  })
+})
+
+describe('a message of several lines', () => {
+  const sent = 'Hello\r\n\tline two\n\nend\r\n'
+  const kept = 'Hello\n\tline two\n\nend\n'
+
+  it('a message keeps line feeds and tabs, and stores CR LF as LF, everywhere it is returned', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    const reply = await bot.call(contract.bots.send, { chat_id: chat.id, text: sent })
+    const said = await tenant.operator(contract.platform.sendAsUser, { chatId: chat.id, text: sent })
+    expect([reply.data.text, said.data.text]).toEqual([kept, kept])
+    const { items } = (await tenant.operator(contract.platform.messages, { chatId: chat.id })).data
+    expect(items.map((it) => it.text)).toEqual([kept, kept])
+    const updates = (await pollOf(bot)).filter(({ type }) => type === 'message')
+    expect(updates).toEqual([expect.objectContaining({ message: expect.objectContaining({ text: kept }) })])
+  })
+})
+
+describe('a block', () => {
+  it('keeps both sides from writing until it is lifted', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    const set = async (endpoint: typeof contract.platform.blockChat | typeof contract.platform.unblockChat) =>
+      (await tenant.operator(endpoint, { chatId: chat.id })).data
+    const codes = async () => [
+      (await bot.call(contract.bots.send, { chat_id: chat.id, text: 'x' })).code,
+      (await tenant.operator(contract.platform.sendAsUser, { chatId: chat.id, text: 'x' })).code,
+    ]
+    expect(await set(contract.platform.blockChat)).toEqual({ ...chat, blocked: true })
+    expect(await codes()).toEqual(['BOT_BLOCKED', 'BOT_BLOCKED'])
+    expect((await newChat(tenant, bot, { user_id: chat.user_id })).blocked).toBe(true)
+    expect(await set(contract.platform.unblockChat)).toEqual(chat)
+    expect(await codes()).toEqual([null, null])
+  })
+
+  it('tells the bot of each change once', async () => {
+    const bot = await tenant.bot()
+    const chat = await newChat(tenant, bot)
+    for (const endpoint of [contract.platform.blockChat, contract.platform.blockChat] as const) {
+      await tenant.operator(endpoint, { chatId: chat.id })
+    }
+    for (let n = 0; n < 2; n++) await tenant.operator(contract.platform.unblockChat, { chatId: chat.id })
+    const changes = (await pollOf(bot)).map((it) => it.my_chat_member as { old_status: string; new_status: string })
+    expect(changes.map((it) => [it.old_status, it.new_status])).toEqual([
+      ['left', 'member'],
+      ['member', 'kicked'],
+      ['kicked', 'member'],
+    ])
+  })
+
+  it('of an unknown chat is 404, as are its messages', async () => {
+    const { blockChat, unblockChat, messages } = contract.platform
+    for (const endpoint of [blockChat, unblockChat, messages]) {
+      expect((await tenant.operator(endpoint, { chatId: UNKNOWN })).code).toBe('CHAT_NOT_FOUND')
+    }
+    const input = { chatId: UNKNOWN, text: 'x' }
+    expect((await tenant.operator(contract.platform.sendAsUser, input)).code).toBe('CHAT_NOT_FOUND')
+  })
+})
+
+describe('an update made by the platform', () => {
+  const add = async (botId: string, type: 'friend_request' | 'inline_query' | 'ping', payload?: object) =>
+    tenant.operator(contract.platform.addUpdate, {
+      botId,
+      type,
+      ...(payload === undefined ? {} : { payload: payload as Record<string, unknown> }),
+    })
+
+  it('answers the update, byte for byte as it is polled', async () => {
+    const bot = await tenant.bot()
+    const answers = [
+      await add(bot.id, 'ping'),
+      await add(bot.id, 'ping', {}),
+      await add(bot.id, 'friend_request', { from: { id: 'ann' } }),
+      await add(bot.id, 'friend_request', { date: 7, from: { is_bot: false, id: 'ann' }, id: 'r1' }),
+      await add(bot.id, 'inline_query', { query: '', from: { id: 'ann' } }),
+      await add(bot.id, 'inline_query', { query: 'café 🎟', from: { id: 'ann' }, id: 'q1' }),
+    ]
+    const from = { id: 'ann', is_bot: false }
+    const made = expect.stringMatching(/^[0-9a-f]{20}$/)
+    const date = Math.floor(server.clock.now() / 1000)
+    expect(answers.map(({ data }) => data[data.type])).toEqual([
+      {},
+      {},
+      { id: made, from, date },
+      { id: 'r1', from, date: 7 },
+      { id: made, from, query: '' },
+      { id: 'q1', from, query: 'café 🎟' },
+    ])
+    const texts = answers.map((it) => /"data":(.*),"requestId"/.exec(it.text)?.[1] as string)
+    const polled = await bot.call(contract.bots.updates, {})
+    expect(polled.text).toContain(`"data":{"items":[${texts.join(',')}]}`)
+  })
+
+  it.each([
+    ['ping', { x: 1 }, '/payload/x'],
+    ['friend_request', undefined, '/payload/from'],
+    ['friend_request', { from: 'ann' }, '/payload/from'],
+    ['friend_request', { from: { id: 'ann', name: 'Ann' } }, '/payload/from'],
+    ['friend_request', { from: { id: 'ann', is_bot: true } }, '/payload/from'],
+    ['friend_request', { from: { id: 'an n' } }, '/payload/from'],
+    ['friend_request', { from: [] }, '/payload/from'],
+    ['friend_request', { from: { id: 'ann' }, date: 1.5 }, '/payload/date'],
+    ['friend_request', { from: { id: 'ann' }, date: -1 }, '/payload/date'],
+    ['friend_request', { from: { id: 'ann' }, id: '' }, '/payload/id'],
+    ['friend_request', { from: { id: 'ann' }, query: '' }, '/payload/query'],
+    ['inline_query', { from: { id: 'ann' } }, '/payload/query'],
+    ['inline_query', { query: 'x' }, '/payload/from'],
+    ['inline_query', { from: { id: 'ann' }, query: 'x'.repeat(257) }, '/payload/query'],
+    ['inline_query', { from: { id: 'ann' }, query: 1 }, '/payload/query'],
+    ['inline_query', { from: { id: 'ann' }, query: 'x', date: 1 }, '/payload/date'],
+    ['inline_query', { from: { id: 'ann' }, query: 'x', constructor: 1 }, '/payload/constructor'],
+  ] as const)('%s with %j is refused at %s', async (type, payload, pointer) => {
+    const bot = await tenant.bot()
+    const refused = await add(bot.id, type, payload)
+    expect(refused.code).toBe('VALIDATION_FAILED')
+    expect((refused.details.errors as { pointer: string }[]).map((it) => it.pointer)).toEqual([pointer])
+    expect(await pollOf(bot)).toEqual([])
+  })
+
+  it('takes a query of 256 characters, whatever their bytes', async () => {
+    const bot = await tenant.bot()
+    expect((await add(bot.id, 'inline_query', { from: { id: 'ann' }, query: '🎟'.repeat(256) })).status).toBe(200)
+  })
+
+  it('needs a bot that is approved and wants the type', async () => {
+    expect((await add('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'ping')).code).toBe('BOT_NOT_FOUND')
+    expect((await add((await tenant.appliedBot()).id, 'ping')).code).toBe('BOT_NOT_APPROVED')
+    const bot = await tenant.bot()
+    await pollOf(bot, { allowed_updates: ['message'] })
+    const unwanted = await add(bot.id, 'ping')
+    expect([unwanted.code, unwanted.details]).toEqual(['BOT_STATE_CONFLICT', { allowed_updates: ['message'] }])
+    await pollOf(bot, { allowed_updates: [] })
+    expect((await add(bot.id, 'ping')).data.update_id).toBe(1)
+  })
+})

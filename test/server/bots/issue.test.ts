@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Chat } from '../../../src/contract/chats.js'
+import type { InputOf } from '../../../src/contract/endpoint.js'
+import { contract } from '../../../src/contract/index.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import type { Extra } from '../../support/server-client.js'
+import { newChat, pollOf } from '../../support/server-chats.js'
+import { type Tenant, type TestBot, codeOf, newTenant, serial } from '../../support/server-tenant.js'
+
+let server: TestApp
+let tenant: Tenant
+let bot: TestBot
+let chat: Chat
+let templateId: string
+beforeAll(() => {
+  server = testApp()
+})
+beforeEach(async () => {
+  tenant = await newTenant(server)
+  bot = await tenant.linkedBot()
+  chat = await newChat(tenant, bot, { user_id: 'ann' })
+  templateId = (await tenant.template()).id
+})
+afterAll(() => server.close())
+
+type Input = InputOf<typeof contract.bots.issue>
+
+const issue = (overrides: Partial<Input> = {}, extra: Extra = {}) => {
+  const input = { chat_id: chat.id, template_id: templateId, external_issue_id: `order-${serial()}`, ...overrides }
+  return bot.call(contract.bots.issue, input, extra)
+}
+const direct = (overrides: object = {}) =>
+  tenant.runtime(contract.vouchers.issue, {
+    template_id: templateId,
+    external_issue_id: `order-${serial()}`,
+    recipient_user_id: 'ann',
+    ...overrides,
+  })
+const transcript = async (of: Pick<Chat, 'id'> = chat) =>
+  (await tenant.operator(contract.platform.messages, { chatId: of.id, limit: 100 })).data.items
+const issuedCount = async () => (await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount
+
+describe('issuing through a bot', () => {
+  it('makes a voucher for the user of the chat and says so there, with its credentials', async () => {
+    const answer = await issue({ external_issue_id: 'order-1', metadata: { table: '7' } })
+    expect(answer.status).toBe(201)
+    expect(answer.headers['idempotent-replayed']).toBeUndefined()
+    const { credentials, delivery, ...voucher } = answer.data
+    expect(voucher).toMatchObject({
+      templateId,
+      applicationId: tenant.appId,
+      externalIssueId: 'order-1',
+      recipientUserId: 'ann',
+      status: 'issued',
+      channel: 'bot',
+      botId: bot.id,
+      metadata: { table: '7' },
+    })
+    expect(credentials.map((it) => it.type)).toEqual(['redeem_code', 'qr_token'])
+    expect(delivery).toEqual({ chat_id: chat.id, message_id: 1 })
+    expect(await transcript()).toEqual([
+      {
+        message_id: 1,
+        date: Math.floor(server.clock.now() / 1000),
+        chat: { id: chat.id, type: 'private' },
+        from: { id: bot.id, is_bot: true },
+        text: 'You have received a voucher: Free coffee',
+        voucher: { id: voucher.id, name: 'Free coffee', credentials },
+      },
+    ])
+    const redeemed = await tenant.runtime(contract.vouchers.redeem, {
+      credential: codeOf((await transcript())[0]?.voucher ?? { credentials: [] }),
+    })
+    expect(redeemed.data.voucherId).toBe(voucher.id)
+  })
+
+  it('stores no credential with the chat or for the bot', async () => {
+    await pollOf(bot, { allowed_updates: ['voucher_issued'] })
+    const { credentials } = (await issue()).data
+    const stored = JSON.stringify(
+      await server.deps.store.read(function* () {
+        return [
+          yield { kind: 'all', sql: 'select * from messages', params: [] },
+          yield { kind: 'all', sql: 'select * from updates', params: [] },
+          yield { kind: 'all', sql: 'select * from idempotency_keys', params: [] },
+        ]
+      }),
+    )
+    expect(stored).toContain('voucher_issued')
+    for (const { value } of credentials) expect(stored).not.toContain(value)
+  })
+
+  it('writes voucher and message together or neither', async () => {
+    await server.deps.store.write(function* () {
+      // The next message cannot be written: its id is taken.
+      yield {
+        kind: 'run',
+        sql: `insert into messages (chat_id, message_id, sent_at, from_bot, text) values ($1, 1, 0, 0, 'x')`,
+        params: [chat.id],
+      }
+    })
+    expect((await issue({ external_issue_id: 'order-1' })).code).toBe('INTERNAL_ERROR')
+    expect(await issuedCount()).toBe(0)
+    expect((await direct({ external_issue_id: 'order-1' })).status).toBe(201)
+  })
+
+  it('needs no update: the bot is told only when it asked for it', async () => {
+    await issue()
+    expect((await pollOf(bot)).map((it) => it.type)).toEqual(['my_chat_member'])
+  })
+})
+
+describe('a repeat', () => {
+  it('answers the voucher, its credentials and its first delivery, and says nothing again', async () => {
+    const first = (await issue({ external_issue_id: 'order-1', metadata: { a: '1' } })).data
+    await bot.call(contract.bots.send, { chat_id: chat.id, text: 'x' })
+    const again = await issue({ external_issue_id: 'order-1', metadata: { a: '2' } })
+    expect([again.status, again.headers['idempotent-replayed'], again.data]).toEqual([200, 'true', first])
+    expect((await transcript()).map((it) => it.voucher?.id)).toEqual([first.id, undefined])
+    expect(await issuedCount()).toBe(1)
+  })
+
+  it('works when the quota is used up and when the template is over', async () => {
+    templateId = (await tenant.template({ issue_limit: 1 })).id
+    const first = (await issue({ external_issue_id: 'order-1' })).data
+    expect((await issue()).code).toBe('TEMPLATE_QUOTA_EXHAUSTED')
+    expect((await issue({ external_issue_id: 'order-1' })).data.id).toBe(first.id)
+  })
+
+  it('under its key keeps its status, also when the user has blocked the bot since', async () => {
+    const input = { external_issue_id: 'order-1' }
+    const first = await issue(input, { key: 'K' })
+    await tenant.operator(contract.platform.blockChat, { chatId: chat.id })
+    const again = await issue(input, { key: 'K' })
+    expect([again.status, again.headers['idempotent-replayed'], again.sameness]).toEqual([201, 'true', first.sameness])
+    expect((await issue(input)).code).toBe('BOT_BLOCKED')
+    expect(await transcript()).toHaveLength(1)
+  })
+
+  it('under a key of another request is refused, at either door', async () => {
+    await issue({ external_issue_id: 'order-1' }, { key: 'K' })
+    expect((await issue({ external_issue_id: 'order-2' }, { key: 'K' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    await tenant.issue(templateId, { key: 'L' })
+    expect((await issue({}, { key: 'L' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    expect(await issuedCount()).toBe(2)
+  })
+
+  it('without a key leaves none behind, and a malformed key is refused', async () => {
+    const { path, method } = contract.bots.issue
+    const headers = { authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ chat_id: chat.id, template_id: templateId, external_issue_id: 'order-1' })
+    const statuses = [
+      await server.send({ method, path, headers, body }),
+      await server.send({ method, path, headers, body }),
+    ]
+    expect(statuses.map((it) => it.status)).toEqual([201, 200])
+    const [row] = await server.deps.store.read(function* () {
+      const sql = 'select count(*) as n from idempotency_keys where application_id = $1'
+      return (yield { kind: 'all', sql, params: [tenant.appId] }) as { n: number }[]
+    })
+    expect(row?.n).toBe(0)
+    expect((await issue({}, { key: 'two words' })).code).toBe('IDEMPOTENCY_KEY_INVALID')
+  })
+})
+
+describe('an external_issue_id is shared with the direct door', () => {
+  it('issued directly: the bot door answers it without a delivery and writes no message, ever', async () => {
+    const first = (await direct({ external_issue_id: 'order-1' })).data
+    for (const key of ['K', 'K', 'L']) {
+      const { status, data } = await issue({ external_issue_id: 'order-1' }, { key })
+      expect([status, data]).toEqual([200, { ...first, delivery: null }])
+    }
+    expect(await transcript()).toEqual([])
+  })
+
+  it('issued through the bot: the direct door answers it as it is', async () => {
+    const { delivery: _, ...first } = (await issue({ external_issue_id: 'order-1' })).data
+    const again = await direct({ external_issue_id: 'order-1' })
+    expect([again.status, again.data]).toEqual([200, first])
+  })
+
+  it('for another recipient: refused at both', async () => {
+    await direct({ external_issue_id: 'order-1', recipient_user_id: 'bob' })
+    expect((await issue({ external_issue_id: 'order-1' })).code).toBe('EXTERNAL_ISSUE_ID_CONFLICT')
+    await issue({ external_issue_id: 'order-2' })
+    const bob = await newChat(tenant, bot, { user_id: 'bob' })
+    expect((await issue({ external_issue_id: 'order-2', chat_id: bob.id })).code).toBe('EXTERNAL_ISSUE_ID_CONFLICT')
+    const asBob = { external_issue_id: 'order-2', recipient_user_id: 'bob' }
+    expect((await direct(asBob)).code).toBe('EXTERNAL_ISSUE_ID_CONFLICT')
+    expect(await transcript(bob)).toEqual([])
+  })
+
+  it('50 times at once with 50 keys, at both doors: one voucher and at most one message', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => issue({ external_issue_id: 'order-1' }, { key: `K${index}` })),
+    )
+    expect(answers.filter((it) => it.status === 201)).toHaveLength(1)
+    expect(new Set(answers.map((it) => JSON.stringify(it.data))).size).toBe(1)
+    expect(await transcript()).toHaveLength(1)
+    expect(await issuedCount()).toBe(1)
+    const mixed = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        index % 2 ? issue({ external_issue_id: 'order-2' }) : direct({ external_issue_id: 'order-2' }),
+      ),
+    )
+    expect(new Set(mixed.map((it) => it.data.id)).size).toBe(1)
+    expect(await issuedCount()).toBe(2)
+  })
+})
+
+describe('what is refused', () => {
+  it('in this order: the chat, its kind, the block, then the template', async () => {
+    const nowhere = { template_id: 'tpl_none' }
+    expect((await issue({ ...nowhere, chat_id: 'chat_none' })).code).toBe('CHAT_NOT_FOUND')
+    const group = await newChat(tenant, bot, { type: 'group' })
+    await tenant.operator(contract.platform.blockChat, { chatId: group.id })
+    expect((await issue({ ...nowhere, chat_id: group.id })).code).toBe('CHAT_NOT_PRIVATE')
+    await tenant.operator(contract.platform.blockChat, { chatId: chat.id })
+    expect((await issue(nowhere)).code).toBe('BOT_BLOCKED')
+    await tenant.operator(contract.platform.unblockChat, { chatId: chat.id })
+    expect((await issue(nowhere)).code).toBe('TEMPLATE_NOT_FOUND')
+    expect(await transcript()).toEqual([])
+  })
+
+  it('the chat of another bot is as unknown as none', async () => {
+    const other = await newChat(tenant, await tenant.bot())
+    const foreign = await issue({ chat_id: other.id })
+    expect([foreign.status, foreign.sameness]).toEqual([404, (await issue({ chat_id: 'x' })).sameness])
+  })
+
+  it('a template of another application is not found, one that waits is not active', async () => {
+    const foreign = await (await newTenant(server)).template()
+    expect((await issue({ template_id: foreign.id })).code).toBe('TEMPLATE_NOT_FOUND')
+    expect((await issue({ template_id: (await tenant.reviewing()).id })).code).toBe('TEMPLATE_NOT_ACTIVE')
+  })
+
+  it('a bot that is not linked, or no longer', async () => {
+    await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId: bot.id })
+    expect((await issue()).code).toBe('BOT_NOT_LINKED')
+  })
+
+  it('an input of recipient_user_id: the chat says who receives', async () => {
+    expect((await issue({ recipient_user_id: 'bob' } as object)).code).toBe('VALIDATION_FAILED')
+  })
+})
+
+describe('a linked bot that named the type', () => {
+  const types = ['voucher_issued', 'voucher_redeemed', 'voucher_reversed'] as const
+  const told = async (by: TestBot = bot) =>
+    (await pollOf(by)).filter((it) => it.type.startsWith('voucher_')).map((it) => [it.type, it[it.type]])
+
+  it('is told of issues at both doors, of redemptions and reversals, with the record and no credential', async () => {
+    await pollOf(bot, { allowed_updates: [...types] })
+    const { credentials: _, ...first } = (await direct()).data
+    const issued = await issue()
+    const { credentials: __, delivery: ___, ...second } = issued.data
+    const redeemed = (await tenant.runtime(contract.vouchers.redeem, { credential: codeOf(issued.data) })).data
+    const reversed = (await tenant.runtime(contract.vouchers.reverse, { redemptionId: redeemed.id })).data
+    expect(await told()).toEqual([
+      ['voucher_issued', { voucher: first }],
+      ['voucher_issued', { voucher: second }],
+      ['voucher_redeemed', { redemption: redeemed }],
+      ['voucher_reversed', { redemption: reversed }],
+    ])
+  })
+
+  it('is told once: replays, repeats and refusals tell nothing', async () => {
+    await pollOf(bot, { allowed_updates: [...types] })
+    const voucher = await tenant.issue(templateId, { key: 'K' })
+    const input = {
+      template_id: templateId,
+      external_issue_id: voucher.externalIssueId,
+      recipient_user_id: 'user-1',
+    }
+    await tenant.runtime(contract.vouchers.issue, input, { key: 'K' })
+    await tenant.runtime(contract.vouchers.issue, input)
+    await tenant.runtime(contract.vouchers.issue, { ...input, recipient_user_id: 'other' })
+    const { id } = await tenant.redeem(voucher, { key: 'R' })
+    await tenant.redeem(voucher, { key: 'R' })
+    await tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
+    await tenant.runtime(contract.vouchers.reverse, { redemptionId: id }, { key: 'V' })
+    await tenant.runtime(contract.vouchers.reverse, { redemptionId: id }, { key: 'V' })
+    await tenant.runtime(contract.vouchers.reverse, { redemptionId: id })
+    expect((await told()).map(([type]) => type)).toEqual([...types])
+  })
+
+  it('is told beside others that are linked, and not when it is linked no more or to another application', async () => {
+    const [second, silent] = [await tenant.linkedBot(), await tenant.linkedBot()]
+    const stranger = await (await newTenant(server)).linkedBot()
+    for (const by of [bot, second, stranger]) await pollOf(by, { allowed_updates: [...types] })
+    await direct()
+    await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId: second.id })
+    await direct()
+    const counts = await Promise.all([bot, second, silent, stranger].map(async (by) => (await told(by)).length))
+    expect(counts).toEqual([2, 1, 0, 0])
+  })
+
+  it('of one type only is told of that alone', async () => {
+    await pollOf(bot, { allowed_updates: ['voucher_redeemed'] })
+    await tenant.redeem(await tenant.issue(templateId))
+    expect((await told()).map(([type]) => type)).toEqual(['voucher_redeemed'])
+  })
+})

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import type { Store } from '../../../src/store/store.js'
+import { onPostgres } from '../../support/engine-name.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import { callerOf } from '../../support/server-client.js'
+import { codeOf, newTenant } from '../../support/server-tenant.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+const iso = (ms: number) => new Date(ms).toISOString()
+const { apps, bots, platform } = contract
+
+describe('linking a bot', () => {
+  it('shows in the application and in the bot, wherever they are answered', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { appId, console } = tenant
+    const { id: botId, username } = await tenant.approvedBot()
+    const { data: before } = await console(apps.get, { appId })
+    own.clock.advance(5)
+    const at = iso(own.clock.now())
+    const linked = await console(apps.linkBot, { appId, botId })
+    const linkedBots = [{ botId, username, linkedAt: at }]
+    expect([linked.status, linked.data]).toEqual([200, { ...before, linkedBots, updatedAt: at }])
+    expect((await console(bots.get, { botId })).data).toMatchObject({ application_id: appId, updated_at: at })
+    const { data: other } = await console(apps.create, { name: 'Another shop' })
+    const listed = (await console(apps.list, {})).data.items
+    expect(new Map(listed.map((it) => [it.id, it.linkedBots]))).toEqual(
+      new Map([
+        [appId, linkedBots],
+        [other.id, []],
+      ]),
+    )
+    for (const answer of [
+      await console(apps.get, { appId }),
+      await console(apps.update, { appId, name: 'Shop 2' }),
+      await tenant.operator(platform.suspendApp, { appId }),
+      await tenant.operator(platform.reinstateApp, { appId }),
+      await tenant.operator(platform.setAppFeatures, { appId, features: ['vouchers'] }),
+    ]) {
+      expect(answer.data.linkedBots).toEqual(linkedBots)
+    }
+    await own.close()
+  })
+
+  it('again changes nothing, and neither does unlinking again', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { appId, console } = tenant
+    const { id: botId } = await tenant.approvedBot()
+    const linked = await console(apps.linkBot, { appId, botId })
+    own.clock.advance(5)
+    expect((await console(apps.linkBot, { appId, botId })).data).toEqual(linked.data)
+    const unlinked = await console(apps.unlinkBot, { appId, botId })
+    expect([unlinked.status, unlinked.data]).toEqual([
+      200,
+      { ...linked.data, linkedBots: [], updatedAt: iso(own.clock.now()) },
+    ])
+    own.clock.advance(5)
+    expect((await console(apps.unlinkBot, { appId, botId })).data).toEqual(unlinked.data)
+    expect((await console(bots.get, { botId })).data).toMatchObject({ application_id: null })
+    await own.close()
+  })
+
+  it('an application may have several, in the order of their linking; a bot has one application', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { appId, console } = tenant
+    const [late, early] = [await tenant.approvedBot(), await tenant.approvedBot()]
+    await console(apps.linkBot, { appId, botId: early.id })
+    own.clock.advance(1)
+    const both = await console(apps.linkBot, { appId, botId: late.id })
+    expect(both.data.linkedBots.map((it) => it.botId)).toEqual([early.id, late.id])
+    const sibling = await newTenant(own, tenant.accountId)
+    const refused = await sibling.console(apps.linkBot, { appId: sibling.appId, botId: early.id })
+    expect(refused).toMatchObject({ status: 409, code: 'BOT_ALREADY_LINKED', details: { application_id: appId } })
+    const untouched = await sibling.console(apps.unlinkBot, { appId: sibling.appId, botId: early.id })
+    expect(untouched.status).toBe(200)
+    expect((await console(apps.get, { appId })).data).toEqual(both.data)
+    await console(apps.unlinkBot, { appId, botId: early.id })
+    expect((await sibling.console(apps.linkBot, { appId: sibling.appId, botId: early.id })).status).toBe(200)
+    await own.close()
+  })
+
+  it('of parallel links to two applications one succeeds', async () => {
+    const tenant = await newTenant(server)
+    const sibling = await newTenant(server, tenant.accountId)
+    const { id: botId } = await tenant.approvedBot()
+    const answers = await Promise.all(
+      [tenant, sibling].map(({ console, appId }) => console(apps.linkBot, { appId, botId })),
+    )
+    // With several writers it may be either.
+    const codes = answers.map((it) => it.code)
+    expect(onPostgres && codes[0] !== null ? codes.reverse() : codes).toEqual([null, 'BOT_ALREADY_LINKED'])
+  })
+
+  it('asks for the approval, and for nothing else of the bot', async () => {
+    const tenant = await newTenant(server)
+    const { appId, console } = tenant
+    const { id: botId } = await tenant.appliedBot()
+    const link = () => console(apps.linkBot, { appId, botId })
+    const refused = { status: 409, code: 'BOT_NOT_APPROVED', details: { review_status: 'pending' } }
+    expect(await link()).toMatchObject(refused)
+    await tenant.operator(platform.approveBot, { botId })
+    await tenant.operator(platform.disableBot, { botId })
+    expect((await link()).status).toBe(200)
+  })
+
+  it('unlinking leaves templates, vouchers and tokens alone', async () => {
+    const tenant = await newTenant(server)
+    const { appId, console } = tenant
+    const bot = await tenant.linkedBot()
+    const voucher = await tenant.issue()
+    await console(apps.unlinkBot, { appId, botId: bot.id })
+    expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).data.redeemable).toBe(true)
+    expect((await tenant.issue(voucher.templateId)).status).toBe('issued')
+    expect((await bot.call(contract.bots.issue, {} as never)).code).toBe('BOT_NOT_LINKED')
+  })
+
+  it('a list of applications takes as many statements for fifty of them as for one', async () => {
+    const tenant = await newTenant(server)
+    const { store } = server.deps
+    let statements = 0
+    const counting: Store = {
+      ...store,
+      read: (op) =>
+        store.read(function* () {
+          const steps = op()
+          let step = steps.next()
+          while (!step.done) {
+            statements += 1
+            step = steps.next((yield step.value) as never)
+          }
+          return step.value
+        }),
+    }
+    const counted = testApp({ store: counting })
+    const console = callerOf(counted.send, tenant.jwt)
+    const cost = async () => {
+      statements = 0
+      expect((await console(apps.list, { limit: 100 })).status).toBe(200)
+      return statements
+    }
+    const ofOne = await cost()
+    for (let have = 1; have < 50; have++) await tenant.console(apps.create, { name: `Shop ${have}` })
+    await tenant.linkedBot()
+    expect(await cost()).toBe(ofOne)
+    await counted.close()
+  })
+})

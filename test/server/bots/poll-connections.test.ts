@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { liveServer } from '../../support/server.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import { type Answer, sendTo } from '../../support/server-client.js'
+import { bearerLine, portOf } from '../../support/server-raw.js'
+import { type Tenant, type TestBot, newTenant } from '../../support/server-tenant.js'
+import { HOOK_URL } from '../../support/server-webhooks.js'
+import { WatchedPolls } from '../../support/watched-polls.js'
+
+/** Held calls over real sockets. */
+let polls: WatchedPolls
+let server: TestApp
+let tenant: Tenant
+let bot: TestBot
+let port: number
+let agent: http.Agent
+beforeEach(async () => {
+  polls = new WatchedPolls()
+  server = testApp({ polls })
+  tenant = await newTenant(server)
+  bot = await tenant.bot()
+  port = await portOf(server.app)
+  agent = new http.Agent({ keepAlive: true })
+})
+afterEach(async () => {
+  agent.destroy()
+  await server.close()
+})
+
+const { method, path } = contract.bots.updates
+const body = '{"timeout":50}'
+const headers = () => ({ authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' })
+const hold = (): Promise<Answer> =>
+  sendTo(`http://127.0.0.1:${port}`, agent)({ method, path, headers: headers(), body })
+const ping = () => tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+const written = (extra = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearerLine(bot.token)}Content-Type: application/json\r\n` +
+  `Content-Length: ${body.length}\r\n${extra}\r\n${body}`
+
+/** Everything that comes until the other side ends. */
+async function read(socket: net.Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  return text
+}
+
+describe('a held call', () => {
+  it('whose caller was killed is open no longer, and its update waits for the next', async () => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(written())
+    await polls.waits(1)
+    socket.resetAndDestroy()
+    await polls.ends(1)
+    expect(polls.isOpen(bot.id)).toBe(false)
+    await ping()
+    expect((await hold()).text).toContain('"update_id":1')
+  })
+
+  it('whose caller closed its connection is open no longer, at once', async () => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.write(written())
+    await polls.waits(1)
+    socket.destroy()
+    await polls.ends(1)
+    expect(polls.isOpen(bot.id)).toBe(false)
+  })
+
+  it('keeps a webhook from being set until its caller has left', async () => {
+    const set = async () => (await tenant.console(contract.webhook.set, { botId: bot.id, url: HOOK_URL })).code
+    const socket = net.connect(port, '127.0.0.1')
+    socket.write(written())
+    await polls.waits(1)
+    expect(await set()).toBe('POLLING_ACTIVE')
+    socket.destroy()
+    await polls.ends(1)
+    expect(await set()).toBe(null)
+    expect((await hold()).code).toBe('WEBHOOK_ACTIVE')
+  })
+
+  it('whose caller sends no more gets its answer early', async () => {
+    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.write(written('Connection: close\r\n'))
+    await polls.waits(1)
+    socket.end()
+    expect(await read(socket)).toContain('"data":{"items":[]}')
+  })
+
+  it('leaves nothing on a connection that carries many of them', async () => {
+    const connection = once(server.app.server, 'connection') as Promise<[net.Socket]>
+    for (let n = 1; n <= 15; n++) {
+      const held = hold()
+      await polls.waits(n)
+      await ping()
+      await held
+      await bot.call(contract.bots.updates, { offset: n + 1 })
+    }
+    const [socket] = await connection
+    expect(socket.listenerCount('end')).toBeLessThan(5)
+  })
+})
+
+describe('closing the server', () => {
+  it('answers held calls with nothing, at once', async () => {
+    const held = hold()
+    await polls.waits(1)
+    await Promise.all([server.app.close(), held])
+    expect([(await held).status, (await held).data]).toEqual([200, { items: [] }])
+  })
+
+  it('ends the held calls of a started server, and stops in good time', async () => {
+    const live = await liveServer()
+    const there = await (await newTenant(live)).bot()
+    const older = there.call(contract.bots.updates, { timeout: 50 })
+    // It ends when the newer one has been taken in: that one is held now.
+    const newer = there.call(contract.bots.updates, { timeout: 50 })
+    expect(await Promise.race([older, newer]).then((it) => it.code)).toBe('POLL_TERMINATED')
+    await live.running.close()
+    const codes = (await Promise.all([older, newer])).map((it) => it.code)
+    expect(codes.sort()).toEqual(['POLL_TERMINATED', null])
+    await live.close()
+  })
+})

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import { newTenant } from '../../support/server-tenant.js'
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+const { bots, platform } = contract
+
+const everything = {
+  name: 'Tea bot',
+  avatar: 'https://shop.example/tea.png',
+  description: 'Pours tea.',
+  short_description: 'Tea',
+  about: 'All about tea.',
+  cover_url: 'https://shop.example/cover.png',
+  links: [{ title: 'Shop', url: 'https://shop.example/' }],
+  contact: { email: 'tea@shop.example', phone: '+49 30 1', url: 'https://shop.example/contact' },
+  supports_inline_queries: true,
+  friend_request_mode: 'auto_accept' as const,
+  group_privacy: false,
+  command_menus: [
+    { command: '/start', description: 'Start' },
+    { command: 'help', description: 'Help' },
+  ],
+}
+const { name, command_menus, ...profile } = everything
+
+describe('PATCH of a bot', () => {
+  it('changes what it names; the next read shows the same', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id: botId } = await tenant.bot()
+    const { data: before } = await tenant.console(bots.get, { botId })
+    own.clock.advance(5)
+    const patched = await tenant.console(bots.update, { botId, ...everything })
+    const updated_at = new Date(own.clock.now()).toISOString()
+    expect([patched.status, patched.data]).toEqual([200, { ...before, name, command_menus, profile, updated_at }])
+    expect((await tenant.console(bots.get, { botId })).data).toEqual(patched.data)
+    own.clock.advance(5)
+    const about = (await tenant.console(bots.update, { botId, about: 'Less.' })).data
+    expect(about).toMatchObject({ name, command_menus, profile: { ...profile, about: 'Less.' } })
+    await own.close()
+  })
+
+  it('null clears, contact, links and menus are replaced as a whole', async () => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.approvedBot()
+    await tenant.console(bots.update, { botId, ...everything })
+    const nothing = { avatar: null, description: null, short_description: null, about: null, cover_url: null }
+    const cleared = await tenant.console(bots.update, { botId, ...nothing, links: [], command_menus: [] })
+    expect(cleared.data).toMatchObject({ command_menus: [], profile: { ...profile, ...nothing, links: [] } })
+    const contact = { email: 'other@shop.example' }
+    expect((await tenant.console(bots.update, { botId, contact })).data.profile.contact).toEqual(contact)
+    expect((await tenant.console(bots.update, { botId, contact: {} })).data.profile.contact).toEqual({})
+  })
+
+  it('that changes nothing answers the record as it is, time and all', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    const { id: botId } = await tenant.bot()
+    const { data } = await tenant.console(bots.update, { botId, ...everything })
+    own.clock.advance(5)
+    for (const patch of [{}, everything, { name }, { contact: everything.contact }]) {
+      const answer = await tenant.console(bots.update, { botId, ...patch })
+      expect([answer.status, answer.data]).toEqual([200, data])
+    }
+    await own.close()
+  })
+
+  it('takes only approved bots, disabled ones too', async () => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.appliedBot()
+    const update = () => tenant.console(bots.update, { botId, name })
+    expect(await update()).toMatchObject({
+      status: 409,
+      code: 'BOT_NOT_APPROVED',
+      details: { review_status: 'pending' },
+    })
+    await tenant.operator(platform.rejectBot, { botId, note: 'no' })
+    expect(await update()).toMatchObject({ code: 'BOT_NOT_APPROVED', details: { review_status: 'rejected' } })
+    const { id: disabled } = await tenant.approvedBot()
+    await tenant.operator(platform.disableBot, { botId: disabled })
+    expect((await tenant.console(bots.update, { botId: disabled, name })).status).toBe(200)
+  })
+
+  it('a username is refused even when it is the same, before anything else of the bot is looked at', async () => {
+    const tenant = await newTenant(server)
+    const { id: botId, username } = await tenant.appliedBot()
+    for (const id of [botId, 'bot_0']) {
+      expect(await tenant.console(bots.update, { botId: id, username } as never)).toMatchObject({
+        status: 400,
+        code: 'VALIDATION_FAILED',
+        details: { errors: [{ pointer: '/username', code: 'additionalProperties' }] },
+      })
+    }
+  })
+
+  it.each([
+    ['an empty name', { name: '' }],
+    ['a name of null', { name: null }],
+    ['a description of 513', { description: 'x'.repeat(513) }],
+    ['a short description of 121', { short_description: 'x'.repeat(121) }],
+    ['1001 characters about it', { about: 'x'.repeat(1001) }],
+    ['a cover over http', { cover_url: 'http://shop.example/' }],
+    ['a cover that is no URL', { cover_url: 'https://[' }],
+    ['eleven links', { links: Array(11).fill(everything.links[0]) }],
+    ['a link without a title', { links: [{ url: 'https://shop.example/' }] }],
+    ['a link that runs a script', { links: [{ title: 'x', url: 'javascript:alert(1)' }] }],
+    ['a link that is no URL', { links: [{ title: 'x', url: 'https://:' }] }],
+    ['a link with more members', { links: [{ ...everything.links[0], target: 'x' }] }],
+    ['an unknown contact', { contact: { fax: '1' } }],
+    ['a contact URL that is none', { contact: { url: 'https://?' } }],
+    ['a flag in words', { supports_inline_queries: 'true' }],
+    ['an unknown mode', { friend_request_mode: 'maybe' }],
+    ['a command in capitals', { command_menus: [{ command: 'Start', description: 'x' }] }],
+    ['a command without words', { command_menus: [{ command: 'start' }] }],
+    ['101 commands', { command_menus: Array(101).fill(everything.command_menus[0]) }],
+    ['a member of the record', { status: 'active' }],
+    ['a profile', { profile: {} }],
+    ['scopes', { scopes: ['vouchers:issue'] }],
+  ])('%s: 400', async (_what, patch) => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.approvedBot()
+    expect((await tenant.console(bots.update, { botId, ...patch } as never)).code).toBe('VALIDATION_FAILED')
+  })
+
+  it('parallel ones of different members all stand', async () => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.approvedBot()
+    await Promise.all(
+      Object.entries(everything).map(([member, value]) => tenant.console(bots.update, { botId, [member]: value })),
+    )
+    expect((await tenant.console(bots.get, { botId })).data).toMatchObject({ name, command_menus, profile })
+  })
+})
+
+describe('the list of bots', () => {
+  it('shows those of the account in pages, newest first, as records without a profile', async () => {
+    const own = testApp()
+    const tenant = await newTenant(own)
+    await (await newTenant(own)).appliedBot()
+    const made = []
+    for (let have = 0; have < 3; have++) {
+      made.unshift(await tenant.appliedBot())
+      own.clock.advance(1)
+    }
+    expect((await tenant.console(bots.list, {})).data).toEqual({
+      items: made,
+      pagination: { page: 1, limit: 20, total: 3, pages: 1 },
+    })
+    expect((await tenant.console(bots.list, { page: 2, limit: 2 })).data).toEqual({
+      items: made.slice(2),
+      pagination: { page: 2, limit: 2, total: 3, pages: 2 },
+    })
+    expect((await tenant.console(bots.list, { page: 9 })).data.items).toEqual([])
+    await own.close()
+  })
+})

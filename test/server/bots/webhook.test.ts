@@ -1,0 +1,381 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { all, run } from '../../../src/store/operation.js'
+import { START_MS, type TestApp, testApp } from '../../support/server-app.js'
+import { DeliveryScene, SECRET } from '../../support/server-deliveries.js'
+import { newTenant } from '../../support/server-tenant.js'
+
+const URL_OF = 'https://hooks.example.com:8443/a-secret-path'
+
+let server: TestApp
+let addresses: readonly string[] | Error
+let during: () => unknown = () => {}
+const lookups: string[] = []
+beforeAll(() => {
+  const lookup = async (host: string) => {
+    lookups.push(host)
+    await during()
+    if (addresses instanceof Error) throw addresses
+    return addresses
+  }
+  addresses = ['93.184.215.14']
+  server = testApp({ webhooks: { loopbackPorts: new Set(), egressIps: ['93.184.215.99'], lookup } })
+})
+afterAll(() => server.close())
+
+async function botOf() {
+  const tenant = await newTenant(server)
+  const bot = await tenant.bot()
+  const set = (input: Record<string, unknown> = {}) =>
+    tenant.console(contract.webhook.set, { botId: bot.id, url: URL_OF, ...input })
+  const ping = async () => {
+    const input = { botId: bot.id, type: 'ping' as const, payload: {} }
+    return (await tenant.operator(contract.platform.addUpdate, input)).data.update_id
+  }
+  const remove = (input: Record<string, unknown> = {}) =>
+    tenant.console(contract.webhook.delete, { botId: bot.id, ...input })
+  const deliveries = async () => (await tenant.console(contract.webhook.deliveries, { botId: bot.id })).data.items
+  const info = async () => (await bot.call(contract.webhook.info, {})).data
+  return { tenant, bot, set, ping, remove, deliveries, info }
+}
+
+describe('setting a webhook', () => {
+  it('answers what was set with the URL redacted, and makes a secret that is shown once', async () => {
+    const { set, info } = await botOf()
+    const first = await set()
+    expect(first.data).toEqual({
+      delivery_mode: 'webhook',
+      url: 'https://hooks.example.com:8443/…',
+      has_secret_token: true,
+      allowed_updates: ['message', 'my_chat_member', 'friend_request', 'inline_query', 'ping'],
+      allowed_ips: [],
+      max_connections: 40,
+      pending_update_count: 0,
+      dropped_updates: 0,
+      warnings: [],
+      one_time_secret_token: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+    })
+    const again = await set()
+    expect(again.data).toEqual({ ...first.data, one_time_secret_token: undefined })
+    expect(await info()).toEqual({
+      url: URL_OF,
+      delivery_mode: 'webhook',
+      has_secret_token: true,
+      pending_update_count: 0,
+      failed_count: 0,
+      dead_letter_count: 0,
+      ip_address: null,
+      last_error_date: null,
+      last_error_message: null,
+      last_success_date: null,
+      max_connections: 40,
+      allowed_updates: first.data.allowed_updates,
+      allowed_ips: [],
+      platform_egress_ips: ['93.184.215.99'],
+    })
+  })
+
+  it('absent members keep what was set before; an empty allowed_updates means the default types', async () => {
+    const { set } = await botOf()
+    await set({ max_connections: 7, allowed_updates: ['voucher_issued'], allowed_ips: ['93.184.0.0/16'] })
+    expect((await set({ url: 'https://hooks.example.com/other' })).data).toMatchObject({
+      url: 'https://hooks.example.com/…',
+      max_connections: 7,
+      allowed_updates: ['voucher_issued'],
+      allowed_ips: ['93.184.0.0/16'],
+    })
+    const reset = (await set({ allowed_updates: [], allowed_ips: [] })).data
+    expect([reset.allowed_ips, reset.allowed_updates.length]).toEqual([[], 5])
+  })
+
+  it('the bot does the same through its own door', async () => {
+    const { bot, info } = await botOf()
+    const set = await bot.call(contract.webhook.setByBot, { url: URL_OF, secret_token: SECRET })
+    expect([set.status, set.data.url, 'one_time_secret_token' in set.data]).toEqual([
+      200,
+      'https://hooks.example.com:8443/…',
+      false,
+    ])
+    expect((await info()).url).toBe(URL_OF)
+  })
+
+  it.each([
+    ['http://hooks.example.com/', 'scheme'],
+    ['https://localhost/', 'local_name'],
+    ['https://printer.local./', 'local_name'],
+    ['https://127.0.0.1/', 'forbidden_address'],
+    ['https://[::ffff:10.0.0.1]/', 'forbidden_address'],
+    ['https://hooks.example.com:25/', 'port'],
+    ['https://user:pass@hooks.example.com/', 'userinfo'],
+    ['https://hooks.example.com/#x', 'fragment'],
+    [`https://hooks.example.com/${'x'.repeat(2048)}`, 'too_long'],
+  ])('%s is refused as %s before anything is looked up', async (url, reason) => {
+    const { set, bot } = await botOf()
+    lookups.length = 0
+    for (const refused of [await set({ url }), await bot.call(contract.webhook.setByBot, { url })]) {
+      expect([refused.status, refused.code, refused.details]).toEqual([400, 'WEBHOOK_URL_REFUSED', { reason }])
+    }
+    expect(lookups).toEqual([])
+  })
+
+  it('the form is judged before the bot, the bot before the look-up', async () => {
+    const { tenant } = await botOf()
+    const stranger = await botOf()
+    const pending = await tenant.appliedBot()
+    const refused = async (botId: string, url: string, input = {}) =>
+      (await tenant.console(contract.webhook.set, { botId, url, ...input })).code
+    addresses = ['10.0.0.1']
+    try {
+      expect(await refused(stranger.bot.id, 'http://x.example.com')).toBe('WEBHOOK_URL_REFUSED')
+      expect(await refused(stranger.bot.id, URL_OF, { allowed_ips: ['10.0.0.0/8'] })).toBe('VALIDATION_FAILED')
+      expect(await refused(stranger.bot.id, URL_OF)).toBe('BOT_NOT_FOUND')
+      expect(await refused(pending.id, URL_OF)).toBe('BOT_NOT_APPROVED')
+      const own = await tenant.bot()
+      const forbidden = await tenant.console(contract.webhook.set, { botId: own.id, url: URL_OF })
+      expect([forbidden.code, forbidden.details]).toEqual(['WEBHOOK_URL_REFUSED', { reason: 'forbidden_address' }])
+      expect((await own.call(contract.webhook.info, {})).data.url).toBeNull()
+    } finally {
+      addresses = ['93.184.215.14']
+    }
+  })
+
+  it('a name that does not resolve is accepted with a warning', async () => {
+    const { set } = await botOf()
+    for (const none of [[], new Error('no such name')]) {
+      addresses = none
+      expect((await set()).data.warnings).toEqual(['host_unresolved'])
+    }
+    addresses = ['93.184.215.14']
+    expect((await set()).data.warnings).toEqual([])
+  })
+
+  it('entries of allowed_ips that are not public are named; a literal host or a name outside them is refused', async () => {
+    const { set } = await botOf()
+    const invalid = await set({ allowed_ips: ['93.184.215.14', '10.0.0.0/8'] })
+    expect([invalid.status, invalid.code]).toEqual([400, 'VALIDATION_FAILED'])
+    expect(invalid.details).toMatchObject({ errors: [{ pointer: '/allowed_ips/1' }] })
+    const excluded = { reason: 'allowed_ips_excludes_host' }
+    expect((await set({ url: 'https://93.184.215.15/', allowed_ips: ['93.184.215.14'] })).details).toEqual(excluded)
+    expect((await set({ allowed_ips: ['93.184.216.0/24'] })).details).toEqual(excluded)
+    expect((await set({ allowed_ips: ['93.184.215.0/24'] })).status).toBe(200)
+    // What was allowed before still holds for another URL.
+    expect((await set({ url: 'https://1.1.1.1/' })).details).toEqual(excluded)
+  })
+
+  it('while a getUpdates call is open it is refused, and getUpdates is while a webhook is set', async () => {
+    const { bot, set, remove } = await botOf()
+    const poll = server.deps.polls.open(bot.id)
+    expect((await set()).code).toBe('POLLING_ACTIVE')
+    expect((await bot.call(contract.webhook.setByBot, { url: URL_OF })).code).toBe('POLLING_ACTIVE')
+    poll.end()
+    expect((await set()).status).toBe(200)
+    expect((await bot.call(contract.bots.updates, {})).code).toBe('WEBHOOK_ACTIVE')
+    await remove()
+    expect((await bot.call(contract.bots.updates, {})).status).toBe(200)
+  })
+
+  it('a bot that may no longer call when the look-up is done sets nothing', async () => {
+    const { tenant, bot } = await botOf()
+    const setAsLookUpEndsAfter = async (change: () => Promise<unknown>) => {
+      during = change
+      try {
+        return (await bot.call(contract.webhook.setByBot, { url: URL_OF })).code
+      } finally {
+        during = () => {}
+      }
+    }
+    const botId = bot.id
+    expect(await setAsLookUpEndsAfter(() => tenant.operator(contract.platform.disableBot, { botId }))).toBe(
+      'BOT_DISABLED',
+    )
+    await tenant.operator(contract.platform.enableBot, { botId })
+    expect(await setAsLookUpEndsAfter(() => tenant.console(contract.bots.regenerateToken, { botId }))).toBe(
+      'TOKEN_REVOKED',
+    )
+    expect((await tenant.console(contract.bots.get, { botId })).data.webhook).toBeNull()
+  })
+
+  it('a poll that opens during the look-up still wins', async () => {
+    const { bot, set } = await botOf()
+    during = () => server.deps.polls.open(bot.id)
+    expect((await set()).code).toBe('POLLING_ACTIVE')
+    during = () => {}
+  })
+})
+
+describe('updates that wait', () => {
+  it('get a delivery each when a webhook is set, and the same settings again make no more', async () => {
+    const { set, ping, deliveries } = await botOf()
+    const ids = [await ping(), await ping()]
+    expect(await deliveries()).toEqual([])
+    expect((await set({ secret_token: SECRET })).data.pending_update_count).toBe(2)
+    const made = await deliveries()
+    expect(made.map((it) => it.update_id).sort()).toEqual(ids)
+    expect(made[0]).toEqual({
+      id: expect.stringMatching(/^dlv_/),
+      bot_id: expect.stringMatching(/^bot_/),
+      update_id: expect.any(Number),
+      update_type: 'ping',
+      status: 'pending',
+      cancel_reason: null,
+      attempt_count: 0,
+      manual_attempt_count: 0,
+      created_at: new Date(START_MS).toISOString(),
+      last_attempt_at: null,
+      next_attempt_at: new Date(START_MS).toISOString(),
+      delivered_at: null,
+      last_status_code: null,
+      last_error: null,
+      last_duration_ms: null,
+      attempts: [],
+    })
+    await set({ secret_token: SECRET })
+    expect(await deliveries()).toEqual(made)
+  })
+
+  it('are dropped when setting and when deleting says so, and counted', async () => {
+    const { set, ping, remove, deliveries, bot } = await botOf()
+    await ping()
+    expect((await set({ drop_pending_updates: true })).data).toMatchObject({
+      dropped_updates: 1,
+      pending_update_count: 0,
+    })
+    expect(await deliveries()).toEqual([])
+    const second = await ping()
+    expect((await remove({ drop_pending_updates: true })).data).toMatchObject({
+      delivery_mode: 'polling',
+      url: null,
+      has_secret_token: false,
+      dropped_updates: 1,
+      pending_update_count: 0,
+    })
+    expect((await deliveries()).map((it) => [it.update_id, it.status, it.cancel_reason])).toEqual([
+      [second, 'cancelled', 'dropped'],
+    ])
+    expect((await bot.call(contract.bots.updates, {})).data.items).toEqual([])
+  })
+
+  it('can be polled once the webhook is deleted; deleting again answers the same', async () => {
+    const { tenant, set, ping, remove, bot, deliveries } = await botOf()
+    await set()
+    const updateId = await ping()
+    const first = await remove()
+    expect((await remove()).data).toEqual(first.data)
+    expect(first.data.pending_update_count).toBe(1)
+    expect((await bot.call(contract.bots.updates, {})).data.items.map((it) => it.update_id)).toEqual([updateId])
+    expect((await deliveries())[0]).toMatchObject({ status: 'cancelled', cancel_reason: 'webhook_deleted' })
+    const conflict = await server.send({
+      method: 'DELETE',
+      path: `/api/v1/bots/my/${bot.id}/webhook?drop_pending_updates=true`,
+      headers: { authorization: `Bearer ${tenant.jwt}`, 'content-type': 'application/json' },
+      body: '{"drop_pending_updates":false}',
+    })
+    expect([conflict.status, conflict.code]).toEqual([400, 'VALIDATION_FAILED'])
+  })
+})
+
+describe('the list of deliveries', () => {
+  it('pages, filters by status, and is another tenant’s to nobody', async () => {
+    const { tenant, bot, set, ping } = await botOf()
+    await set()
+    for (let n = 0; n < 5; n++) await ping()
+    const list = async (input: Record<string, unknown>, caller = tenant) =>
+      caller.console(contract.webhook.deliveries, { botId: bot.id, ...input })
+    const pages = [
+      await list({ page: 1, limit: 2 }),
+      await list({ page: 3, limit: 2 }),
+      await list({ page: 4, limit: 2 }),
+    ]
+    expect(pages.map((it) => it.data.items.length)).toEqual([2, 1, 0])
+    expect(pages[0]?.data.pagination).toEqual({ page: 1, limit: 2, total: 5, pages: 3 })
+    expect((await list({ status: 'pending' })).data.pagination.total).toBe(5)
+    expect((await list({ status: 'delivered' })).data.pagination.total).toBe(0)
+    const stranger = (await botOf()).tenant
+    expect((await list({}, stranger)).code).toBe('BOT_NOT_FOUND')
+    const [delivery] = (await list({})).data.items
+    const own = await stranger.bot()
+    const crossed = await stranger.console(contract.webhook.retry, {
+      botId: own.id,
+      deliveryId: delivery?.id as string,
+    })
+    expect(crossed.code).toBe('DELIVERY_NOT_FOUND')
+  })
+
+  it('finds the few that failed among many, newest first', async () => {
+    const { tenant, bot, set, ping, deliveries } = await botOf()
+    await set()
+    for (let n = 0; n < 6; n++) await ping()
+    const made = await deliveries()
+    const stand = ['failed', 'delivered', 'dead_letter', 'failed', 'dead_letter', 'delivered']
+    await server.deps.store.write(function* () {
+      for (const [index, { id }] of made.entries()) {
+        yield* run('update deliveries set status = $2, ready = 0 where id = $1', [id, stand[index] as string])
+      }
+    })
+    for (const status of ['failed', 'dead_letter', 'delivered'] as const) {
+      const found = await tenant.console(contract.webhook.deliveries, { botId: bot.id, status })
+      expect(found.data.items.map((it) => it.id)).toEqual(
+        made.filter((_, index) => stand[index] === status).map((it) => it.id),
+      )
+      expect(found.data.pagination.total).toBe(2)
+    }
+  })
+
+  it('shows the latest 100 attempts of each, with their numbers', async () => {
+    const { set, ping, deliveries } = await botOf()
+    await set()
+    for (let n = 0; n < 2; n++) await ping()
+    const [many, few] = await deliveries()
+    await server.deps.store.write(function* () {
+      for (const [delivery, attempts] of [
+        [many, 130],
+        [few, 2],
+      ] as const) {
+        for (let number = 1; number <= attempts; number++) {
+          yield* run(
+            `insert into delivery_attempts (delivery_id, number, bot_id, manual, started_at, duration_ms)
+             values ($1, $2, $3, 1, $4, 1)`,
+            [delivery?.id ?? '', number, delivery?.bot_id ?? '', START_MS],
+          )
+        }
+      }
+    })
+    const numbers = (await deliveries()).map((it) => it.attempts.map((attempt) => attempt.number))
+    expect(numbers).toEqual([Array.from({ length: 100 }, (_, index) => 31 + index), [1, 2]])
+  })
+})
+
+describe('secrets of a webhook', () => {
+  it('stand in no row in clear', async () => {
+    const scene = await DeliveryScene.open()
+    const receiver = await scene.receiver()
+    receiver.answer = () => 500
+    await scene.set({ url: `${receiver.url}/secret-path` })
+    await scene.set({ url: `${receiver.url}/secret-path` }, { secret_token: 'second-secret', secret_grace_seconds: 60 })
+    await scene.untilStatus(await scene.ping(), 'failed')
+    const rows = await scene.server.deps.store.read(function* () {
+      const found = []
+      for (const table of ['webhooks', 'deliveries', 'delivery_attempts', 'bots']) {
+        found.push(...(yield* all(`select * from ${table}`)))
+      }
+      return found
+    })
+    const text = JSON.stringify(rows)
+    for (const secret of ['secret-path', SECRET, 'second-secret']) expect(text).not.toContain(secret)
+    expect(text).toContain(`http://127.0.0.1:${receiver.port}`)
+  })
+
+  it('the same settings again keep what is known of the endpoint', async () => {
+    const scene = await DeliveryScene.open()
+    const receiver = await scene.receiver()
+    receiver.answer = () => 500
+    await scene.set(receiver)
+    await scene.untilStatus(await scene.ping(), 'failed')
+    const before = (await scene.info()).data
+    await scene.set(receiver)
+    expect((await scene.info()).data).toEqual(before)
+    expect(before.last_error_message).toBe('The endpoint answered 500 instead of 2xx.')
+    await scene.set({ url: `${receiver.url}/other` })
+    expect((await scene.info()).data).toMatchObject({ last_error_date: null, ip_address: null, failed_count: 1 })
+  })
+})

@@ -1,0 +1,326 @@
+import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { closedPort, listen } from '../../support/listen.js'
+import { hooksExampleCom } from './certificates.js'
+import {
+  answering,
+  ended,
+  httpReceiver,
+  internet,
+  internetExcept,
+  lookup,
+  publicAddress,
+  rawReceiver,
+  senderFor,
+  silent,
+  tcpReceiver,
+  tlsReceiver,
+} from './delivering.js'
+
+/** Short of 15 s, so that tests wait little; long enough for a loopback to answer. */
+const timeoutMs = 500
+const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
+
+/** What a sender measures and limits its time with; sockets have timers of their own. */
+const faked: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'clearTimeout', 'performance'] }
+/** Time for a body after its head. */
+const BODY_WAIT_MS = 2_000
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const nextTick = () => new Promise((resolve) => setImmediate(resolve))
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await nextTick()
+}
+
+function settled<T>(result: Promise<T>) {
+  let hasSettled = false
+  void result.finally(() => (hasSettled = true))
+  const isSettled = async () => {
+    await nextTick()
+    return hasSettled
+  }
+  return { result, isSettled }
+}
+
+/** Writes without end, and says how much the other side took until it closed the connection. */
+async function flood(socket: Socket, bytes: string): Promise<number> {
+  const closed = ended(socket)
+  const pump = () => {
+    while (!socket.destroyed && socket.write(bytes, 'latin1'));
+  }
+  socket.on('drain', pump)
+  pump()
+  await closed
+  return socket.bytesWritten
+}
+
+const trickle = (socket: Socket, text: string) => {
+  let at = 0
+  const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), 2)
+  socket.on('close', () => clearInterval(timer))
+}
+
+describe('a receiver that takes its time costs no more than the limit', () => {
+  it.each([
+    ['never answers', silent, 'response_timeout'],
+    [
+      'trickles its status line',
+      (socket: Socket) => trickle(socket, 'HTTP/1.1 200 '.padEnd(5_000, 'O')),
+      'response_timeout',
+    ],
+    [
+      'trickles its headers',
+      (socket: Socket) => {
+        socket.write(head)
+        trickle(socket, 'A: b\r\n')
+      },
+      'response_timeout',
+    ],
+    [
+      'answers 103 for ever',
+      (socket: Socket) => trickle(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+      'response_timeout',
+    ],
+  ])('%s', async (_, answer, code) => {
+    vi.useFakeTimers(faked)
+    let requests = 0
+    const count = (socket: Socket) => {
+      requests += 1
+      answer(socket)
+    }
+    const { send, url, connections } = await rawReceiver(count, { timeoutMs })
+    const sent = settled(send(url))
+    const bytes = answer === silent ? 0 : 5
+    await until(() => requests === 1 && (connections[0]?.bytesWritten ?? 0) >= bytes)
+    vi.advanceTimersByTime(timeoutMs - 1)
+    expect(await sent.isSettled()).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(await sent.result).toMatchObject({
+      delivered: false,
+      statusCode: null,
+      error: { code },
+      ipAddress: '127.0.0.1',
+      durationMs: timeoutMs,
+    })
+    await ended(connections[0])
+  })
+
+  it('hangs in TLS: the connection is given up too', async () => {
+    const { send, url, connections } = await tcpReceiver((socket) => void socket.resume(), { timeoutMs })
+    expect(await send(url)).toMatchObject({ error: { code: 'tls_timeout' }, ipAddress: '127.0.0.1' })
+    await ended(connections[0])
+  })
+
+  it('does not accept the connection', async () => {
+    const sockets: Socket[] = []
+    const { connectTcp } = internet(await closedPort()).options
+    const { send } = senderFor({
+      timeoutMs,
+      lookup,
+      connectTcp: (address, port) => {
+        const socket = connectTcp(address, port)
+        // Neither a connection nor a refusal.
+        socket.emit = () => true
+        sockets.push(socket)
+        return socket
+      },
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({ error: { code: 'connection_timeout' } })
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true])
+  })
+
+  it('does not accept it at the first address: the next one gets half of the time', async () => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const hanging = await listen(createServer(silent))
+    const { send } = senderFor({
+      ...internetExcept('93.184.216.1', hanging, internet(port)),
+      timeoutMs: 1_000,
+      lookup: async () => ['93.184.216.1', '93.184.216.2'],
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: '93.184.216.2' })
+  })
+
+  it('has a name server that never answers: the look-up counts', async () => {
+    const signals: AbortSignal[] = []
+    const { send } = senderFor({
+      timeoutMs,
+      lookup: (_host, signal) => {
+        signals.push(signal)
+        return new Promise(() => {})
+      },
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      error: { code: 'lookup_timeout' },
+      ipAddress: null,
+    })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+
+  it('answers late after a slow look-up: the limit is one for both', async () => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const { send } = senderFor({
+      ...internet(port).options,
+      timeoutMs,
+      lookup: (_host, signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve([publicAddress]))),
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      delivered: false,
+      error: { code: 'lookup_timeout' },
+    })
+  })
+})
+
+describe('a body that does not end changes nothing of the outcome', () => {
+  it.each([
+    [200, true],
+    [500, false],
+  ])('%i with a trickling body', async (status, delivered) => {
+    const { send, url, connections } = await rawReceiver(
+      (socket) => {
+        socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
+        trickle(socket, 'abc')
+      },
+      { timeoutMs: 1_500 },
+    )
+    const result = await send(url)
+    expect(result).toMatchObject({ delivered, statusCode: status, response: expect.stringMatching(/^abc/) })
+    await ended(connections[0])
+  })
+
+  it('a head in time and no body: the slot is held for 2 s at most', async () => {
+    const { send, url, connections } = await rawReceiver(
+      (socket) => void socket.write(`${head}Content-Length: 5\r\n\r\n`),
+    )
+    vi.useFakeTimers(faked)
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    const sent = settled(send(url))
+    await until(() => timers.mock.calls.some(([, ms]) => ms === BODY_WAIT_MS))
+    vi.advanceTimersByTime(BODY_WAIT_MS - 1)
+    expect(await sent.isSettled()).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(await sent.result).toMatchObject({ delivered: true, response: '', durationMs: 0 })
+    await ended(connections[0])
+  })
+})
+
+/** Uses the time-out of 15 s, which would give another error code. */
+describe('a delivery to a receiver whose response is invalid', () => {
+  const rests = {
+    'an upgrade': 'Connection: Upgrade\r\nUpgrade: x\r\n',
+    'a length': 'Content-Length: 0\r\n',
+    nothing: '',
+  }
+  it.each(
+    ['000', '099', '100', '101'].flatMap((status) =>
+      Object.entries(rests).map(([name, rest]) => [status, name, rest] as const),
+    ),
+  )('fails at its head for status %s with %s', async (status, _name, rest) => {
+    const { send, url, connections } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\n${rest}\r\n`))
+    expect(await send(url)).toMatchObject({ delivered: false, statusCode: null, error: { code: 'response_invalid' } })
+    await ended(connections[0])
+  })
+
+  it.each(['600', '999'])('a delivery fails with the receiver status %s', async (status) => {
+    const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
+    expect(await send(url)).toMatchObject({
+      delivered: false,
+      statusCode: Number(status),
+      error: { code: 'http_status' },
+    })
+  })
+})
+
+describe('a receiver that sends without end', () => {
+  const block = 'x'.repeat(64 * 1024)
+
+  it.each([
+    ['a body', `${head}\r\n`, block, { delivered: true }],
+    ['a body of 10 GB', `${head}Content-Length: 10000000000\r\n\r\n`, block, { delivered: true }],
+    ['chunks', `${head}Transfer-Encoding: chunked\r\n\r\n`, `10000\r\n${block}\r\n`, { delivered: true }],
+    ['a chunk extension', `${head}Transfer-Encoding: chunked\r\n\r\n5;`, block, { delivered: true }],
+    ['a reason phrase', 'HTTP/1.1 200 ', block, { delivered: false, error: { code: 'response_invalid' } }],
+    ['headers', head, 'A: b\r\n'.repeat(1_000), { delivered: false, error: { code: 'response_invalid' } }],
+    ['one header', `${head}A: `, block, { delivered: false, error: { code: 'response_invalid' } }],
+    [
+      'interim answers',
+      '',
+      'HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n'.repeat(1_000),
+      { delivered: false, error: { code: 'response_invalid' } },
+    ],
+  ])('%s: is cut off, and what is in flight is all that it costs', async (_, first, rest, expected) => {
+    const floods: Promise<number>[] = []
+    const { send, url } = await rawReceiver((socket) => {
+      socket.write(first)
+      floods.push(flood(socket, rest))
+    })
+    const result = await send(url)
+    expect(result).toMatchObject(expected)
+    expect(result.response.length).toBeLessThanOrEqual(1024)
+    // Kernel buffers on both sides hold most of it.
+    expect(await floods[0]).toBeLessThan(32 * 1024 * 1024)
+  })
+
+  it('does not make memory grow', async () => {
+    const { send, url } = await rawReceiver((socket) => {
+      socket.write(`${head}\r\n`)
+      void flood(socket, block)
+    })
+    const used = () => {
+      const { external, arrayBuffers, heapUsed } = process.memoryUsage()
+      return external + arrayBuffers + heapUsed
+    }
+    for (let warmUp = 0; warmUp < 20; warmUp++) await send(url)
+    const before = used()
+    for (let delivery = 0; delivery < 100; delivery++) await send(url)
+    // Each receiver would have sent megabytes.
+    expect(used() - before).toBeLessThan(64 * 1024 * 1024)
+  }, 30_000)
+})
+
+describe('others', () => {
+  it('are delivered to while one receiver hangs', async () => {
+    const hanging = await rawReceiver(silent)
+    const { port, url } = await httpReceiver((_request, response) => response.end())
+    const { send, close } = senderFor({ loopbackPorts: new Set([port, hanging.port]) })
+    const stuck = Array.from({ length: 50 }, () => send(hanging.url))
+    for (let delivery = 0; delivery < 20; delivery++) expect(await send(url)).toMatchObject({ delivered: true })
+    await close(0)
+    expect((await Promise.all(stuck)).map(({ error }) => error?.code)).toEqual(stuck.map(() => 'aborted'))
+  })
+})
+
+describe('closing', () => {
+  it('waits for a running attempt', async () => {
+    let answer = silent
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let finish = silent
+    const { send, url, close } = await httpReceiver((_request, response) => {
+      finish = () => response.end()
+      answer()
+    })
+    const running = send(url)
+    await asked
+    const closed = close()
+    finish()
+    expect(await running).toMatchObject({ delivered: true })
+    await closed
+    await expect(send(url)).rejects.toThrow('closed')
+  })
+
+  it('ends an attempt that outlasts the grace', async () => {
+    const { send, url, close, connections } = await rawReceiver(silent)
+    const running = send(url)
+    await close(20)
+    expect(await running).toMatchObject({ delivered: false, error: { code: 'aborted' } })
+    await ended(connections[0])
+  })
+})

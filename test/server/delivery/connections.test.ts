@@ -1,0 +1,148 @@
+import { connect } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
+import { AttemptLimit } from '../../../src/server/delivery/attempt-limit.js'
+import { Connection } from '../../../src/server/delivery/connection.js'
+import { checkUrl } from '../../../src/server/delivery/guard.js'
+import { KeptConnections } from '../../../src/server/delivery/kept-connections.js'
+import { hooksExampleCom } from './certificates.js'
+import { ended, httpReceiver, internet, publicAddress, rawReceiver, senderFor, tlsReceiver } from './delivering.js'
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+/** One delivery, and the connection that it leaves. */
+async function postOnce(url: string) {
+  const checked = checkUrl(url, { loopbackPorts: new Set([Number(new URL(url).port)]) })
+  if (!checked.ok) throw new Error(checked.reason)
+  const connection = new Connection(checked.url.origin, '127.0.0.1', {
+    connectTcp: (host, port) => connect({ host, port }),
+    ca: undefined,
+  })
+  const limit = new AttemptLimit(5_000)
+  const body = Buffer.from('{"update_id":1}')
+  const exchange = await connection.post({ checked, headers: {}, body, limit, connectTimeoutMs: null })
+  limit.release()
+  return { connection, exchange }
+}
+
+describe('a connection', () => {
+  it('is kept from one delivery to the next', async () => {
+    const { send, url, connections } = await httpReceiver((_request, response) => response.end('ok'))
+    for (let delivery = 0; delivery < 5; delivery++) {
+      expect(await send(`${url}/${delivery}`)).toMatchObject({ delivered: true, response: 'ok' })
+    }
+    expect(connections).toHaveLength(1)
+  })
+
+  it('over TLS too', async () => {
+    const { port, connections } = await tlsReceiver(hooksExampleCom)
+    const { send } = senderFor({ ...internet(port).options, lookup: async () => [publicAddress] })
+    for (let delivery = 0; delivery < 5; delivery++) {
+      expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true })
+    }
+    expect(connections).toHaveLength(1)
+  })
+
+  it('is kept after a failed delivery whose answer was whole', async () => {
+    const { send, url, connections } = await httpReceiver((_request, response) => response.writeHead(500).end())
+    for (let delivery = 0; delivery < 3; delivery++) await send(url)
+    expect(connections).toHaveLength(1)
+  })
+
+  it('carries one delivery at a time', async () => {
+    const waiting: (() => void)[] = []
+    const { send, url, connections } = await httpReceiver((_request, response) => {
+      waiting.push(() => response.end())
+      if (waiting.length === 8) for (const answer of waiting.splice(0)) answer()
+    })
+    await Promise.all(Array.from({ length: 8 }, () => send(url)))
+    expect(connections).toHaveLength(8)
+    const again = Array.from({ length: 8 }, () => send(url))
+    expect((await Promise.all(again)).every(({ delivered }) => delivered)).toBe(true)
+    expect(connections).toHaveLength(8)
+  })
+
+  it('is not shared by two origins, two ports or two addresses', async () => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const { dialled, options } = internet(port)
+    let address = publicAddress
+    const { send } = senderFor({ ...options, lookup: async () => [address] })
+    for (let round = 0; round < 2; round++) {
+      for (address of [publicAddress, '2606:4700::1']) {
+        for (const url of ['https://hooks.example.com/', 'https://hooks.example.com:8443/']) await send(url)
+      }
+    }
+    expect(dialled).toEqual([`${publicAddress} 443`, `${publicAddress} 8443`, '2606:4700::1 443', '2606:4700::1 8443'])
+  })
+
+  it('that the receiver announces to close is not used again', async () => {
+    const { send, url, connections } = await httpReceiver((_request, response) =>
+      response.writeHead(200, { connection: 'close' }).end(),
+    )
+    for (let delivery = 0; delivery < 3; delivery++) expect(await send(url)).toMatchObject({ delivered: true })
+    expect(connections).toHaveLength(3)
+  })
+
+  it('that the receiver closes afterwards is opened again', async () => {
+    const { send, url, connections } = await rawReceiver((socket) => void socket.write(ok))
+    for (let delivery = 0; delivery < 3; delivery++) {
+      expect(await send(url)).toMatchObject({ delivered: true })
+      connections.at(-1)?.end()
+      await ended(connections.at(-1))
+    }
+    expect(connections).toHaveLength(3)
+  })
+
+  it('of which a body runs until its end is not kept', async () => {
+    const { url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nok'))
+    const { connection, exchange } = await postOnce(url)
+    expect([exchange.answer?.body.toString(), connection.reusable]).toEqual(['ok', false])
+    await connection.destroy()
+  })
+
+  it('that ends while nobody uses it is not held any longer', async () => {
+    const { url, connections } = await rawReceiver((socket) => void socket.write(ok))
+    const { connection } = await postOnce(url)
+    const kept = new KeptConnections()
+    kept.keep('key', connection)
+    expect(kept.size).toBe(1)
+    connections[0]?.end()
+    await vi.waitFor(() => expect(kept.size).toBe(0))
+    expect(kept.take('key')).toBeUndefined()
+  })
+
+  it.each([
+    ['at most 16 KiB of a body is kept', 16 * 1024, 1],
+    ['more of a body than is read is not used again', 16 * 1024 + 1, 2],
+  ])('with %s', async (_, length, expected) => {
+    const { send, url, connections } = await httpReceiver((_request, response) => response.end('x'.repeat(length)))
+    for (let delivery = 0; delivery < 2; delivery++) expect(await send(url)).toMatchObject({ delivered: true })
+    expect(connections).toHaveLength(expected)
+  })
+
+  it('on which more comes than was asked for is not used again', async () => {
+    const { send, url, connections } = await rawReceiver((socket) => void socket.write(ok + ok))
+    for (let delivery = 0; delivery < 3; delivery++) expect(await send(url)).toMatchObject({ delivered: true })
+    expect(connections).toHaveLength(3)
+  })
+
+  it('of an attempt that was given up carries no other delivery', async () => {
+    let requests = 0
+    const { send, url, connections } = await rawReceiver(
+      (socket) => {
+        // The late answer to the first delivery would look like one to the second.
+        if (requests++ > 0) socket.write(ok)
+      },
+      { timeoutMs: 1_000 },
+    )
+    expect(await send(url)).toMatchObject({ error: { code: 'response_timeout' } })
+    expect(await send(url)).toMatchObject({ delivered: true })
+    expect(connections).toHaveLength(2)
+  })
+
+  it('ends with the sender', async () => {
+    const { send, url, connections, close } = await rawReceiver((socket) => void socket.write(ok))
+    await send(url)
+    await close()
+    await ended(connections[0])
+  })
+})

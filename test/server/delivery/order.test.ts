@@ -1,0 +1,315 @@
+import { describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { SETTLED_PER_WRITE, settleBacklog } from '../../../src/store/delivery/backlog.js'
+import { run } from '../../../src/store/operation.js'
+import { newChat, say } from '../../support/server-chats.js'
+import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'
+
+/** Answers that the test gives, by update. */
+function heldAnswers() {
+  const waiting = new Map<number, (answer: ReceiverAnswer) => void>()
+  return {
+    waiting,
+    answer: ({ updateId }: Received) =>
+      new Promise<ReceiverAnswer>((resolve) => {
+        waiting.set(updateId, resolve)
+      }),
+    release(updateId: number, answer: ReceiverAnswer = 200) {
+      const resolve = waiting.get(updateId)
+      waiting.delete(updateId)
+      if (resolve === undefined) throw new Error(`update ${updateId} is not held`)
+      resolve(answer)
+    },
+  }
+}
+
+const textOf = ({ body }: Received) => (JSON.parse(body.toString()) as { message?: { text: string } }).message?.text
+
+describe('the order of deliveries', () => {
+  it('is that of the ids within a chat, one in flight, while other chats go on', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = (call) => (textOf(call)?.startsWith('slow') ? held.answer(call) : 200)
+    await scene.set(receiver, { allowed_updates: ['message'] })
+    const [slow, quick] = [await newChat(scene.tenant, scene.bot), await newChat(scene.tenant, scene.bot)]
+    // Far more of one chat than there are connections lies before the others.
+    for (let n = 0; n < 100; n++) await say(scene.tenant, slow, `slow ${n}`)
+    for (let n = 0; n < 5; n++) await say(scene.tenant, quick, `quick ${n}`)
+    await scene.startWorker()
+    await until(() => receiver.calls.length === 6)
+    expect(receiver.calls.map(textOf).sort()).toEqual(['quick 0', 'quick 1', 'quick 2', 'quick 3', 'quick 4', 'slow 0'])
+    expect(receiver.calls.map(textOf).filter((text) => text?.startsWith('quick'))).toEqual([
+      'quick 0',
+      'quick 1',
+      'quick 2',
+      'quick 3',
+      'quick 4',
+    ])
+    for (let updateId = 1; updateId <= 3; updateId++) {
+      await until(() => held.waiting.has(updateId))
+      expect([...held.waiting.keys()]).toEqual([updateId])
+      held.release(updateId)
+    }
+    await until(() => held.waiting.has(4))
+  })
+
+  it('a failed update does not hold the later ones of its chat back', async () => {
+    const scene = await DeliveryScene.open()
+    const receiver = await scene.receiver()
+    receiver.answer = (call) => (textOf(call) === 'bad' ? 500 : 200)
+    await scene.set(receiver, { allowed_updates: ['message'] })
+    const chat = await newChat(scene.tenant, scene.bot)
+    for (const text of ['bad', 'good', 'better']) await say(scene.tenant, chat, text)
+    await scene.untilStatus(3, 'delivered')
+    expect((await scene.delivery(2)).status).toBe('delivered')
+    expect((await scene.delivery(1)).status).toBe('failed')
+    expect(receiver.calls.map(textOf)).toEqual(['bad', 'good', 'better'])
+  })
+
+  it('max_connections bounds what is in flight, lowest ids first', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver, { max_connections: 3 })
+    for (let n = 0; n < 12; n++) await scene.ping()
+    await scene.startWorker()
+    for (let updateId = 1; updateId <= 12; updateId++) {
+      const expected = [updateId, updateId + 1, updateId + 2].filter((it) => it <= 12)
+      await until(() => expected.every((it) => held.waiting.has(it)))
+      expect([...held.waiting.keys()]).toEqual(expected)
+      held.release(updateId)
+    }
+    await scene.untilStatus(12, 'delivered')
+    expect(receiver.held.most).toBe(3)
+  })
+
+  it('a failing endpoint gets one at a time, until it takes one', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver, { max_connections: 4 })
+    for (let n = 0; n < 12; n++) await scene.ping()
+    await scene.startWorker()
+    await until(() => held.waiting.size === 4)
+    for (const updateId of [1, 2, 3, 4]) held.release(updateId, 500)
+    for (const updateId of [5, 6]) {
+      await until(() => held.waiting.has(updateId))
+      await until(async () => (await scene.deliveries({ status: 'delivering' })).length === 1)
+      expect([...held.waiting.keys()]).toEqual([updateId])
+      held.release(updateId, 500)
+    }
+    await until(() => held.waiting.has(7))
+    held.release(7)
+    await until(() => held.waiting.size === 4)
+    expect([...held.waiting.keys()]).toEqual([8, 9, 10, 11])
+  })
+
+  it('a chat with a long backlog leaves the other connections to other chats, and each keeps its order', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver, { allowed_updates: ['message'], max_connections: 2 })
+    const chats = await Promise.all(Array.from({ length: 6 }, () => newChat(scene.tenant, scene.bot)))
+    for (const [index, chat] of chats.entries())
+      for (let n = 0; n < 20; n++) await say(scene.tenant, chat, `${index} ${n}`)
+    await scene.startWorker()
+    await until(() => held.waiting.size === 2)
+    expect(receiver.calls.map(textOf)).toContain('0 0')
+    receiver.answer = () => 200
+    for (const updateId of [...held.waiting.keys()]) held.release(updateId)
+    await until(() => receiver.calls.length === 120)
+    await scene.untilStatus(120, 'delivered')
+    for (const index of chats.keys()) {
+      const texts = receiver.calls.map(textOf).filter((text) => text?.startsWith(`${index} `))
+      expect(texts).toEqual(Array.from({ length: 20 }, (_, n) => `${index} ${n}`))
+    }
+  })
+})
+
+describe('bots beside each other', () => {
+  it('an endpoint that hangs holds up no other bot', async () => {
+    const scene = await DeliveryScene.open()
+    const [hanging, other] = [await scene.receiver(), await scene.receiver()]
+    hanging.answer = () => new Promise(() => {})
+    await scene.set(hanging)
+    const quick = await scene.tenant.bot()
+    await scene.set(other, {}, quick)
+    for (let n = 0; n < 60; n++) await scene.ping()
+    await until(() => hanging.held.now === 40)
+    for (let n = 0; n < 5; n++) await scene.ping(quick)
+    await until(() => other.calls.length === 5)
+    expect(hanging.held.now).toBe(40)
+  })
+
+  it('a disabled bot gets nothing; what waited goes out when it is enabled', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    await scene.set(receiver)
+    const waiting = await scene.ping()
+    await scene.tenant.operator(contract.platform.disableBot, { botId: scene.bot.id })
+    await scene.startWorker()
+    const other = await scene.tenant.bot()
+    await scene.set(receiver, {}, other)
+    await scene.ping(other)
+    await until(() => receiver.calls.length === 1)
+    expect((await scene.delivery(waiting)).status).toBe('pending')
+    await scene.tenant.operator(contract.platform.enableBot, { botId: scene.bot.id })
+    await scene.untilStatus(waiting, 'delivered')
+    expect(receiver.calls).toHaveLength(2)
+  })
+})
+
+describe('a webhook that goes while an attempt is in flight', () => {
+  it('leaves a delivery that arrived delivered, and its update is not polled again', async () => {
+    const scene = await DeliveryScene.open()
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver)
+    const [arriving, failing] = [await scene.ping(), await scene.ping()]
+    await until(() => held.waiting.size === 2)
+    const removed = await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
+    expect(removed.data).toMatchObject({ delivery_mode: 'polling', url: null, pending_update_count: 2 })
+    expect(await scene.delivery(arriving)).toMatchObject({ status: 'cancelled', cancel_reason: 'webhook_deleted' })
+    held.release(arriving, 200)
+    held.release(failing, 500)
+    expect(await scene.untilStatus(arriving, 'delivered')).toMatchObject({ cancel_reason: null, attempt_count: 1 })
+    await until(async () => (await scene.delivery(failing)).attempts.length === 1)
+    expect(await scene.delivery(failing)).toMatchObject({
+      status: 'cancelled',
+      cancel_reason: 'webhook_deleted',
+      attempt_count: 1,
+      next_attempt_at: null,
+    })
+    const polled = await scene.bot.call(contract.bots.updates, {})
+    expect(polled.data.items.map((it) => it.update_id)).toEqual([failing])
+  })
+
+  it('webhook delete returns a manually retried dead letter to dead letter', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver, { max_connections: 1 })
+    const [inFlight, waiting] = [await scene.ping(), await scene.ping()]
+    await scene.server.deps.store.write(function* () {
+      yield* run("update deliveries set status = 'dead_letter', ready = 0, next_attempt_at = null, attempt_count = 5")
+      yield* run('update updates set pending = 0')
+    })
+    for (const updateId of [inFlight, waiting]) await scene.retry(String(updateId))
+    await scene.startWorker()
+    await until(() => held.waiting.has(inFlight))
+    await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
+    for (const updateId of [inFlight, waiting]) {
+      expect(await scene.delivery(updateId)).toMatchObject({ status: 'dead_letter', cancel_reason: null })
+    }
+    expect((await scene.info()).data).toMatchObject({ dead_letter_count: 2, pending_update_count: 0 })
+    held.release(inFlight, 500)
+    await until(async () => (await scene.delivery(inFlight)).attempts.length === 1)
+    expect(await scene.delivery(inFlight)).toMatchObject({ status: 'dead_letter', manual_attempt_count: 1 })
+  })
+
+  it('delivers a dead letter that was retried by hand, once a drop of later updates is settled', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    await scene.set(receiver)
+    const dead = await scene.ping()
+    const { store } = scene.server.deps
+    await store.write(function* () {
+      yield* run("update deliveries set status = 'dead_letter', ready = 0, next_attempt_at = null, attempt_count = 5")
+      yield* run('update updates set pending = 0')
+    })
+    for (let n = 0; n <= SETTLED_PER_WRITE; n++) await scene.ping()
+    await scene.set(receiver, { drop_pending_updates: true })
+    expect((await scene.retry(String(dead))).data.status).toBe('pending')
+    // The worker has looked at the bot, and found nothing that may go out yet.
+    await scene.startWorker()
+    expect(receiver.calls).toEqual([])
+    const maker = { now: scene.server.clock.now(), newDeliveryId: () => scene.server.deps.newId('dlv') }
+    while ((await store.write(() => settleBacklog(maker))) > 0) continue
+    await until(() => receiver.calls.length > 0)
+    expect(receiver.calls.map((it) => it.updateId)).toEqual([dead])
+  })
+
+  it('an attempt to a replaced webhook that fails late does not mark the new one as failing', async () => {
+    const scene = await DeliveryScene.open()
+    const [before, after] = [await scene.receiver(), await scene.receiver()]
+    const held = heldAnswers()
+    before.answer = held.answer
+    await scene.set(before)
+    const updateId = await scene.ping()
+    await until(() => held.waiting.has(updateId))
+    scene.server.clock.advance(1)
+    await scene.set(after)
+    held.release(updateId, 500)
+    await scene.untilStatus(updateId, 'failed')
+    expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
+    // A failing endpoint would get one delivery at a time.
+    after.answer = held.answer
+    for (let n = 0; n < 3; n++) await scene.ping()
+    await until(() => held.waiting.size === 3)
+  })
+
+  it('set again, what was cancelled begins its schedule anew under the same id', async () => {
+    const scene = await DeliveryScene.open()
+    const receiver = await scene.receiver()
+    receiver.answer = () => 500
+    await scene.set(receiver)
+    const updateId = await scene.ping()
+    const { id } = await scene.untilStatus(updateId, 'failed')
+    await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
+    receiver.answer = () => 200
+    expect((await scene.set(receiver)).data.pending_update_count).toBe(1)
+    const delivered = await scene.untilStatus(updateId, 'delivered')
+    expect(delivered).toMatchObject({ id, attempt_count: 1, cancel_reason: null })
+    expect(delivered.attempts.map((it) => it.status_code)).toEqual([500, 200])
+  })
+})
+
+describe('a worker that stops', () => {
+  it('waits for what is in flight, claims nothing more, and leaves the rest to the next one', async () => {
+    const scene = await DeliveryScene.open({ started: false })
+    const receiver = await scene.receiver()
+    const held = heldAnswers()
+    receiver.answer = held.answer
+    await scene.set(receiver, { max_connections: 1 })
+    await scene.ping()
+    await scene.ping()
+    await scene.startWorker()
+    await until(() => held.waiting.has(1))
+    const stopped = scene.stopWorker(60_000)
+    held.release(1)
+    await stopped
+    expect((await scene.delivery(1)).status).toBe('delivered')
+    expect(await scene.delivery(2)).toMatchObject({ status: 'pending', attempts: [] })
+    expect(receiver.calls).toHaveLength(1)
+    receiver.answer = () => 200
+    await scene.startWorker()
+    await scene.untilStatus(2, 'delivered')
+  })
+
+  it('out of time ends what is in flight, which counts as failed and goes out again', async () => {
+    const scene = await DeliveryScene.open()
+    const receiver = await scene.receiver()
+    receiver.answer = () => new Promise(() => {})
+    await scene.set(receiver)
+    const updateId = await scene.ping()
+    await until(() => receiver.held.now === 1)
+    await scene.stopWorker(0)
+    expect(await scene.delivery(updateId)).toMatchObject({
+      status: 'failed',
+      attempt_count: 1,
+      last_error: { code: 'aborted' },
+    })
+    // It was not the endpoint that failed.
+    expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
+    receiver.answer = () => 200
+    await scene.startWorker()
+    scene.server.clock.advance(60_000)
+    expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ attempt_count: 2 })
+  })
+})

@@ -1,0 +1,255 @@
+import type { Socket } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { selfSigned } from '../../support/self-signed.js'
+import { closedPort } from '../../support/listen.js'
+import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
+import {
+  answering,
+  httpReceiver,
+  internet,
+  internetExcept,
+  lookup,
+  publicAddress,
+  rawReceiver,
+  senderFor,
+  silent,
+  tcpReceiver,
+  tlsReceiver,
+} from './delivering.js'
+
+describe('a delivery', () => {
+  it('is a POST of exactly the bytes and headers that are given', async () => {
+    const requests: unknown[] = []
+    const { send, url } = await httpReceiver(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      requests.push({ ...request.headers, line: `${request.method} ${request.url}`, body: Buffer.concat(chunks) })
+      response.end()
+    })
+    const body = Buffer.from('{"update_id":1,\r\n "type":"ü"}\0')
+    await send(`${url}/a%20b?c=d&e`, {
+      body,
+      headers: { 'content-type': 'application/json', 'X-Platform-Timestamp': '1' },
+    })
+    expect(requests).toEqual([
+      {
+        line: 'POST /hook/a%20b?c=d&e',
+        host: new URL(url).host,
+        connection: 'keep-alive',
+        'content-type': 'application/json',
+        'content-length': String(body.length),
+        'x-platform-timestamp': '1',
+        body,
+      },
+    ])
+  })
+
+  it.each([200, 201, 202, 204, 299])('answered %i is delivered', async (status) => {
+    const { send, url } = await httpReceiver((_request, response) => response.writeHead(status).end())
+    expect(await send(url)).toEqual({
+      delivered: true,
+      statusCode: status,
+      error: null,
+      durationMs: expect.any(Number),
+      ipAddress: '127.0.0.1',
+      response: '',
+      retryAfterSeconds: null,
+    })
+  })
+
+  it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])('answered %i has failed', async (status) => {
+    const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
+    expect(await send(url)).toMatchObject({
+      delivered: false,
+      statusCode: status,
+      error: { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` },
+      response: 'busy',
+    })
+  })
+
+  it.each([
+    ['120', 120],
+    ['0', 0],
+    ['-1', null],
+    ['soon', null],
+    ['Sat, 21 Nov 2026 09:00:00 GMT', null],
+    ['99999999999', null],
+  ])('answered with Retry-After: %s notes %j', async (header, seconds) => {
+    const { send, url } = await httpReceiver((_request, response) =>
+      response.writeHead(503, { 'retry-after': header }).end(),
+    )
+    expect((await send(url)).retryAfterSeconds).toBe(seconds)
+  })
+
+  it('keeps 1 KiB of the answer as text that a database takes', async () => {
+    const { send, url } = await httpReceiver((_request, response) => response.end(`a\0${'b'.repeat(5_000)}`))
+    expect((await send(url)).response).toBe(`a\ufffd${'b'.repeat(1022)}`)
+  })
+
+  it.each([100, 102, 103])('answered %i first', async (status) => {
+    const { send, url } = await rawReceiver(
+      answering(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
+    )
+    // Undici 7.30 takes no 100 to a request that did not ask for it.
+    const expected =
+      status === 100 ? { delivered: false, error: { code: 'response_invalid' } } : { delivered: true, statusCode: 200 }
+    expect(await send(url)).toMatchObject(expected)
+  })
+
+  it('rejects a header that HTTP does not allow, which is a mistake of the caller', async () => {
+    const { send, url, connections } = await httpReceiver((_request, response) => response.end())
+    await expect(send(url, { headers: { 'x-a': 'b\r\nx-c: d' } })).rejects.toThrow('invalid x-a header')
+    expect(connections).toEqual([])
+  })
+})
+
+describe('an answer that is none', () => {
+  it.each([
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['a version of HTTP that is not there', 'HTTP/1.7 200 OK\r\n\r\n'],
+    ['a status that is no number', 'HTTP/1.1 abc\r\n\r\n'],
+    ['a header with a control character', 'HTTP/1.1 200 OK\r\nA: \0\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    ['a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+    ['too large a head', `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`],
+    ['too many headers', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
+  ])('%s: response_invalid', async (_, bytes) => {
+    const { send, url } = await rawReceiver(answering(bytes))
+    expect(await send(url)).toMatchObject({ delivered: false, statusCode: null, error: { code: 'response_invalid' } })
+  })
+
+  it('half a head, then the end: response_invalid', async () => {
+    const { send, url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Le'))
+    expect(await send(url)).toMatchObject({ delivered: false, error: { code: 'response_invalid' } })
+  })
+
+  it.each([
+    ['the end', (socket: Socket) => void socket.end()],
+    ['a reset', (socket: Socket) => void socket.resetAndDestroy()],
+  ])('%s instead of an answer: connection_reset', async (_, answer) => {
+    const { send, url } = await rawReceiver(answer)
+    expect(await send(url)).toMatchObject({
+      delivered: false,
+      error: { code: 'connection_reset', message: 'The endpoint closed the connection without an answer.' },
+      ipAddress: '127.0.0.1',
+    })
+  })
+
+  it.each([
+    ['less than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'],
+    ['a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz'],
+  ])('a body of %s changes nothing: the head decides', async (_, bytes) => {
+    const { send, url } = await rawReceiver((socket) => void socket.end(bytes))
+    expect(await send(url)).toMatchObject({ delivered: true, statusCode: 200, response: 'abc' })
+  })
+})
+
+describe('a receiver that is not there', () => {
+  it('refuses: connection_refused', async () => {
+    const port = await closedPort()
+    const { send } = senderFor({ loopbackPorts: new Set([port]) })
+    expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject({
+      delivered: false,
+      error: { code: 'connection_refused' },
+      ipAddress: '127.0.0.1',
+    })
+  })
+
+  it('at the first address is looked for at the next one', async () => {
+    const { port } = await tlsReceiver(hooksExampleCom)
+    const [refusing, reachable] = [await closedPort(), internet(port)]
+    const { send } = senderFor({
+      ...internetExcept('93.184.216.1', refusing, reachable),
+      lookup: async () => ['93.184.216.1', '93.184.216.2', '2606:4700::1'],
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: '93.184.216.2' })
+    expect(reachable.dialled).toEqual(['93.184.216.2 443'])
+  })
+
+  it('any more, after it took the delivery, is not looked for elsewhere', async () => {
+    const { port } = await tcpReceiver(silent)
+    const elsewhere = internet(port)
+    const server = await tlsReceiver(hooksExampleCom, {}, (socket) => socket.destroy())
+    const { send } = senderFor({
+      ...internetExcept('93.184.216.1', server.port, elsewhere),
+      lookup: async () => ['93.184.216.1', '93.184.216.2'],
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      error: { code: 'connection_reset' },
+      ipAddress: '93.184.216.1',
+    })
+    expect(elsewhere.dialled).toEqual([])
+  })
+
+  it('at any of its addresses is called on at no more than four', async () => {
+    const { dialled, options } = internet(await closedPort())
+    const { send } = senderFor({
+      ...options,
+      lookup: async () => Array.from({ length: 99 }, (_, index) => `93.184.216.${index}`),
+    })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      error: { code: 'connection_refused' },
+      ipAddress: '93.184.216.0',
+    })
+    expect(dialled).toHaveLength(4)
+  })
+
+  it('has no address: lookup_failed', async () => {
+    const { send } = senderFor({ lookup: () => Promise.reject(new Error('ENOTFOUND hooks.example.com')) })
+    expect(await send('https://hooks.example.com/')).toMatchObject({
+      error: { code: 'lookup_failed' },
+      ipAddress: null,
+    })
+  })
+})
+
+describe('TLS', () => {
+  it('a certificate of a known authority for the host is accepted, by name and by address', async () => {
+    const byAddress = await tlsReceiver(selfSigned, { ca: selfSigned.cert })
+    expect(await byAddress.send(byAddress.url)).toMatchObject({ delivered: true })
+    const byName = await tlsReceiver(hooksExampleCom)
+    const { send } = senderFor({ ...internet(byName.port).options, lookup })
+    expect(await send('https://hooks.example.com/')).toMatchObject({ delivered: true, ipAddress: publicAddress })
+    expect(await send('https://hooks.example.com.:8443/')).toMatchObject({ delivered: true })
+  })
+
+  it('a self-signed one is refused, whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    const { send, url } = await tlsReceiver(selfSigned)
+    // Node warns of the setting.
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      warning.mockRestore()
+    })
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    expect(await send(url)).toMatchObject({ error: { code: 'certificate_self_signed' }, statusCode: null })
+  })
+
+  it.each([
+    ['for another host', hooksExampleCom, 'https://other.example.com/', 'certificate_other_host'],
+    [
+      'for a name, where the URL has an address',
+      hooksExampleCom,
+      `https://${publicAddress}/`,
+      'certificate_other_host',
+    ],
+    ['that is expired', expiredHooksExampleCom, 'https://hooks.example.com/', 'certificate_expired'],
+  ])('a certificate %s is refused', async (_, certificate, url, code) => {
+    const { port } = await tlsReceiver(certificate)
+    const { send } = senderFor({ ...internet(port).options, ca: certificate.cert, lookup })
+    expect(await send(url)).toMatchObject({ error: { code }, ipAddress: publicAddress })
+  })
+
+  it.each([
+    [
+      'is plain HTTP',
+      (socket: Socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    ],
+    ['ends', (socket: Socket) => void socket.once('data', () => socket.end())],
+    ['is reset', (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy())],
+  ])('a handshake that %s: tls_failed', async (_, accept) => {
+    const { send, url } = await tcpReceiver(accept)
+    expect(await send(url)).toMatchObject({ error: { code: 'tls_failed' } })
+  })
+})

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import type { TurnResult } from '../../../src/store/delivery/turn.js'
+import { StoreUnavailable } from '../../../src/store/store.js'
+import { DeliveryScene, until } from '../../support/server-deliveries.js'
+
+/** Loses the result of the first commit for which `wanted` holds; the commit itself takes effect. */
+function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolean | Promise<boolean>) {
+  const { store } = scene.server.deps
+  const { write } = store
+  const lost = { yet: false }
+  store.write = async (op, shared) => {
+    const result = await write(op, shared)
+    const isTurn = typeof result === 'object' && result !== null && 'begun' in result
+    if (lost.yet || !isTurn || !(await wanted(result as unknown as TurnResult))) return result
+    lost.yet = true
+    throw new StoreUnavailable('the result of the commit was lost')
+  }
+  return lost
+}
+
+it('a claim whose commit result was lost is sent once and counts as one attempt', async () => {
+  const scene = await DeliveryScene.open()
+  const receiver = await scene.receiver()
+  await scene.set(receiver)
+  const lost = loseCommit(scene, (result) => result.begun.length > 0)
+  const updateId = await scene.ping()
+  await until(() => lost.yet)
+  // Wake the worker, which would otherwise retry after a second.
+  const next = await scene.ping()
+  const delivered = await scene.untilStatus(updateId, 'delivered')
+  expect(delivered).toMatchObject({ attempt_count: 1, last_error: null })
+  expect(delivered.attempts.map((it) => it.status_code)).toEqual([200])
+  await scene.untilStatus(next, 'delivered')
+  expect(receiver.calls.map((it) => it.updateId).sort()).toEqual([updateId, next])
+  expect(scene.workerErrors.splice(0)).toMatchObject([{ name: 'StoreUnavailable' }])
+})
+
+it('a claim that was not committed leaves its delivery to the next turn', async () => {
+  const scene = await DeliveryScene.open()
+  const receiver = await scene.receiver()
+  await scene.set(receiver)
+  const { store } = scene.server.deps
+  const { write } = store
+  let failed = false
+  store.write = (op, shared) => {
+    let fails = false
+    return write(function* () {
+      const result = yield* op()
+      const isTurn = typeof result === 'object' && result !== null && 'begun' in result
+      fails ||= !failed && isTurn && (result as unknown as TurnResult).begun.length > 0
+      failed ||= fails
+      if (fails) throw new StoreUnavailable('not committed')
+      return result
+    }, shared)
+  }
+  const updateId = await scene.ping()
+  await until(() => failed)
+  const next = await scene.ping()
+  for (const id of [updateId, next]) {
+    expect(await scene.untilStatus(id, 'delivered')).toMatchObject({ attempt_count: 1 })
+  }
+  expect(receiver.calls.length).toBe(2)
+  expect(scene.workerErrors.splice(0)).toHaveLength(1)
+})
+
+it('the result of an attempt whose commit result was lost is recorded once', async () => {
+  const scene = await DeliveryScene.open()
+  const receiver = await scene.receiver()
+  await scene.set(receiver)
+  const updateId = await scene.ping()
+  const lost = loseCommit(scene, async () => (await scene.delivery(updateId)).status === 'delivered')
+  await until(() => lost.yet)
+  const next = await scene.ping()
+  await scene.untilStatus(next, 'delivered')
+  const delivered = await scene.delivery(updateId)
+  expect([delivered.attempt_count, delivered.attempts.length]).toEqual([1, 1])
+  expect(receiver.calls.length).toBe(2)
+  expect(scene.workerErrors.splice(0)).toHaveLength(1)
+})

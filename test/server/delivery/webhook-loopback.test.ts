@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { startServer } from '../../../src/server/listen.js'
+import { liveServer } from '../../support/server.js'
+import { newReceiver, until } from '../../support/server-deliveries.js'
+import { newTenant } from '../../support/server-tenant.js'
+
+it('only a server on loopback lets webhooks name ports of its machine', async () => {
+  const options = { memory: true, port: 0, webhookLoopbackPorts: [8787] }
+  await expect(startServer({ ...options, host: '0.0.0.0' })).rejects.toThrow(RangeError)
+})
+
+it('the server itself delivers to the ports that it was told, to no other, and reports its egress addresses', async () => {
+  const [named, unnamed] = [await newReceiver(), await newReceiver()]
+  const server = await liveServer({ webhookLoopbackPorts: [named.port], egressIps: ['93.184.215.14'] })
+  try {
+    const tenant = await newTenant(server)
+    const bot = await tenant.bot()
+    const set = (url: string) => bot.call(contract.webhook.setByBot, { url })
+    expect((await set(unnamed.url)).code).toBe('WEBHOOK_URL_REFUSED')
+    expect((await set(named.url)).status).toBe(200)
+    await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+    await until(() => named.calls.length === 1)
+    const info = async () => (await bot.call(contract.webhook.info, {})).data
+    await until(async () => (await info()).last_success_date !== null)
+    expect(await info()).toMatchObject({ pending_update_count: 0, platform_egress_ips: ['93.184.215.14'] })
+    expect(unnamed.calls).toEqual([])
+    expect(server.logs.join('')).not.toContain('/hook')
+  } finally {
+    await server.close()
+  }
+})

@@ -1,0 +1,170 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { type LiveServer, liveServer } from '../../support/server.js'
+import { testApp } from '../../support/server-app.js'
+import { RawConnection, bearerLine, getBytes, portOf } from '../../support/server-raw.js'
+import { type Tenant, newTenant } from '../../support/server-tenant.js'
+
+let server: LiveServer
+let tenant: Tenant
+beforeAll(async () => {
+  server = await liveServer()
+  tenant = await newTenant(server)
+})
+afterAll(() => server.close())
+
+const LIST = contract.templates.list.path
+const CREATE = contract.templates.create.path
+const bearer = () => bearerLine(tenant.token)
+const get = (target: string, headers = bearer()) => getBytes(target, headers)
+
+/** The next call of the list is answered late: what comes after it must wait. */
+const slowList = (delay_ms = 100) =>
+  tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'delay', times: 1, delay_ms })
+
+/** Every answer until the connection ends: status and code. */
+async function answersTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
+  const connection = await RawConnection.to(server.port)
+  for (const bytes of writes) connection.write(bytes)
+  const answers: (readonly [number, string | null])[] = []
+  for (;;) {
+    const answer = await connection.answer().catch(() => null)
+    if (answer === null) break
+    answers.push([answer.status, answer.code])
+  }
+  await connection.end()
+  expect(connection.received).toBe('')
+  return answers
+}
+
+const OK = [200, null] as const
+const REFUSED = [400, 'VALIDATION_FAILED'] as const
+
+describe('what is no request, behind requests', () => {
+  it.each([
+    ['garbage', 'garbage\r\n\r\n', REFUSED],
+    ['garbage that comes in pieces', 'g\r\n\r\nGET / HTTP/1.1\r\n\r\n', REFUSED],
+    ['a tunnel', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\nbytes', [404, 'ROUTE_NOT_FOUND'] as const],
+    ['too large headers', get('/', `X: ${'x'.repeat(20_000)}\r\n`), [413, 'PAYLOAD_TOO_LARGE'] as const],
+    ['a length that is no number', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
+  ])('%s is answered last, and once', async (_what, bytes, last) => {
+    await slowList()
+    expect(await answersTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
+    await slowList()
+    expect(await answersTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
+  })
+
+  it('a client that resets its tunnel before the answer harms nobody', async () => {
+    await slowList()
+    const logged = server.logs.length
+    const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+    socket.write(`${get(LIST)}CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n`, () => socket.resetAndDestroy())
+    await vi.waitFor(() => expect(server.logs.length).toBeGreaterThan(logged), 5_000)
+    await server.send({ method: 'GET', path: '/healthz' })
+  })
+
+  it('a body that breaks off is the answer to its request', async () => {
+    const broken =
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n` +
+      'Transfer-Encoding: chunked\r\n\r\nnonsense\r\n'
+    await slowList()
+    expect(await answersTo(get(LIST) + broken + get(LIST))).toEqual([OK, REFUSED])
+  })
+
+  it('a body that breaks off after its request was answered adds no second answer', async () => {
+    const connection = await RawConnection.to(server.port)
+    connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    expect((await connection.answer()).code).toBe('TOKEN_MISSING')
+    connection.write('nonsense\r\n\r\n')
+    await connection.end()
+    expect(connection.received).toBe('')
+  })
+})
+
+it('a body that takes too long after its request was answered adds no second answer', async () => {
+  const { app, close } = testApp()
+  const port = await portOf(app)
+  Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
+  const connection = await RawConnection.to(port)
+  connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{`)
+  expect((await connection.answer()).code).toBe('TOKEN_MISSING')
+  await connection.end()
+  expect(connection.received).toBe('')
+  await close()
+})
+
+describe('clients that end their side', () => {
+  it('after whole requests they get every answer', async () => {
+    await slowList(20)
+    const text = await halfClosed(get(LIST) + get(LIST))
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+  })
+
+  it('within a request they are told', async () => {
+    expect(await halfClosed('GET / HTTP/1.1\r\nHos')).toMatch(/^HTTP\/1\.1 400 /)
+    await slowList(20)
+    expect((await halfClosed(`${get(LIST)}GET / HT`)).match(/HTTP\/1\.1 \d+/g)).toEqual([
+      'HTTP/1.1 200',
+      'HTTP/1.1 400',
+    ])
+  })
+})
+
+/** Everything that comes back to bytes that are followed by the end of our side. */
+function halfClosed(bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('error', reject)
+    socket.on('end', () => socket.end())
+    socket.on('close', () => resolve(text))
+    socket.end(bytes)
+  })
+}
+
+describe('a client that reads only after it has sent everything', () => {
+  const MEGABYTES = 10
+  const json = 'Content-Type: application/json\r\n'
+  const declared = `Content-Length: ${MEGABYTES * 1024 * 1024}\r\n`
+
+  it.each([
+    ['too long a body', 413, () => `${bearer()}${json}${declared}`],
+    ['too long a body in chunks', 413, () => `${bearer()}${json}Transfer-Encoding: chunked\r\n`],
+    ['a body of another type', 415, () => `${bearer()}Content-Type: text/plain\r\n${declared}`],
+    ['a body of another type in chunks', 415, () => `${bearer()}Transfer-Encoding: chunked\r\n`],
+    ['no credential', 401, () => declared],
+    ['no credential, and no wish for more', 401, () => `Connection: close\r\n${declared}`],
+  ])(
+    'reads why it was refused: %s',
+    async (_what, status, headers) => {
+      for (let attempt = 0; attempt < 20; attempt++) {
+        const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
+        expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      }
+    },
+    30_000,
+  )
+
+  const megabyte = Buffer.alloc(1024 * 1024, ' ')
+  const chunk = Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])
+
+  function answerAfterSending(head: string, inChunks: boolean): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+      socket.on('error', reject)
+      socket.write(head)
+      for (let sent = 0; sent < MEGABYTES; sent++) socket.write(inChunks ? chunk : megabyte)
+      socket.write(inChunks ? '0\r\n\r\n' : '', (error) => {
+        if (error) return reject(error)
+        socket.once('data', (text) => {
+          resolve(text.toString('latin1'))
+          socket.destroy()
+        })
+      })
+    })
+  }
+})

@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
+import { failures, isFailureCode } from '../../../src/contract/errors.js'
+import { endpoints } from '../../../src/contract/index.js'
+import { anyCharacter } from '../../support/any-character.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import { Scene, samples } from '../../support/server-scene.js'
+
+fc.configureGlobal({ seed: 1 })
+
+/** Enough to meet every member of every body with every kind of value, in a few seconds. */
+const RUNS = 20
+
+let server: TestApp
+beforeAll(() => {
+  server = testApp()
+})
+afterAll(() => server.close())
+
+const oddText = fc.oneof(
+  fc.string(),
+  fc.string({ unit: anyCharacter }),
+  fc.constantFrom(
+    '',
+    '\u0000',
+    '\ud800',
+    '🎟',
+    'x'.repeat(300),
+    '__proto__',
+    'constructor',
+    '1',
+    'true',
+    'null',
+    '2027-01-01T00:00:00Z',
+  ),
+)
+const oddNumber = fc.oneof(
+  fc.integer(),
+  fc.double(),
+  fc.constantFrom(0, -0, 0.5, 1e21, 1e308, -1e308, 2 ** 53, 2 ** 53 + 2, 2 ** 63, 5e-324),
+)
+const anything: fc.Arbitrary<unknown> = fc.oneof(
+  oddText,
+  oddNumber,
+  fc.constantFrom(null, true, false, [], {}),
+  fc.array(oddText, { maxLength: 3 }),
+  fc.dictionary(oddText, fc.oneof(oddText, oddNumber), { maxKeys: 4 }),
+  fc.jsonValue({ maxDepth: 4 }),
+)
+
+/** The sample of an endpoint with some members replaced, removed or added. */
+function spoiled(endpoint: Endpoint): fc.Arbitrary<Record<string, unknown>> {
+  const names = Object.keys(membersOf(endpoint.body))
+  const name = fc.oneof(fc.constantFrom(...names, 'unknown'), oddText)
+  return fc.dictionary(name, anything, { maxKeys: 3, noNullPrototype: true })
+}
+
+const withBody = endpoints.filter((it) => it.body !== undefined)
+
+describe.each(withBody.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
+  it('answers anything with a success or a refusal of its table, never with a failure of the server', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const { body, path } = await scene.request()
+    const sound = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
+    const text = fc.oneof(
+      spoiled(endpoint).map((members) => JSON.stringify({ ...sound, ...members })),
+      anything.map((value) => JSON.stringify(value)),
+      fc.tuple(fc.nat(200), oddText).map(([at, cut]) => JSON.stringify(sound).slice(0, at) + cut),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, async (sent) => {
+        const answer = await scene.send({ body: sent })
+        const { envelope } = answer
+        expect(path).toBeTypeOf('string')
+        if (envelope.success) {
+          expect([200, 201]).toContain(answer.status)
+          return
+        }
+        if (!isFailureCode(envelope.code)) throw new Error(answer.text)
+        expect(answer.status).toBe(failures[envelope.code].status)
+        expect(answer.status).toBeLessThan(500)
+      }),
+      { numRuns: RUNS },
+    )
+    expect(server.errors).toEqual([])
+  })
+})
+
+it('any query is answered 200 or 400', async () => {
+  const scene = await Scene.of(server, endpoints.find((it) => it.id === 'templates.list') as Endpoint)
+  const name = fc.oneof(fc.constantFrom('page', 'limit', 'status', 'external_template_id'), oddText)
+  const query = fc.array(fc.tuple(name, oddText), { maxLength: 4 })
+  await fc.assert(
+    fc.asyncProperty(query, async (members) => {
+      const text = members.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&')
+      const answer = await scene.send({ query: text })
+      expect([200, 400]).toContain(answer.status)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it('any id in a path is answered like an unknown one', async () => {
+  const scene = await Scene.of(server, endpoints.find((it) => it.id === 'vouchers.redemption') as Endpoint)
+  const absent = await scene.send({ input: { redemptionId: 'rdm_0' } })
+  await fc.assert(
+    fc.asyncProperty(fc.string({ minLength: 1, unit: anyCharacter }), async (id) => {
+      if (wellFormed(id) !== id || ['.', '..'].includes(id)) return
+      const answer = await scene.send({ input: { redemptionId: id } })
+      expect([answer.status, answer.sameness]).toEqual([404, absent.sameness])
+    }),
+    { numRuns: 200 },
+  )
+})
+
+it('any Authorization is answered 401', async () => {
+  const scene = await Scene.of(server, endpoints.find((it) => it.id === 'templates.list') as Endpoint)
+  const visible = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) })
+  const value = fc.oneof(
+    visible,
+    visible.map((it) => `Bearer ${it}`),
+    visible.map((it) => `Bearer sop_${it}`),
+    visible.map((it) => `Bearer e.${it}.s`),
+  )
+  await fc.assert(
+    fc.asyncProperty(value, async (authorization) => {
+      const answer = await scene.send({ credential: null, headers: { authorization } })
+      expect(answer.status).toBe(401)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+/** Lone surrogates replaced: they cannot be written in UTF-8. */
+const wellFormed = (text: string): string => Buffer.from(text, 'utf8').toString('utf8')
+const encode = (text: string): string => encodeURIComponent(wellFormed(text))
+
+it('every endpoint with a body is met', () => expect(withBody.every((it) => it.id in samples)).toBe(true))

@@ -1,0 +1,329 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { failures, isFailureCode } from '../../../src/contract/errors.js'
+import { type LiveServer, liveServer } from '../../support/server.js'
+import { testApp } from '../../support/server-app.js'
+import type { Answer } from '../../support/server-client.js'
+import { RawConnection, bearerLine, getBytes, portOf, rawAnswer } from '../../support/server-raw.js'
+import { type Tenant, codeOf, newTenant, templateBody } from '../../support/server-tenant.js'
+
+fc.configureGlobal({ seed: 1 })
+
+let server: LiveServer
+let tenant: Tenant
+beforeAll(async () => {
+  server = await liveServer()
+  tenant = await newTenant(server)
+})
+afterAll(() => server.close())
+
+const LIST = contract.templates.list.path
+const CREATE = contract.templates.create.path
+const REDEEM = contract.vouchers.redeem.path
+
+const bearer = () => bearerLine(tenant.token)
+const get = (target: string, headers = bearer()) => getBytes(target, headers)
+const post = (path: string, body: string, headers = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}` +
+  `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+/** A refusal with a code of the table, under the status of the table. */
+function expectEnvelope(answer: Answer, code?: string): void {
+  const { envelope } = answer
+  if (envelope.success) throw new Error(`${answer.status} ${answer.text}`)
+  if (!isFailureCode(envelope.code)) throw new Error(`${envelope.code} is not in the table`)
+  expect(answer.status).toBe(failures[envelope.code].status)
+  expect(answer.status).toBeLessThan(500)
+  expect(envelope.requestId).toBe(answer.headers['x-request-id'])
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  if (code !== undefined) expect(envelope.code).toBe(code)
+}
+
+describe('headers', () => {
+  it('Authorization twice is refused, even when both are the same', async () => {
+    expectEnvelope(await rawAnswer(server.port, get(LIST, bearer() + bearer())), 'TOKEN_INVALID')
+    expectEnvelope(await rawAnswer(server.port, get(LIST, `${bearer()}authorization: Bearer x\r\n`)), 'TOKEN_INVALID')
+  })
+
+  it('Idempotency-Key twice is refused, even when both are the same', async () => {
+    const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
+    const twice = 'Idempotency-Key: K\r\nidempotency-key: K\r\n'
+    expectEnvelope(await rawAnswer(server.port, post(REDEEM, body, twice)), 'IDEMPOTENCY_KEY_INVALID')
+    expect((await rawAnswer(server.port, post(REDEEM, body, 'idempotency-KEY:  K \r\n'))).status).toBe(200)
+  })
+
+  it.each(['a b', 'a\tb', 'caf\u00e9', '""', '', 'a,b c'])('Idempotency-Key %j is malformed', async (key) => {
+    const body = JSON.stringify({ credential: { type: 'redeem_code', value: '0000-0000-0000-0000' } })
+    const answer = await rawAnswer(server.port, post(REDEEM, body, `Idempotency-Key: ${key}\r\n`))
+    expectEnvelope(answer, 'IDEMPOTENCY_KEY_INVALID')
+  })
+
+  it('two Host headers are taken: nothing here depends on it', async () => {
+    expect((await rawAnswer(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
+  })
+
+  it('no Host at all is refused with the envelope, but in HTTP/1.0', async () => {
+    expectEnvelope(
+      await rawAnswer(server.port, `GET ${LIST} HTTP/1.1\r\nConnection: close\r\n\r\n`),
+      'VALIDATION_FAILED',
+    )
+    expect((await rawAnswer(server.port, `GET ${LIST} HTTP/1.0\r\n${bearer()}\r\n`)).status).toBe(200)
+  })
+
+  it('an expectation that nobody can meet is passed over', async () => {
+    const answer = await rawAnswer(
+      server.port,
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+    )
+    expectEnvelope(answer, 'TOKEN_MISSING')
+  })
+
+  it('100-continue is granted', async () => {
+    const body = JSON.stringify(templateBody())
+    const connection = await RawConnection.to(server.port)
+    const [head = '', ...rest] = post(CREATE, body, 'Expect: 100-continue\r\n').split('\r\n\r\n')
+    connection.write(`${head}\r\n\r\n`)
+    expect((await connection.answer()).status).toBe(100)
+    expect((await connection.write(rest.join('\r\n\r\n')).answer()).status).toBe(201)
+    connection.destroy()
+  })
+
+  it('more than 16 KiB of them are answered 413', async () => {
+    const answer = await rawAnswer(server.port, get(LIST, `${bearer()}X-Filler: ${'x'.repeat(20_000)}\r\n`))
+    expectEnvelope(answer, 'PAYLOAD_TOO_LARGE')
+    expectEnvelope(await rawAnswer(server.port, get(`/${'x'.repeat(20_000)}`)), 'PAYLOAD_TOO_LARGE')
+  })
+})
+
+describe('lengths', () => {
+  it.each([
+    ['two that differ', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
+    ['two that agree', 'Content-Length: 2\r\nContent-Length: 2\r\n'],
+    ['one and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
+    ['no number', 'Content-Length: two\r\n'],
+    ['a negative number', 'Content-Length: -1\r\n'],
+    ['an unknown transfer encoding', 'Transfer-Encoding: gzip\r\n'],
+    ['chunks under another coding', 'Transfer-Encoding: chunked, identity\r\n'],
+  ])('%s: refused, and the connection ends', async (_what, headers) => {
+    const connection = await RawConnection.to(server.port)
+    connection.write(
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}\r\n{}`,
+    )
+    expectEnvelope(await connection.answer())
+    await connection.end()
+  })
+
+  it('too long a body is refused by its declared length, before it is sent', async () => {
+    const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
+    expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 65537\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
+    expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 9007199254740991\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
+  })
+
+  it('too long a body in chunks is refused while it comes', async () => {
+    const connection = await RawConnection.to(server.port)
+    connection.write(
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    )
+    for (let chunk = 0; chunk < 9; chunk++) connection.write(`2000\r\n${' '.repeat(0x2000)}\r\n`)
+    expectEnvelope(await connection.answer(), 'PAYLOAD_TOO_LARGE')
+    connection.destroy()
+  })
+
+  it('a body in chunks is a body', async () => {
+    const body = JSON.stringify(templateBody())
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
+    expect((await rawAnswer(server.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`)).status).toBe(201)
+  })
+
+  it.each(['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n'])(
+    'no byte in chunks is an empty body, whatever its type: %j',
+    async (type) => {
+      const template = await tenant.draft()
+      const path = contract.templates.submit.path.replace(':templateId', template.id)
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearer()}${type}Transfer-Encoding: chunked\r\n\r\n`
+      expect((await rawAnswer(server.port, `${head}0\r\n\r\n`)).status).toBe(200)
+    },
+  )
+
+  it('one byte in chunks is a body, refused without a type', async () => {
+    const connection = await RawConnection.to(server.port)
+    connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)
+    expectEnvelope(await connection.answer(), 'UNSUPPORTED_MEDIA_TYPE')
+    await connection.end()
+  })
+
+  it('a caller who leaves in the middle of a body is no error of the server', async () => {
+    const own = testApp()
+    const clerk = await newTenant(own)
+    const port = await portOf(own.app)
+    const left = new Promise((resolve) => own.app.server.once('connection', (socket) => socket.once('close', resolve)))
+    const reached = new Promise((resolve) => own.app.server.once('request', resolve))
+    const connection = await RawConnection.to(port)
+    connection.write(
+      `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearerLine(clerk.token)}` +
+        'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"name":',
+    )
+    await reached
+    // The store answers at the end of its turn: then the body is what is waited for.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    connection.destroy()
+    await left
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(own.errors).toEqual([])
+    await own.close()
+  })
+})
+
+describe('request lines', () => {
+  it('an absolute target reaches its path', async () => {
+    expect((await rawAnswer(server.port, get(`http://anything.example${LIST}`))).status).toBe(200)
+    expectEnvelope(await rawAnswer(server.port, get('http://anything.example/nothing')), 'ROUTE_NOT_FOUND')
+    expectEnvelope(await rawAnswer(server.port, get('http://anything.example')), 'ROUTE_NOT_FOUND')
+    const put = `PUT http://anything.example${LIST} HTTP/1.1\r\nHost: x\r\n\r\n`
+    const answer = await rawAnswer(server.port, put)
+    expectEnvelope(answer, 'METHOD_NOT_ALLOWED')
+    expect(answer.headers.allow).toBe('GET, HEAD, POST')
+  })
+
+  it('an absolute target is the same request to an Idempotency-Key', async () => {
+    const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
+    const first = await rawAnswer(server.port, post(REDEEM, body, 'Idempotency-Key: absolute\r\n'))
+    const again = await rawAnswer(server.port, post(`http://x${REDEEM}`, body, 'Idempotency-Key: absolute\r\n'))
+    expect([first.status, again.status, again.headers['idempotent-replayed']]).toEqual([200, 200, 'true'])
+  })
+
+  it.each([
+    '*',
+    '//',
+    '//x',
+    '/../../etc/passwd',
+    '/%',
+    '/%00',
+    '/%ff%fe',
+    '/a%2fb',
+    '/?%',
+    '/#x',
+    '/\\',
+    '/api/v1/%zz/x',
+  ])('target %s answers an envelope', async (target) => expectEnvelope(await rawAnswer(server.port, get(target))))
+
+  it('a malformed escape in an id is an unknown id', async () => {
+    const answer = await rawAnswer(server.port, get('/api/v1/open-platform/vouchers/redemptions/%zz'))
+    expectEnvelope(answer, 'REDEMPTION_NOT_FOUND')
+  })
+
+  it.each([
+    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['TLS', Buffer.from('160301020001000100', 'hex')],
+    ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['no version', 'GET /\r\nHost: x\r\n\r\n'],
+    ['a version of the future', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['a space in the target', `GET /a b HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
+    ['a header name with a space', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['a control character in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \u0000\r\n\r\n'],
+    ['a line feed alone', 'GET / HTTP/1.1\nHost: x\n\n'],
+  ])('%s is answered with an envelope, and the connection ends', async (_what, bytes) => {
+    const connection = await RawConnection.to(server.port)
+    connection.write(bytes)
+    expectEnvelope(await connection.answer())
+    connection.destroy()
+  })
+
+  it('CONNECT names no route of this server', async () => {
+    const connection = await RawConnection.to(server.port)
+    connection.write('CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n')
+    expectEnvelope(await connection.answer(), 'ROUTE_NOT_FOUND')
+    connection.destroy()
+  })
+
+  it('another charset or an encoding is refused before the length of the body', async () => {
+    const body = JSON.stringify({ name: 'x'.repeat(70_000) })
+    for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
+      const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'
+      const answer = await rawAnswer(
+        server.port,
+        `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}${type}${header}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      )
+      expectEnvelope(answer, 'UNSUPPORTED_MEDIA_TYPE')
+    }
+  })
+
+  it('an upgrade that nobody offers is not taken up: the request is answered as if none were asked', async () => {
+    const headers = `${bearer()}Connection: Upgrade\r\nUpgrade: websocket\r\n`
+    expect((await rawAnswer(server.port, get(LIST, headers))).status).toBe(200)
+  })
+
+  it('several requests on one connection are answered in their order', async () => {
+    const connection = await RawConnection.to(server.port)
+    connection.write(get(LIST) + get('/nothing') + get('/healthz'))
+    const statuses = [await connection.answer(), await connection.answer(), await connection.answer()].map(
+      (it) => it.status,
+    )
+    expect(statuses).toEqual([200, 404, 200])
+    connection.destroy()
+  })
+})
+
+describe('slow callers', () => {
+  it('headers have 10 s, a whole request 15 s; idle connections 65 s', async () => {
+    const { app, close } = testApp()
+    await app.ready()
+    const { headersTimeout, requestTimeout, keepAliveTimeout } = app.server
+    expect([headersTimeout, requestTimeout, keepAliveTimeout]).toEqual([10_000, 15_000, 65_000])
+    await close()
+  })
+
+  it('one that never finishes its headers, or its body, is answered with an envelope and cut off', async () => {
+    const { app, close } = testApp()
+    const port = await portOf(app)
+    Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
+    const slow = [await RawConnection.to(port), await RawConnection.to(port)]
+    slow[0]?.write('GET / HTTP/1.1\r\nHost')
+    slow[1]?.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Le')
+    for (const connection of slow) {
+      expectEnvelope(await connection.answer(), 'INVALID_JSON')
+      await connection.end()
+    }
+    await close()
+  })
+})
+
+it('random bytes in the place of a request never make a 5xx, and never stop the server', async () => {
+  const token = fc.constantFrom(
+    'GET ',
+    'POST ',
+    LIST,
+    CREATE,
+    '/%',
+    ' HTTP/1.1',
+    '\r\n',
+    '\r\n\r\n',
+    'Host: x\r\n',
+    'Content-Length: 5\r\n',
+    'Content-Length: 2\r\n',
+    'Transfer-Encoding: chunked\r\n',
+    '{}',
+    '5\r\n',
+    '0\r\n\r\n',
+    '\u0000',
+    'Expect: x\r\n',
+    'Content-Type: application/json\r\n',
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(token, fc.string({ maxLength: 8 })), { maxLength: 12 }), async (parts) => {
+      const connection = await RawConnection.to(server.port)
+      connection.write(parts.join('')).write('\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      for (;;) {
+        const answer = await connection.answer().catch(() => null)
+        if (answer === null) break
+        expect(answer.status).toBeLessThan(500)
+      }
+      connection.destroy()
+    }),
+    { numRuns: 100 },
+  )
+  expect((await server.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+}, 30_000)

@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
+import { endpoints } from '../../../src/contract/index.js'
+import type { Store } from '../../../src/store/store.js'
+import { openTestStore } from '../../support/engines.js'
+import { allowedBy, refusedBy } from '../../support/from-schema.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import type { Answer } from '../../support/server-client.js'
+import { Scene } from '../../support/server-scene.js'
+
+/** `VOUCHERCTL_REQUESTS` is how many of each kind an endpoint gets, `VOUCHERCTL_SEED` repeats them. */
+const numRuns = Number(process.env.VOUCHERCTL_REQUESTS ?? 15)
+const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
+
+// A few milliseconds each, and machines have other work.
+vi.setConfig({ testTimeout: 20_000 + 500 * numRuns })
+
+/** Members of which the schema does not say all: the sample's value stays. */
+const kept: Readonly<Record<string, readonly string[]>> = {
+  'vouchers.verify': ['credential'],
+  'vouchers.redeem': ['credential'],
+  // A span that ends before it begins, beside what the schema can say.
+  'templates.create': ['validity'],
+  'bots.createTemplate': ['validity'],
+  'webhook.set': ['url', 'allowed_ips'],
+  'webhook.setByBot': ['url', 'allowed_ips'],
+  // A held call would be held for so long.
+  'bots.updates': ['timeout'],
+  'apps.create': ['allowed_origins'],
+  'apps.update': ['allowed_origins'],
+  'platform.addUpdate': ['payload', 'type'],
+  'platform.addFault': ['endpoint', 'kind', 'delay_ms'],
+  // The clock moves forward only.
+  'platform.setClock': ['now'],
+}
+
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
+
+let server: TestApp
+beforeEach(() => {
+  server = testApp({ store })
+})
+afterEach(() => server.close())
+
+type Members = Readonly<Record<string, unknown>>
+
+const withBody = endpoints.filter(({ body }) => Object.keys(membersOf(body)).length > 0)
+
+async function soundBody(scene: Scene): Promise<Members> {
+  const { body } = await scene.request()
+  return body === undefined ? {} : (JSON.parse(String(body)) as Members)
+}
+
+async function send(scene: Scene, body: Members): Promise<Answer> {
+  const answer = await scene.send({ body: JSON.stringify(body) })
+  // What a call has set up must not meet the next one.
+  server.deps.faults.clear()
+  expect(answer.status).toBeLessThan(500)
+  expect(JSON.parse(answer.text)).toMatchObject({
+    success: answer.status < 400,
+    requestId: answer.headers['x-request-id'],
+  })
+  return answer
+}
+
+describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, endpoint) => {
+  const members = membersOf(endpoint.body)
+  const free = Object.keys(members).filter((name) => !kept[id]?.includes(name))
+  const required = (endpoint.body as { required?: readonly string[] }).required ?? []
+
+  it('takes what its schema allows: whatever answers is no complaint about the form', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const sound = await soundBody(scene)
+    const body = fc.record(Object.fromEntries(free.map((name) => [name, allowedBy(members[name] ?? {})])), {
+      requiredKeys: [],
+      noNullPrototype: true,
+    })
+    await fc.assert(
+      fc.asyncProperty(body, async (drawn) => {
+        const answer = await send(scene, { ...sound, ...drawn })
+        expect([answer.code, answer.details]).not.toEqual(['VALIDATION_FAILED', expect.anything()])
+      }),
+      { numRuns, seed },
+    )
+  })
+
+  it('refuses one wrong member by its name', async () => {
+    const scene = await Scene.of(server, endpoint)
+    const sound = await soundBody(scene)
+    const wrong = fc
+      .constantFrom(...Object.keys(members))
+      .chain((name) =>
+        fc
+          .tuple(fc.constant(name), refusedBy(members[name] ?? {}))
+          .map(([it, value]): [string, Members] => [it, { [it]: value }]),
+      )
+    const extra = fc.constantFrom('unknown', 'toString', '').map((it): [string, Members] => [it, { [it]: 1 }])
+    const missing = required.map((it): fc.Arbitrary<[string, Members]> => fc.constant([it, { [it]: undefined }]))
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(wrong, extra, ...missing), async ([name, spoiled]) => {
+        const answer = await send(scene, { ...sound, ...spoiled })
+        expect([answer.status, answer.code]).toEqual([400, 'VALIDATION_FAILED'])
+        const pointers = (answer.details.errors as { pointer: string }[]).map(({ pointer }) => pointer)
+        expect(
+          pointers.some((it) => it === `/${name}` || it.startsWith(`/${name}/`)),
+          `${name}: ${pointers}`,
+        ).toBe(true)
+      }),
+      { numRuns: 2 * numRuns, seed },
+    )
+    expect(server.errors).toEqual([])
+  })
+})

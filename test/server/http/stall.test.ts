@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { checks } from '../../../src/server/handlers/index.js'
+import { parseBody } from '../../../src/server/http/body.js'
+import { lazyValidator } from '../../../src/server/http/validation.js'
+import { endpoints } from '../../../src/contract/index.js'
+import * as tokens from '../../../src/contract/tokens.js'
+import { testApp } from '../../support/server-app.js'
+import { Scene } from '../../support/server-scene.js'
+
+/** What x-openapi holds is for the OpenAPI document; no validator reads it. */
+const uniqueItems = (schema: unknown): boolean =>
+  typeof schema === 'object' && schema !== null
+    ? 'uniqueItems' in schema || Object.entries(schema).some(([name, it]) => name !== 'x-openapi' && uniqueItems(it))
+    : false
+
+test('no input asks its schema for unique items: telling the errors takes the square of their number', () => {
+  expect(endpoints.filter(({ body, query }) => uniqueItems(body) || uniqueItems(query))).toEqual([])
+})
+
+test('a list far beyond its length is refused with few issues', () => {
+  const issues = lazyValidator(tokens.create.body)({ name: 'x', scopes: Array(32_000).fill(0) })
+  expect(issues?.length).toBeGreaterThan(0)
+  expect(issues?.length).toBeLessThanOrEqual(20)
+})
+
+test('a scope named twice is refused', () => {
+  const check = checks['tokens.create'] as (body: { scopes: string[] }) => unknown[]
+  expect(check({ scopes: ['vouchers:read', 'vouchers:issue'] })).toEqual([])
+  expect(check({ scopes: ['vouchers:read', 'vouchers:read'] })).toMatchObject([{ pointer: '/scopes' }])
+})
+
+test('marks without end are not put into order', () => {
+  const body = JSON.stringify({ x: `a${'\u0301'.repeat(8000)}${'\u0323'.repeat(8000)}` })
+  expect(parseBody(Buffer.from(body))).toMatchObject({ ok: false, code: 'VALIDATION_FAILED' })
+})
+
+const body64KiB: Readonly<Record<string, string>> = {
+  'arrays in arrays': '['.repeat(32_000) + ']'.repeat(32_000),
+  'objects in objects': '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000),
+  'members by the thousand': `{${Array.from({ length: 5_000 }, (_, i) => `"m${i}":${i}`).join()}}`,
+  'one member again and again': `{${Array.from({ length: 7_000 }, () => '"name":1').join()}}`,
+  'a list of numbers': `{"scopes":[${Array(30_000).fill(1).join()}]}`,
+  'a text of combining marks': JSON.stringify({ name: 'e\u0301'.repeat(20_000) }),
+  'a text of spaces': JSON.stringify({ name: ' '.repeat(64_000) }),
+  'a text of escapes': `{"name":"${'\\u00e9'.repeat(10_000)}"}`,
+  'a number of digits': `{"name":${'9'.repeat(64_000)}}`,
+  'no JSON': '"'.repeat(64_000),
+}
+
+// Measured where it is asked for: a machine with other work makes a duration say nothing.
+if (process.env.VOUCHERCTL_REQUESTS !== undefined)
+  test('no body of 64 KiB holds the loop for 100 ms', async () => {
+    const server = testApp()
+    const slow: unknown[] = []
+    for (const endpoint of endpoints.filter((it) => it.body !== undefined)) {
+      const scene = await Scene.of(server, endpoint)
+      for (const [what, body] of Object.entries(body64KiB)) {
+        const request = await scene.request({ body })
+        const times: number[] = []
+        for (let turn = 0; turn < 3; turn++) {
+          const before = process.cpuUsage()
+          const answer = await server.send(request)
+          const { user, system } = process.cpuUsage(before)
+          times.push((user + system) / 1000)
+          expect(answer.status).toBeLessThan(500)
+        }
+        if (Math.min(...times) > 100) slow.push([endpoint.id, what, times])
+      }
+    }
+    await server.close()
+    expect(slow).toEqual([])
+  }, 300_000)

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { inFolder } from '../../support/server.js'
+import { RawConnection } from '../../support/server-raw.js'
+import { startServerChild } from '../../support/server-child.js'
+
+const PER_WRITE = 200
+/** About 250 bytes of log each: more than twice what the log keeps for a reader (1 MiB). */
+const REQUESTS = 10_000
+
+async function fill(port: number): Promise<void> {
+  const connection = await RawConnection.to(port)
+  const requests = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(PER_WRITE)
+  for (let sent = 0; sent < REQUESTS; sent += PER_WRITE) {
+    connection.write(requests)
+    const statuses = new Set<number>()
+    for (let answered = 0; answered < PER_WRITE; answered++) statuses.add((await connection.answer()).status)
+    expect([...statuses]).toEqual([404])
+  }
+  connection.destroy()
+}
+
+it(
+  'a log that nobody reads does not keep the server from answering, nor from ending',
+  () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir, 'info', false)
+      await fill(child.port)
+      expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+      expect(await child.stop(10_000)).toBe(0)
+    }),
+  60_000,
+)
+
+it(
+  'a reader that comes late finds whole lines, and how many were dropped',
+  () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir, 'info', false)
+      await fill(child.port)
+      let text = ''
+      child.stderr.on('data', (chunk: Buffer) => {
+        text += chunk.toString('utf8')
+      })
+      const ended = new Promise((resolve) => child.stderr.once('end', resolve))
+      while (!text.includes('dropped')) await new Promise((resolve) => child.stderr.once('data', resolve))
+      expect(await child.stop(10_000)).toBe(0)
+      await ended
+      const lines = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { msg: string; dropped?: number })
+      const requests = lines.filter(({ msg }) => msg === 'request').length
+      const dropped = lines.reduce((sum, line) => sum + (line.dropped ?? 0), 0)
+      expect(dropped).toBeGreaterThan(0)
+      expect(requests + dropped).toBe(REQUESTS)
+      expect(lines.at(-1)?.msg).toBe('stopped')
+    }),
+  60_000,
+)

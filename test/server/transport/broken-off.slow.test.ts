@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import type { RequestLogEntry } from '../../../src/contract/platform.js'
+import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
+import { type LiveServer, liveServer } from '../../support/server.js'
+import { RawConnection } from '../../support/server-raw.js'
+
+let server: LiveServer
+beforeAll(async () => {
+  server = await liveServer()
+})
+afterAll(() => server.close())
+
+// The answer to the expectation says that the body is being read.
+const head = `POST ${paths.dispatch} HTTP/1.1\r\nHost: x\r\nContent-Type: ${MEDIA_TYPE}\r\nExpect: 100-continue\r\n`
+const withLength = `${head}Content-Length: 900\r\n\r\n{"v":`
+const inChunks = `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"v":`
+
+const dispatches = (): unknown[] =>
+  server.logs
+    .map((line) => JSON.parse(line) as Partial<RequestLogEntry>)
+    .filter(({ endpoint }) => endpoint === 'secure.dispatch')
+    .map(({ status, code }) => [status, code])
+
+async function counted(): Promise<number> {
+  const { text } = await server.send({ method: 'GET', path: '/metrics' })
+  const lines = text.split('\n').filter((it) => /^voucherctl_http_requests_total.*"secure.dispatch"/.test(it))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+it.each([
+  ['whose client ends its side', withLength, (it: RawConnection) => it.endSide(), 400],
+  ['whose client ends its side within a chunk', inChunks, (it: RawConnection) => it.endSide(), 400],
+  ['whose next chunk is none', inChunks, (it: RawConnection) => it.write('\r\nzz\r\n'), 400],
+  ['whose client is gone', withLength, (it: RawConnection) => it.destroy(), null],
+])('a dispatch %s is logged and counted once', async (_, bytes, breakOff, status) => {
+  const before = await counted()
+  server.logs.length = 0
+  const connection = await RawConnection.to(server.port)
+  expect((await connection.write(bytes).answer()).status).toBe(100)
+  breakOff(connection)
+  if (status !== null) expect((await connection.answer()).status).toBe(status)
+  await vi.waitFor(() => expect(dispatches()).toEqual([[400, 'SECURE_ENVELOPE_INVALID']]), 5_000)
+  await connection.end()
+  expect(dispatches()).toHaveLength(1)
+  // /metrics is rendered once a second.
+  await vi.waitFor(async () => expect(await counted()).toBe(before + 1), 5_000)
+})

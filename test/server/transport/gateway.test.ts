@@ -1,0 +1,402 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
+import type { ServerSession } from '../../../src/secure/server/session.js'
+import { createClientAddresses } from '../../../src/server/client-address.js'
+import { createLimits } from '../../../src/server/limits.js'
+import { memorySessions } from '../../../src/store/sessions.js'
+import { type Store, StoreUnavailable } from '../../../src/store/store.js'
+import { openTestStore } from '../../support/engines.js'
+import { securely } from '../../support/secure-send.js'
+import { wireSession } from '../../support/secure-wire.js'
+import { type TestApp, testApp, testDeps } from '../../support/server-app.js'
+import { callerOf } from '../../support/server-client.js'
+import { RawConnection, portOf, rawAnswer } from '../../support/server-raw.js'
+import { newTenant, templateBody } from '../../support/server-tenant.js'
+
+/** The three endpoints themselves: what they take, in which order they refuse, and how they end. */
+
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
+
+let server: TestApp
+beforeEach(() => {
+  server = testApp({ store })
+})
+afterEach(() => server.close())
+
+async function listening(): Promise<number> {
+  return portOf(server.app)
+}
+
+const clientPublicKey = 'BFgtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXScS7_N8VyXJpwm8zz82EwHcYpdP8BGOYVmnzm50tHINDM'
+const json = { 'content-type': 'application/json' }
+const openWith = (body: string, headers: Readonly<Record<string, string>> = json, query = '') =>
+  server.send({ method: 'POST', path: `${paths.session}${query}`, headers, body })
+const sealedHead = `POST ${paths.dispatch} HTTP/1.1\r\nHost: x\r\nContent-Type: ${MEDIA_TYPE}\r\n`
+
+it('a call through the encrypted transport is answered as a plain one', async () => {
+  const tenant = await newTenant(server)
+  const call = callerOf(securely(server.send), tenant.token)
+  const created = await call(contract.templates.create, templateBody())
+  expect(created.status).toBe(201)
+  const listed = await tenant.runtime(contract.templates.list, {})
+  expect(listed.data.items).toEqual([created.data])
+})
+
+describe('bootstrap', () => {
+  it('says what the session and its keys are made with, bare and not to be stored', async () => {
+    const answer = await server.send({ method: 'GET', path: paths.bootstrap })
+    const { current } = server.deps.secure.keys
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      200,
+      {
+        v: 1,
+        suite: 'P256-HKDF-SHA256-A256GCM',
+        enabled: true,
+        kid: current.kid,
+        serverPublicKey: current.publicKey,
+        serverTime: server.clock.now(),
+      },
+    ])
+    expect(answer.headers['cache-control']).toBe('no-store')
+  })
+
+  it('follows the clock of the rules', async () => {
+    server.clock.advance(5_000)
+    const answer = await server.send({ method: 'GET', path: paths.bootstrap })
+    expect(JSON.parse(answer.text).serverTime).toBe(server.clock.now())
+  })
+})
+
+describe('a session call', () => {
+  it.each([
+    ['text', 415, 'UNSUPPORTED_MEDIA_TYPE', 'a=b', { 'content-type': 'text/plain' }, ''],
+    ['something inflated', 415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { ...json, 'content-encoding': 'gzip' }, ''],
+    ['half a document', 400, 'INVALID_JSON', '{"clientPublicKey"', json, ''],
+    ['too much', 413, 'PAYLOAD_TOO_LARGE', JSON.stringify({ v: 'x'.repeat(65_536) }), json, ''],
+    ['nothing', 400, 'SECURE_PUBLIC_KEY_INVALID', '', {}, ''],
+    ['a list', 400, 'SECURE_PUBLIC_KEY_INVALID', '[]', json, ''],
+    [
+      'a member too many',
+      400,
+      'VALIDATION_FAILED',
+      JSON.stringify({ clientPublicKey, client_public_key: '' }),
+      json,
+      '',
+    ],
+    ['a query', 400, 'VALIDATION_FAILED', JSON.stringify({ clientPublicKey }), json, '?kid=1'],
+  ])('with %s is answered %i %s', async (_, status, code, body, headers, query) => {
+    const answer = await openWith(body, headers, query)
+    expect([answer.status, answer.code]).toEqual([status, code])
+  })
+
+  it('names the unknown member and the one that was meant', async () => {
+    const { details } = await openWith('{"clientPublickey":"x"}')
+    expect(details).toEqual({
+      errors: [
+        {
+          pointer: '/clientPublickey',
+          code: 'additionalProperties',
+          message: 'is not known here',
+          suggestion: 'did you mean clientPublicKey?',
+        },
+      ],
+    })
+  })
+
+  it('a session call is refused before its body is read after 30 a minute from an address', async () => {
+    await server.close()
+    let now = 0
+    server = testApp({ limits: createLimits({}, () => now) })
+    for (let n = 0; n < 30; n++) expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+    now = 1_500
+    const refused = await openWith('x', { 'content-type': 'text/plain' })
+    expect([refused.status, refused.code, refused.headers['retry-after']]).toEqual([429, 'RATE_LIMITED', '59'])
+    expect(refused.headers).not.toHaveProperty('ratelimit')
+    expect((await server.send({ method: 'GET', path: paths.bootstrap })).status).toBe(200)
+    now = 60_000
+    expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+  })
+
+  const malformed = [
+    ['text/plain', { 'content-type': 'text/plain' }, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['{', json, 'INVALID_JSON'],
+    ['{"junk":1}', json, 'VALIDATION_FAILED'],
+    ['{}', json, 'SECURE_PUBLIC_KEY_INVALID'],
+    [JSON.stringify({ clientPublicKey, kid: 'unknown' }), json, 'SECURE_SESSION_MISMATCH'],
+    [JSON.stringify({ clientPublicKey }), { ...json, origin: 'not an origin' }, 'SECURE_ORIGIN_NOT_ALLOWED'],
+  ] as const
+
+  it('malformed session calls have their own limit of 30 a minute and block no valid call', async () => {
+    await server.close()
+    let now = 0
+    server = testApp({ limits: createLimits({}, () => now) })
+    const junk = (n: number) => {
+      const [body, headers, code] = malformed[n % malformed.length] as (typeof malformed)[number]
+      return openWith(body, headers).then((answer) => [answer.code, code])
+    }
+    for (let n = 0; n < 30; n++) {
+      const [code, expected] = await junk(n)
+      expect(code).toBe(expected)
+    }
+    for (let n = 0; n < malformed.length; n++) expect((await junk(n))[0]).toBe('RATE_LIMITED')
+    for (let n = 0; n < 30; n++) expect((await openWith(JSON.stringify({ clientPublicKey }))).status).toBe(200)
+    now = 60_000
+    expect((await junk(3))[0]).toBe('SECURE_PUBLIC_KEY_INVALID')
+  })
+
+  it('a session call behind a trusted proxy is limited by the address of its client', async () => {
+    await server.close()
+    server = testApp({
+      limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }),
+      addresses: createClientAddresses(['127.0.0.1']),
+    })
+    const open = (forwardedFor: string) =>
+      openWith(JSON.stringify({ clientPublicKey }), { ...json, 'x-forwarded-for': forwardedFor })
+    for (const status of [200, 200, 429]) expect((await open('203.0.113.66')).status).toBe(status)
+    // Entries that a client adds neither evade its limit nor count for others.
+    expect((await open('198.51.100.7, 203.0.113.66')).status).toBe(429)
+    expect((await open('203.0.113.66, 198.51.100.7')).status).toBe(200)
+  })
+
+  it('with two Origin headers is refused, be they equal, and so is a dispatch of a session that is bound to it', async () => {
+    const port = await listening()
+    const origin = 'https://a.example'
+    const body = JSON.stringify({ clientPublicKey })
+    const head = `POST ${paths.session} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+    const length = `Content-Length: ${body.length}\r\n\r\n${body}`
+    const once = `Origin: ${origin}\r\n`
+    expect((await rawAnswer(port, `${head}${once}${length}`)).status).toBe(200)
+    expect((await rawAnswer(port, `${head}${once}${once}${length}`)).code).toBe('SECURE_ORIGIN_NOT_ALLOWED')
+
+    const { seal } = await wireSession(server.send, { origin })
+    const sent = seal({ method: 'GET', path: contract.templates.list.path })
+    const sealed = `Content-Length: ${sent.body.length}\r\n\r\n${sent.body}`
+    const twice = await rawAnswer(port, `${sealedHead}${once}${once}${sealed}`)
+    expect([twice.status, twice.code]).toEqual([403, 'SECURE_SESSION_ORIGIN_MISMATCH'])
+    // It was no use of its rid.
+    expect((await rawAnswer(port, `${sealedHead}${once}${sealed}`)).status).toBe(200)
+  })
+})
+
+describe('a dispatch is refused in the order of the specification', () => {
+  it('405 with Allow, whatever else is wrong', async () => {
+    const answer = await server.send({ method: 'PUT', path: paths.dispatch, headers: { 'content-type': 'text/plain' } })
+    expect([answer.status, answer.code, answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
+  })
+
+  it('415 before 413, and both before a byte of the body is read', async () => {
+    const port = await listening()
+    const long = 'Content-Length: 900000\r\n\r\n'
+    const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')
+    expect((await rawAnswer(port, plain + long)).code).toBe('UNSUPPORTED_MEDIA_TYPE')
+    expect((await rawAnswer(port, `${sealedHead}Content-Encoding: identity\r\n${long}`)).status).toBe(415)
+    const large = await rawAnswer(port, sealedHead + long)
+    expect([large.status, large.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
+  })
+
+  it('413 to a client that is still sending, by its length or in chunks', async () => {
+    const port = await listening()
+    const much = 'x'.repeat(64 * 1024)
+    for (const framing of ['Content-Length: 4194304\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n']) {
+      const connection = await RawConnection.to(port)
+      connection.write(sealedHead + framing)
+      const chunk = framing.startsWith('T') ? `${much.length.toString(16)}\r\n${much}\r\n` : much
+      for (let n = 0; n < 64; n++) connection.write(chunk)
+      const answer = await connection.answer()
+      expect([answer.status, answer.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
+      connection.destroy()
+    }
+  })
+
+  it('takes the last byte that fits in chunks too', async () => {
+    const port = await listening()
+    const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
+    const chunked = (size: number) => {
+      const body = sent.body.padEnd(size)
+      return `${sealedHead}Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    }
+    expect((await rawAnswer(port, chunked(262_145))).code).toBe('SECURE_ENVELOPE_TOO_LARGE')
+    expect((await rawAnswer(port, chunked(262_144))).status).toBe(200)
+  })
+
+  it('400 for a query, which nobody would read', async () => {
+    const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
+    expect((await server.send({ ...sent, path: `${sent.path}?x=1` })).code).toBe('VALIDATION_FAILED')
+    expect((await server.send(sent)).status).toBe(200)
+  })
+
+  it('409 for the second use of a rid, which the first has not to have ended for', async () => {
+    const { seal } = await wireSession(server.send)
+    const sent = seal({ method: 'GET', path: contract.templates.list.path })
+    const codes = (await Promise.all([server.send(sent), server.send(sent)])).map(({ status }) => status)
+    expect(codes.sort()).toEqual([200, 409])
+  })
+})
+
+describe('a dispatch', () => {
+  const call = { method: 'GET', path: contract.templates.list.path }
+
+  it('is one in every form of its target, and nothing else is', async () => {
+    const port = await listening()
+    const { seal } = await wireSession(server.send)
+    const statusOf = async (target: string) => {
+      const { body } = seal(call)
+      const head = sealedHead.replace(paths.dispatch, target)
+      return (await rawAnswer(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)).status
+    }
+    for (const target of [
+      `http://other.example${paths.dispatch}`,
+      `${paths.dispatch}?`,
+      `${paths.dispatch}#`,
+      '/api/v1/secure/%64ispatch',
+    ]) {
+      expect(await statusOf(target), target).toBe(200)
+    }
+    for (const target of [
+      `${paths.dispatch}/`,
+      '/api/v1/secure/Dispatch',
+      `/x?${paths.dispatch}`,
+      '/api/v1/secure%2fdispatch',
+    ]) {
+      expect(await statusOf(target), target).toBe(404)
+    }
+    const put = `PUT ${paths.dispatch}# HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`
+    expect((await rawAnswer(port, put)).status).toBe(405)
+  })
+
+  it('needs a Host by HTTP/1.1, and none by HTTP/1.0', async () => {
+    const port = await listening()
+    const { seal } = await wireSession(server.send)
+    const { body } = seal(call)
+    const rest = `Content-Length: ${body.length}\r\n\r\n${body}`
+    const without = sealedHead.replace('Host: x\r\n', '')
+    const refused = await rawAnswer(port, without + rest)
+    expect([refused.status, refused.code]).toEqual([400, 'VALIDATION_FAILED'])
+    expect((await rawAnswer(port, without.replace('HTTP/1.1', 'HTTP/1.0') + rest)).status).toBe(200)
+  })
+
+  it('is answered by 503 while the store is away and by 500 for a bug, and its envelope may be sent again', async () => {
+    await server.close()
+    const sessions = memorySessions<ServerSession>()
+    const errors: unknown[] = [new StoreUnavailable('away'), new Error('a bug')]
+    const failing = {
+      ...sessions,
+      use: async (sid: string, rid: string) => {
+        const error = errors.shift()
+        if (error !== undefined) throw error
+        return sessions.use(sid, rid)
+      },
+    }
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions: failing } })
+    const { seal } = await wireSession(server.send)
+    const sent = seal(call)
+    const away = await server.send(sent)
+    expect([away.status, away.code, away.headers['retry-after']]).toEqual([503, 'SERVICE_UNAVAILABLE', '1'])
+    const bug = await server.send(sent)
+    expect([bug.status, bug.code]).toEqual([500, 'INTERNAL_ERROR'])
+    expect(server.errors.map(String)).toEqual(['StoreUnavailable: away', 'Error: a bug'])
+    expect((await server.send(sent)).status).toBe(200)
+  })
+
+  it('that is refused is not to be stored, and the log names it by the id of its answer', async () => {
+    const refused = await server.send({ method: 'POST', path: paths.dispatch, headers: json, body: '{}' })
+    const { requestId } = refused.envelope
+    expect(refused.headers).toMatchObject({ 'cache-control': 'no-store', 'x-request-id': requestId })
+    expect(refused.headers['content-type']).toBe('application/json; charset=utf-8')
+    let log = ''
+    for await (const line of server.deps.requestLog.stream(false)) log += String(line)
+    expect(JSON.parse(log)).toMatchObject({
+      request_id: requestId,
+      endpoint: 'secure.dispatch',
+      method: 'POST',
+      path: paths.dispatch,
+      status: 415,
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+    })
+  })
+})
+
+describe('sessions', () => {
+  it('end after 600 s, and a session that is gone is answered as one that never was', async () => {
+    const { seal } = await wireSession(server.send)
+    const call = { method: 'GET', path: contract.templates.list.path }
+    server.clock.advance(599_999)
+    expect((await server.send(seal(call, server.clock.now()))).status).toBe(200)
+    server.clock.advance(1)
+    const expired = await server.send(seal(call, server.clock.now()))
+    await server.deps.secure.sessions.forget(server.clock.now())
+    const forgotten = await server.send(seal(call, server.clock.now()))
+    expect([expired.status, expired.code]).toEqual([409, 'SECURE_SESSION_EXPIRED'])
+    expect(forgotten.sameness).toBe(expired.sameness)
+  })
+
+  it('that were evicted have expired, and their envelopes with them', async () => {
+    await server.close()
+    const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
+    const first = await wireSession(server.send)
+    const call = { method: 'GET', path: contract.templates.list.path }
+    const used = first.seal(call)
+    expect((await server.send(used)).status).toBe(200)
+    await wireSession(server.send)
+    expect((await server.send(used)).code).toBe('SECURE_SESSION_EXPIRED')
+    expect((await server.send(first.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
+  })
+
+  it('sessions with a successful call outlive any number of sessions without one', async () => {
+    await server.close()
+    const sessions = memorySessions<ServerSession>({ sessions: 3, ridsOfSession: 10, rids: 20 })
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
+    const { token } = await newTenant(server)
+    const honest = await wireSession(server.send)
+    const call = { method: 'GET', path: contract.templates.list.path }
+    const successful = { ...call, headers: { authorization: `Bearer ${token}` } }
+    expect((await server.send(honest.seal(successful))).status).toBe(200)
+    for (let n = 0; n < 5; n++) {
+      const junk = await wireSession(server.send)
+      expect((await server.send(junk.seal(call))).status).toBe(200)
+    }
+    expect((await server.send(honest.seal(successful))).status).toBe(200)
+  })
+
+  it('accepts each of 100 envelopes once when all are sent ten times concurrently', async () => {
+    const tenant = await newTenant(server)
+    const { seal, open } = await wireSession(server.send)
+    const headers = { authorization: `Bearer ${tenant.token}` }
+    const envelopes = Array.from({ length: 100 }, () =>
+      seal({ method: 'GET', path: contract.templates.list.path, headers }),
+    )
+    const sent = Array.from({ length: 1_000 }, (_, n) => envelopes[(n * 7) % 100] as (typeof envelopes)[0])
+    const answers = await Promise.all(sent.map(async (it) => ({ it, answer: await server.send(it) })))
+    const accepted = answers.filter(({ answer }) => answer.status === 200)
+    expect(new Set(accepted.map(({ it }) => it.body)).size).toBe(100)
+    expect(accepted).toHaveLength(100)
+    const others = answers.filter(({ answer }) => answer.status !== 200)
+    expect(new Set(others.map(({ answer }) => answer.code))).toEqual(new Set(['REQUEST_REPLAYED']))
+    expect(accepted.every(({ it, answer }) => open(it, answer).status === 200)).toBe(true)
+  })
+})
+
+describe('switched off', () => {
+  beforeEach(async () => {
+    await server.close()
+    server = testApp({ store, secure: { ...testDeps({ store }).secure, enabled: false } })
+  })
+
+  it('bootstrap says so, the other two refuse before anything else, and calls go in plain text', async () => {
+    const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
+    expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
+    for (const path of [paths.session, paths.dispatch]) {
+      const answer = await server.send({ method: 'POST', path, headers: { 'content-type': 'text/plain' }, body: 'x' })
+      expect([answer.status, answer.code]).toEqual([403, 'SECURE_TRANSPORT_DISABLED'])
+      expect((await server.send({ method: 'GET', path })).status).toBe(405)
+    }
+    const tenant = await newTenant(server)
+    expect((await tenant.runtime(contract.templates.list, {})).status).toBe(200)
+  })
+})

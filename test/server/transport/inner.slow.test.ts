@@ -1,0 +1,327 @@
+import http from 'node:http'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { contract, endpoints } from '../../../src/contract/index.js'
+import { MEDIA_TYPE } from '../../../src/secure/index.js'
+import { createLimits } from '../../../src/server/limits.js'
+import type { Store } from '../../../src/store/store.js'
+import { openTestStore } from '../../support/engines.js'
+import { securely } from '../../support/secure-send.js'
+import { type InnerCall, wireSession } from '../../support/secure-wire.js'
+import { type TestApp, testApp } from '../../support/server-app.js'
+import { callerOf, sendTo, wireOf } from '../../support/server-client.js'
+import { RawConnection, portOf } from '../../support/server-raw.js'
+import { Scene } from '../../support/server-scene.js'
+import { type Tenant, codeOf, newTenant, serial } from '../../support/server-tenant.js'
+import { WatchedPolls } from '../../support/watched-polls.js'
+
+/** Calls inside: what differs from plain ones, and that nothing else does. */
+
+let store: Store
+beforeAll(() => {
+  store = openTestStore()
+})
+afterAll(() => store.close())
+
+let polls: WatchedPolls
+let server: TestApp
+let tenant: Tenant
+beforeEach(async () => {
+  await restart()
+})
+afterEach(() => server.close())
+
+async function restart(overrides: Parameters<typeof testApp>[0] = {}): Promise<void> {
+  await server?.close()
+  polls = new WatchedPolls()
+  server = testApp({ store, polls, ...overrides })
+  tenant = await newTenant(server)
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+const list = (token = tenant.token): InnerCall => ({
+  method: 'GET',
+  path: contract.templates.list.path,
+  headers: bearer(token),
+})
+const issueBody = async () => ({
+  template_id: (await tenant.template()).id,
+  external_issue_id: `issue-${serial()}`,
+  recipient_user_id: 'user-1',
+})
+const issue = (body: unknown, key: string): InnerCall => ({
+  method: 'POST',
+  path: contract.vouchers.issue.path,
+  headers: { ...bearer(tenant.token), 'idempotency-key': key },
+  body,
+})
+
+describe('every endpoint under /api/v1 answers inside as it does outside', () => {
+  const published = endpoints.filter((it) => it.caller !== 'operator')
+  it.each(published.map((it) => [it.id, it] as const))('%s', async (_, endpoint) => {
+    const scene = await Scene.of(server, endpoint)
+    const inside = { ...server, send: securely(server.send) }
+    await scene.request()
+    const answer = await scene.send({ to: inside })
+    expect([answer.status, answer.envelope.success]).toEqual([endpoint.status, true])
+    const refused = await scene.send({ credential: null })
+    const refusedInside = await scene.send({ credential: null, to: inside })
+    expect([refusedInside.status, refusedInside.sameness]).toEqual([refused.status, refused.sameness])
+    const wrong = await scene.send({ query: 'unknown=1' })
+    const wrongInside = await scene.send({ query: 'unknown=1', to: inside })
+    expect([wrongInside.status, wrongInside.sameness]).toEqual([wrong.status, wrong.sameness])
+    await scene.close()
+  })
+})
+
+describe('a request inside that breaks a rule is answered inside', () => {
+  it.each([
+    ['method', { method: 'HEAD' }],
+    ['method', { method: 'get' }],
+    ['path', { path: '/api/v1/secure/dispatch' }],
+    ['path', { path: '/_platform/v1/requests' }],
+    ['path', { path: '/healthz' }],
+    ['headers', { headers: { host: 'x' } }],
+    ['headers', { headers: { Authorization: 'Bearer a', authorization: 'Bearer b' } }],
+    ['query', { query: { a: { b: 1 } } }],
+    ['body', { body: {} }],
+    ['members', { remoteAddress: '127.0.0.1' }],
+  ])('its %s: %j', async (part, change) => {
+    const { call } = await wireSession(server.send)
+    const answer = await call({ ...list(), ...change } as InnerCall)
+    expect([answer.status, answer.code, answer.details]).toEqual([400, 'SECURE_REQUEST_INVALID', { part }])
+    expect(answer.headers['x-request-id']).toBe(answer.envelope.requestId)
+  })
+
+  it.each([
+    ['too large a body', 413, 'PAYLOAD_TOO_LARGE', { name: 'x'.repeat(65_536) }, 'application/json'],
+    ['a body that is no JSON by its type', 415, 'UNSUPPORTED_MEDIA_TYPE', {}, 'text/plain'],
+    ['17 levels', 400, 'INVALID_JSON', JSON.parse(`${'{"a":'.repeat(16)}{}${'}'.repeat(16)}`), 'application/json'],
+    ['a prototype', 400, 'VALIDATION_FAILED', JSON.parse('{"__proto__":{"name":"x"}}'), 'application/json'],
+  ])('%s is refused as outside', async (_, status, code, body, type) => {
+    const { call } = await wireSession(server.send)
+    const { path } = contract.templates.create
+    const headers = { ...bearer(tenant.token), 'content-type': type }
+    const inside = await call({ method: 'POST', path, headers, body })
+    const outside = await server.send({ method: 'POST', path, headers, body: JSON.stringify(body) })
+    expect([inside.status, inside.code]).toEqual([status, code])
+    expect(inside.sameness).toBe(outside.sameness)
+  })
+
+  it('a body that fits as it came is not too large, however long its numbers are written out', async () => {
+    const { call } = await wireSession(server.send)
+    const { path } = contract.templates.create
+    const headers = bearer(tenant.token)
+    const body = `{"name":[${'1e20,'.repeat(10_000)}1]}`
+    const inner = `{"method":"POST","path":"${path}","headers":${JSON.stringify(headers)},"body":${body}}`
+    const inside = await call(Buffer.from(inner))
+    const outside = await server.send({ method: 'POST', path, headers, body })
+    expect(inside.code).toBe('VALIDATION_FAILED')
+    expect(inside.sameness).toBe(outside.sameness)
+  })
+
+  it('404 and 405 of the routes', async () => {
+    const { call } = await wireSession(server.send)
+    expect((await call({ method: 'GET', path: '/api/v1/nothing' })).code).toBe('ROUTE_NOT_FOUND')
+    expect((await call({ method: 'PUT', path: contract.vouchers.issue.path })).code).toBe('METHOD_NOT_ALLOWED')
+  })
+})
+
+it('text inside is brought to the form that it has outside', async () => {
+  const { call } = await wireSession(server.send)
+  const body = { name: 'Cafe\u0301' }
+  const path = contract.apps.create.path
+  const answer = await call({ method: 'POST', path, headers: bearer(tenant.jwt), body })
+  expect(answer.data).toMatchObject({ name: 'Caf\u00e9' })
+})
+
+describe('nothing flows in', () => {
+  it('of the outer headers', async () => {
+    const { seal, open } = await wireSession(server.send)
+    const { authorization: _, ...none } = bearer(tenant.token)
+    const sent = seal({ ...list(), headers: none })
+    const outer = { ...sent.headers, ...bearer(tenant.token), 'content-type': MEDIA_TYPE }
+    expect(open(sent, await server.send({ ...sent, headers: outer })).code).toBe('TOKEN_MISSING')
+    const keyless = seal(issue(await issueBody(), ''))
+    const unkeyed = { ...keyless, headers: { ...keyless.headers, 'idempotency-key': 'outer' } }
+    expect(open(keyless, await server.send(unkeyed)).code).toBe('IDEMPOTENCY_KEY_INVALID')
+  })
+
+  it('but the address: failures of credentials inside and outside are counted together', async () => {
+    await restart({ limits: createLimits({ auth_failures: { calls: 2, seconds: 60 } }) })
+    const { call } = await wireSession(server.send)
+    expect((await call(list('sop_x'))).code).toBe('TOKEN_INVALID')
+    expect((await server.send({ method: 'GET', path: contract.templates.list.path })).code).toBe('TOKEN_MISSING')
+    const limited = await call(list('sop_x'))
+    expect([limited.status, limited.code, limited.headers['retry-after']]).toEqual([429, 'RATE_LIMITED', '60'])
+    expect((await call(list())).status).toBe(200)
+  })
+})
+
+describe('the answer inside', () => {
+  it('carries the rate limit and Retry-After, which the outer one does not', async () => {
+    await restart({ limits: createLimits({ reads: { calls: 1, seconds: 60 } }) })
+    const { seal, open } = await wireSession(server.send)
+    const answers = []
+    for (let n = 0; n < 2; n++) {
+      const sent = seal(list())
+      const outer = await server.send(sent)
+      expect(outer.status).toBe(200)
+      expect(Object.keys(outer.headers).filter((it) => /ratelimit|retry|idempotent/.test(it))).toEqual([])
+      answers.push(open(sent, outer))
+    }
+    expect(answers[0]?.headers).toMatchObject({ 'ratelimit-policy': '"reads";q=1;w=60', ratelimit: '"reads";r=0;t=60' })
+    expect([answers[1]?.status, answers[1]?.headers['retry-after']]).toEqual([429, '60'])
+  })
+
+  it('has the request id of its envelope, by which the log names both', async () => {
+    const { seal, open } = await wireSession(server.send)
+    const sent = seal(list())
+    const outer = await server.send(sent)
+    const inner = open(sent, outer)
+    const log = server.deps.requestLog.stream(false)
+    let text = ''
+    for await (const chunk of log) text += String(chunk)
+    const lines = text
+      .trim()
+      .split('\n')
+      .slice(-2)
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([
+      { request_id: outer.headers['x-request-id'], endpoint: 'templates.list', status: 200 },
+      { request_id: outer.headers['x-request-id'], endpoint: 'secure.dispatch', status: 200, application_id: null },
+    ])
+    expect([inner.headers['x-request-id'], inner.envelope.requestId]).toEqual(
+      Array(2).fill(outer.headers['x-request-id']),
+    )
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  it('is one and the same inside and outside', async () => {
+    const { call } = await wireSession(server.send)
+    const body = await issueBody()
+    const plain = await tenant.runtime(contract.vouchers.issue, body, { key: 'shared' })
+    const inside = await call(issue(body, 'shared'))
+    expect([inside.status, inside.headers['idempotent-replayed']]).toEqual([201, 'true'])
+    expect(inside.data).toEqual(plain.data)
+    expect((await call(issue({ ...body, recipient_user_id: 'user-2' }, 'shared'))).code).toBe('IDEMPOTENCY_KEY_REUSED')
+    const first = await call(issue({ ...body, external_issue_id: 'other' }, 'inside'))
+    const again = await tenant.runtime(
+      contract.vouchers.issue,
+      { ...body, external_issue_id: 'other' },
+      { key: 'inside' },
+    )
+    expect([again.headers['idempotent-replayed'], again.data]).toEqual(['true', first.data])
+  })
+
+  it('has one effect when both come at once', async () => {
+    const { call } = await wireSession(server.send)
+    const credential = codeOf(await tenant.issue())
+    const path = contract.vouchers.redeem.path
+    const headers = { ...bearer(tenant.token), 'idempotency-key': 'both' }
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        n % 2 === 0
+          ? call({ method: 'POST', path, headers, body: { credential } })
+          : tenant.runtime(contract.vouchers.redeem, { credential }, { key: 'both' }),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(answers.filter(({ headers: it }) => it['idempotent-replayed'] === undefined)).toHaveLength(1)
+    expect(new Set(answers.map(({ data }) => (data as { id: string }).id)).size).toBe(1)
+  })
+})
+
+describe('an application with a list of origins', () => {
+  const allowed = 'https://a.example'
+  it('is called from these inside, and takes plain calls, which have none', async () => {
+    await tenant.console(contract.apps.update, { appId: tenant.appId, allowed_origins: [allowed] })
+    const from = async (origin: string) => (await (await wireSession(server.send, { origin })).call(list())).code
+    expect([await from(allowed), await from('https://b.example'), await from('')]).toEqual([
+      null,
+      'ORIGIN_NOT_ALLOWED',
+      'ORIGIN_NOT_ALLOWED',
+    ])
+    expect((await tenant.runtime(contract.templates.list, {})).status).toBe(200)
+  })
+})
+
+describe('getUpdates inside', () => {
+  const poll = (token: string, timeout: number): InnerCall => ({
+    method: 'POST',
+    path: contract.bots.updates.path,
+    headers: bearer(token),
+    body: { timeout },
+  })
+
+  it('waits 10 s at most: a longer wait is refused, and ends no other poll', async () => {
+    const bot = await tenant.bot()
+    const { call } = await wireSession(server.send)
+    const held = bot.call(contract.bots.updates, { timeout: 50 })
+    await polls.waits(1)
+    const refused = await call(poll(bot.token, 11))
+    expect([refused.status, refused.code, refused.details]).toEqual([
+      400,
+      'VALIDATION_FAILED',
+      { errors: [{ pointer: '/timeout', code: 'maximum', message: 'must be <= 10 through the encrypted transport' }] },
+    ])
+    const inside = call(poll(bot.token, 10))
+    expect((await held).code).toBe('POLL_TERMINATED')
+    await polls.waits(2)
+    await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+    expect((await inside).text).toContain('"update_id":1')
+  })
+
+  it('ends when the caller outside leaves', async () => {
+    const bot = await tenant.bot()
+    const port = await portOf(server.app)
+    const { seal } = await wireSession(server.send)
+    const { path, headers = {}, body } = seal(poll(bot.token, 10))
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const connection = await RawConnection.to(port)
+    connection.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    await polls.waits(1)
+    connection.destroy()
+    await polls.ends(1)
+    expect(polls.isOpen(bot.id)).toBe(false)
+  })
+
+  it('is answered when the server closes, at once and sealed', async () => {
+    const bot = await tenant.bot()
+    const port = await portOf(server.app)
+    const agent = new http.Agent()
+    const send = sendTo(`http://127.0.0.1:${port}`, agent)
+    const held = callerOf(securely(send), bot.token)(contract.bots.updates, { timeout: 10 })
+    await polls.waits(1)
+    await server.app.close()
+    expect((await held).data).toEqual({ items: [] })
+    agent.destroy()
+  })
+})
+
+it('an answer that is dropped on purpose takes the outer connection with it, after the effect', async () => {
+  const port = await portOf(server.app)
+  const { seal, open } = await wireSession(server.send)
+  const body = await issueBody()
+  await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.issue', kind: 'drop_response', times: 1 })
+  const sent = seal(issue(body, 'dropped'))
+  const lines = Object.entries(sent.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
+  const connection = await RawConnection.to(port)
+  const head = `POST ${sent.path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}Content-Length: ${sent.body.length}\r\n\r\n`
+  connection.write(head + sent.body)
+  await connection.end()
+  expect(connection.received).toBe('')
+  const again = seal(issue(body, 'dropped'))
+  const replay = open(again, await server.send(again))
+  expect([replay.status, replay.headers['idempotent-replayed']]).toEqual([201, 'true'])
+})
+
+it('a request inside without a body is one whose body is null, too', async () => {
+  const { id: templateId } = await tenant.draft()
+  const { call } = await wireSession(server.send)
+  const { method, path } = wireOf(contract.templates.submit, { templateId })
+  const submitted = await call({ method, path, headers: bearer(tenant.token), body: null })
+  expect(submitted.data).toMatchObject({ id: templateId, status: 'reviewing' })
+})

@@ -1,0 +1,251 @@
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { KeysUnusable } from '../../../src/server/folder.js'
+import { SecureKeys, secureKeyFile } from '../../../src/server/transport/keys.js'
+import { securely } from '../../support/secure-send.js'
+import { wireSession } from '../../support/secure-wire.js'
+import { inFolder, liveServer } from '../../support/server.js'
+import { START_MS, keyFileInMemory, seededRandom, testApp, testDeps } from '../../support/server-app.js'
+import { startServerChild } from '../../support/server-child.js'
+import { callerOf } from '../../support/server-client.js'
+import { newTenant } from '../../support/server-tenant.js'
+
+const GRACE_MS = 120_000
+const statesOf = (keys: SecureKeys, now: number) => keys.list(now).map(({ kid, state }) => `${state} ${kid}`)
+const kidIn = (keys: Pick<SecureKeys, 'list'>, state: string) =>
+  keys.list(0).find((it) => it.state === state)?.kid as string
+
+describe('a key', () => {
+  it('is next, then current, then in grace for 120 s, then destroyed', () => {
+    const file = keyFileInMemory()
+    const keys = new SecureKeys(file, seededRandom('keys'), 0)
+    const [first, second] = [kidIn(keys, 'current'), kidIn(keys, 'next')]
+    expect(keys.keyFor(undefined, 0)?.kid).toBe(first)
+    expect([keys.keyFor(first, 0)?.kid, keys.keyFor(second, 0)]).toEqual([first, undefined])
+
+    keys.rotate(1_000)
+    const third = kidIn(keys, 'next')
+    expect(statesOf(keys, 1_000)).toEqual([`current ${second}`, `next ${third}`, `grace ${first}`])
+    const end = 1_000 + GRACE_MS
+    expect(keys.keyFor(undefined, end - 1)?.kid).toBe(second)
+    expect([keys.keyFor(first, end - 1)?.kid, keys.keyFor(first, end)]).toEqual([first, undefined])
+    expect(statesOf(keys, end)).toEqual([`current ${second}`, `next ${third}`])
+    const held = JSON.parse(file.read() ?? '').keys as { private_key: string }[]
+    keys.forget(end - 1)
+    expect(JSON.parse(file.read() ?? '').keys).toEqual(held)
+    keys.forget(end)
+    expect(JSON.parse(file.read() ?? '').keys).toEqual(held.slice(0, 2))
+  })
+
+  it('is in grace no longer when the clock has been set back by days since it was replaced', () => {
+    const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
+    const first = kidIn(keys, 'current')
+    const replacedAt = 10 * 86_400_000
+    keys.rotate(replacedAt)
+    // Clocks of two processes may be minutes apart.
+    expect([replacedAt, replacedAt - 300_000].map((now) => keys.keyFor(first, now)?.kid)).toEqual([first, first])
+    expect(keys.keyFor(first, 0)).toBeUndefined()
+  })
+
+  it('stays in grace for its own time when another rotation follows', () => {
+    const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
+    const first = kidIn(keys, 'current')
+    keys.rotate(0)
+    const second = kidIn(keys, 'current')
+    keys.rotate(60_000)
+    expect(keys.keyFor(first, GRACE_MS - 1)?.kid).toBe(first)
+    expect([keys.keyFor(first, GRACE_MS), keys.keyFor(second, GRACE_MS)?.kid]).toEqual([undefined, second])
+  })
+
+  it('is not used before it is written', () => {
+    const file = keyFileInMemory()
+    const keys = new SecureKeys(file, seededRandom('keys'), 0)
+    const before = statesOf(keys, 0)
+    Object.assign(file, {
+      write: () => {
+        throw new Error('disk full')
+      },
+    })
+    expect(() => keys.rotate(0)).toThrow('disk full')
+    expect(statesOf(keys, 0)).toEqual(before)
+  })
+
+  it('is the same after a restart, and destroyed by one that comes after its grace', () =>
+    inFolder(async (folder) => {
+      const path = join(folder, 'secure-keys.json')
+      const start = (now: number) => new SecureKeys(secureKeyFile(path, true), seededRandom(`keys ${now}`), now)
+      const keys = start(0)
+      keys.rotate(0)
+      expect(statesOf(start(GRACE_MS - 1), 0)).toEqual(statesOf(keys, 0))
+      expect(statesOf(start(GRACE_MS), 0)).toEqual(statesOf(keys, GRACE_MS))
+      expect(JSON.parse(readFileSync(path, 'utf8')).keys).toHaveLength(2)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+    }))
+
+  it('that a killed process left in a draft is destroyed by the next start', () =>
+    inFolder(async (folder) => {
+      const path = join(folder, 'secure-keys.json')
+      writeFileSync(`${path}.4711.tmp`, 'half of a key file')
+      writeFileSync(join(folder, 'keys.json.1.tmp'), 'another file')
+      new SecureKeys(secureKeyFile(path, true), seededRandom('keys'), 0)
+      expect(readdirSync(folder).sort()).toEqual(['keys.json.1.tmp', 'secure-keys.json'])
+    }))
+})
+
+describe('a key file', () => {
+  const written = () => {
+    const file = keyFileInMemory()
+    new SecureKeys(file, seededRandom('keys'), 0).rotate(0)
+    return JSON.parse(file.read() ?? '') as { version: number; keys: Record<string, unknown>[] }
+  }
+  it.each([
+    ['is cut off', (file: ReturnType<typeof written>) => JSON.stringify(file).slice(0, -20)],
+    ['is empty', () => ''],
+    ['is of another version', (file) => JSON.stringify({ ...file, version: 2 })],
+    ['has two current keys', (file) => JSON.stringify({ ...file, keys: [...file.keys, file.keys[0]] })],
+    ['lacks the next key', (file) => JSON.stringify({ ...file, keys: [file.keys[0]] })],
+    [
+      'has a key in grace for ever',
+      (file) => {
+        return JSON.stringify({ ...file, keys: file.keys.map((it) => ({ ...it, grace_until: null })) })
+      },
+    ],
+    ['has half a key', (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"')],
+  ])('that %s is refused, without a word of it', (_, spoil) => {
+    const file = written()
+    const text = spoil(file)
+    const start = () =>
+      new SecureKeys({ name: 'secure-keys.json', read: () => text, write: () => {} }, seededRandom(''), 0)
+    expect(start).toThrow(KeysUnusable)
+    try {
+      start()
+    } catch (error) {
+      for (const key of file.keys)
+        expect(String((error as Error).stack)).not.toContain(String(key.private_key).slice(0, 12))
+    }
+  })
+})
+
+describe('through the server', () => {
+  it('a kid in grace opens sessions under its key, one whose grace is over none, and sessions go on', async () => {
+    const server = testApp()
+    const { keys } = server.deps.secure
+    const tenant = await newTenant(server)
+    const call = {
+      method: 'GET',
+      path: contract.templates.list.path,
+      headers: { authorization: `Bearer ${tenant.token}` },
+    }
+    const now = () => server.clock.now()
+    const first = keys.current.kid
+    const old = await wireSession(server.send, { now })
+    expect(old.kid).toBe(first)
+    await keys.rotate(now())
+    const open = async (kid: string) => {
+      const clientPublicKey = 'BFgtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXScS7_N8VyXJpwm8zz82EwHcYpdP8BGOYVmnzm50tHINDM'
+      const body = JSON.stringify({ clientPublicKey, kid })
+      const headers = { 'content-type': 'application/json' }
+      return (await server.send({ method: 'POST', path: '/api/v1/secure/session', headers, body })).status
+    }
+    expect([await open(first), await open(keys.current.kid), await open(kidIn(keys, 'next'))]).toEqual([200, 200, 409])
+    expect((await wireSession(server.send, { now })).kid).toBe(keys.current.kid)
+    server.clock.advance(GRACE_MS)
+    expect([await open(first), await open(keys.current.kid)]).toEqual([409, 200])
+    expect((await old.call(call)).status).toBe(200)
+    await server.close()
+  })
+
+  it('no caller sees a rotation: 5 clients call on while keys change, in grace and after it', async () => {
+    const server = testApp()
+    const tenant = await newTenant(server)
+    let sent = 0
+    const session = () =>
+      securely(
+        (request) => {
+          sent += request.path.endsWith('/session') ? 1 : 0
+          return server.send(request)
+        },
+        { now: () => server.clock.now() },
+      )
+    const clients = Array.from({ length: 5 }, () => callerOf(session(), tenant.token))
+    const kids = new Set<string>()
+    let done = 0
+    const callOn = async (call: (typeof clients)[0]) => {
+      for (let n = 0; n < 5; n++) {
+        expect((await call(contract.templates.list, {})).status).toBe(200)
+        done += 1
+      }
+    }
+    for (let round = 0; round < 8; round++) {
+      kids.add(server.deps.secure.keys.current.kid)
+      const calls = clients.map(callOn)
+      await tenant.operator(contract.platform.rotateSecureKeys, {})
+      await Promise.all(calls)
+      // The next calls come within grace, at its end, and after the end of every session.
+      server.clock.advance([0, 119_999, 120_000, 600_000][round % 4] as number)
+      await server.deps.secure.keys.forget(server.clock.now())
+    }
+    expect([done, kids.size]).toEqual([200, 8])
+    expect(sent).toBeGreaterThan(5)
+    await server.close()
+  }, 60_000)
+
+  it('the operator sees kid, state, pin and dates, and no key', async () => {
+    const file = keyFileInMemory()
+    const server = testApp({
+      secure: { ...testDeps().secure, keys: new SecureKeys(file, seededRandom('keys'), START_MS) },
+    })
+    const call = callerOf(server.send, server.operatorKey)
+    const rotated = await call(contract.platform.rotateSecureKeys, {})
+    const listed = await call(contract.platform.secureKeys, {})
+    expect(listed.data).toEqual(rotated.data)
+    expect(listed.data.items.map(({ state }) => state)).toEqual(['current', 'next', 'grace'])
+    for (const item of listed.data.items) {
+      expect(Object.keys(item)).toEqual(['kid', 'state', 'pin', 'created_at', 'activated_at', 'grace_until'])
+      expect(item.pin.slice('sha256:'.length, 'sha256:'.length + 16)).toBe(item.kid)
+    }
+    for (const { private_key: key } of JSON.parse(file.read() ?? '').keys) expect(listed.text).not.toContain(key)
+    await server.close()
+  })
+})
+
+describe('a started server', () => {
+  it('keeps its keys in a file of its own, and destroys them when their time is over', () =>
+    inFolder(async (dataDir) => {
+      const live = await liveServer({ dataDir })
+      const path = join(dataDir, 'secure-keys.json')
+      const call = callerOf(live.send, live.operatorKey)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      const kept = () =>
+        (JSON.parse(readFileSync(path, 'utf8')).keys as { private_key: string }[]).map((it) => it.private_key)
+      const [first] = kept()
+      await call(contract.platform.rotateSecureKeys, {})
+      expect([kept().length, kept().includes(first as string)]).toEqual([3, true])
+      await call(contract.platform.advanceClock, { seconds: 121 })
+      await expect.poll(kept).toHaveLength(2)
+      expect(kept()).not.toContain(first)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      await live.close()
+    }))
+
+  it(
+    'that is killed after a rotation starts with what was answered',
+    () =>
+      inFolder(async (dataDir) => {
+        const first = await startServerChild(dataDir)
+        const call = callerOf(first.send, first.operatorKey)
+        const rotations = Array.from({ length: 20 }, () => call(contract.platform.rotateSecureKeys, {}))
+        const answered = (await Promise.all(rotations)).map(({ data }) => data.items)
+        await first.kill()
+        const second = await startServerChild(dataDir)
+        const { items } = (await callerOf(second.send, second.operatorKey)(contract.platform.secureKeys, {})).data
+        const known = answered.map((it) => it[0]?.kid)
+        expect(known).toContain(items[0]?.kid)
+        expect(items.filter(({ state }) => state === 'grace')).toHaveLength(20)
+        await second.kill()
+      }),
+    60_000,
+  )
+})

@@ -1,0 +1,158 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { paths } from '../../../src/secure/index.js'
+import { securely } from '../../support/secure-send.js'
+import { wireSession } from '../../support/secure-wire.js'
+import { inFolder, liveServer } from '../../support/server.js'
+import { startServerChild } from '../../support/server-child.js'
+import { callerOf } from '../../support/server-client.js'
+import { codeOf, newTenant } from '../../support/server-tenant.js'
+
+/** The encrypted transport of a started server: its options, its end, and what it leaves behind. */
+
+describe('the options of a server', () => {
+  it('requireSecure refuses plain calls and takes encrypted ones', async () => {
+    const live = await liveServer({ requireSecure: true })
+    const tenant = await newTenant(live)
+    expect((await tenant.runtime(contract.templates.list, {})).status).toBe(426)
+    const inside = callerOf(securely(live.send, { now: Date.now }), tenant.token)
+    expect((await inside(contract.templates.list, {})).status).toBe(200)
+    await live.close()
+  })
+
+  it('secure: false switches it off, and secures nothing', async () => {
+    const live = await liveServer({ secure: false })
+    expect(JSON.parse((await live.send({ method: 'GET', path: paths.bootstrap })).text).enabled).toBe(false)
+    await live.close()
+  })
+
+  it('brand and allowedOrigins are those of its sessions', async () => {
+    const live = await liveServer({ brand: 'corner-shop', allowedOrigins: ['https://a.example', 'https://b.example'] })
+    const open = (origin: string) => wireSession(live.send, { origin, now: Date.now })
+    expect((await open('https://b.example')).brand).toBe('corner-shop')
+    await expect(open('https://c.example')).rejects.toThrow('SECURE_ORIGIN_NOT_ALLOWED')
+    await expect(open('')).rejects.toThrow('SECURE_ORIGIN_NOT_ALLOWED')
+    await live.close()
+  })
+})
+
+describe('a process', () => {
+  it(
+    'answers a poll inside when it is told to end, and ends in good time',
+    () =>
+      inFolder(async (dataDir) => {
+        const child = await startServerChild(dataDir)
+        const tenant = await newTenant(child)
+        const bot = await tenant.bot()
+        const inside = callerOf(securely(child.send, { now: Date.now }), bot.token)
+        expect((await inside(contract.bots.updates, {})).data).toEqual({ items: [] })
+        const held = inside(contract.bots.updates, { timeout: 10 })
+        // A webhook cannot be set while the poll is open: the server has it.
+        const set = () => tenant.console(contract.webhook.set, { botId: bot.id, url: 'https://93.184.215.14/' })
+        await expect.poll(async () => (await set()).code).toBe('POLLING_ACTIVE')
+        const code = await child.stop(9_000)
+        expect([(await held).data, code]).toEqual([{ items: [] }, 0])
+      }),
+    30_000,
+  )
+
+  it(
+    'leaves no secret of a session in its files, its log, its answers',
+    () =>
+      inFolder(async (dataDir) => {
+        const child = await startServerChild(dataDir, 'trace')
+        const tenant = await newTenant(child)
+        const seen: string[] = []
+        const send: typeof child.send = async (request) => {
+          const answer = await child.send(request)
+          if (!request.path.endsWith('/session')) seen.push(answer.text)
+          return answer
+        }
+        let salt = ''
+        const session = await wireSession(
+          async (request) => {
+            const answer = await child.send(request)
+            if (request.path === paths.session) salt = JSON.parse(answer.text).salt
+            return answer
+          },
+          { now: Date.now },
+        )
+        const voucher = await tenant.issue()
+        const call = {
+          method: 'POST',
+          path: contract.vouchers.redeem.path,
+          headers: {
+            authorization: `Bearer ${tenant.token}`,
+            'content-type': 'application/json',
+            'idempotency-key': 'canary-of-the-key',
+          },
+          body: { credential: codeOf(voucher), reference: 'canary-of-the-plaintext' },
+        }
+        const sent = session.seal(call)
+        const ciphertexts = [JSON.parse(sent.body).ciphertext as string]
+        const redeemed = await send(sent)
+        ciphertexts.push(JSON.parse(redeemed.text).ciphertext)
+        expect(session.open(sent, redeemed).status).toBe(200)
+        // Every way to fail, with the secrets on board: replayed, broken, unknown, malformed, refused and failing inside.
+        await send(sent)
+        await send({ ...sent, body: sent.body.replace(/.{6}"\}$/, 'AAAAAA"}') })
+        await send({ ...sent, body: sent.body.replace(session.sid, 'ss_unknown_unknown_unkn') })
+        await send({ ...sent, body: sent.body.slice(0, -1) })
+        await send({ ...sent, headers: { ...sent.headers, 'content-type': 'text/plain' } })
+        await session.call({ ...call, path: '/api/v1/secure/canary-of-the-plaintext' })
+        await session.call(Buffer.from('"canary-of-the-plaintext"'))
+        await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.redeem', kind: 'error', times: 1 })
+        expect((await session.call(call)).status).toBe(503)
+        await tenant.operator(contract.platform.rotateSecureKeys, {})
+        const requests = await tenant.operator(contract.platform.requests, {})
+        // Lines come in their order, a few milliseconds after the answers.
+        await vi.waitFor(() => expect(child.output()).toContain('"endpoint":"platform.requests"'))
+        await child.kill()
+
+        const kept = JSON.parse(readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')).keys as {
+          private_key: string
+        }[]
+        const forms = (bytes: Uint8Array) => {
+          const buffer = Buffer.from(bytes)
+          return [buffer.toString('base64url'), buffer.toString('base64'), buffer.toString('hex')]
+        }
+        const texts = [salt, ...kept.map((it) => it.private_key)]
+        const raw = [session.keyC2s, session.keyS2c, ...texts.map((it) => Buffer.from(it, 'base64url'))].map((it) =>
+          Buffer.from(it),
+        )
+        const secrets = [
+          ...raw.flatMap(forms),
+          ...ciphertexts.map((it) => it.slice(20, 60)),
+          ...['canary-of-the-key', tenant.token, codeOf(voucher).value],
+        ]
+        const bytesOf = (name: string) => readFileSync(join(dataDir, name))
+        const places: Record<string, Buffer> = {
+          ...Object.fromEntries(readdirSync(dataDir).map((name) => [name, bytesOf(name)])),
+          output: Buffer.from(child.output()),
+          requests: Buffer.from(requests.text),
+        }
+        const leaksIn = (names: readonly string[], wanted: readonly (string | Buffer)[]) =>
+          names.filter((name) => wanted.some((it) => places[name]?.includes(it)))
+        const others = Object.keys(places).filter(
+          (name) => !['secure-keys.json', 'keys.json', 'operator.key'].includes(name),
+        )
+        expect(others).toEqual(expect.arrayContaining(['voucherctl.db', 'voucherctl.db-wal', 'output', 'requests']))
+        // The key of a call is kept with its effect, by design; no other place has it.
+        const ofDatabase = others.filter((it) => it.startsWith('voucherctl.db'))
+        expect(leaksIn(ofDatabase, [...raw, ...secrets.filter((it) => it !== 'canary-of-the-key')])).toEqual([])
+        const outside = others.filter((it) => !ofDatabase.includes(it))
+        expect(leaksIn(outside, [...raw, ...secrets, 'canary-of-the-plaintext'])).toEqual([])
+        const failures = seen.filter((it) => it.includes('"success":false')).join()
+        expect(failures.length).toBeGreaterThan(0)
+        for (const it of [...secrets, 'canary-of-the-plaintext']) expect(failures).not.toContain(it)
+
+        // The search itself finds what is there: the reference of the redemption, the endpoint's line, the private keys.
+        expect(leaksIn(ofDatabase, ['canary-of-the-plaintext']).length).toBeGreaterThan(0)
+        expect(leaksIn(['output', 'requests'], ['vouchers.redeem', 'secure.dispatch'])).toEqual(['output', 'requests'])
+        expect(leaksIn(['secure-keys.json'], secrets)).toEqual(['secure-keys.json'])
+      }),
+    30_000,
+  )
+})

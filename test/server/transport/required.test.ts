@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Endpoint } from '../../../src/contract/endpoint.js'
+import { contract, endpoints } from '../../../src/contract/index.js'
+import { securely } from '../../support/secure-send.js'
+import { type TestApp, seededRandom, testApp } from '../../support/server-app.js'
+import { RawConnection, portOf, rawAnswer } from '../../support/server-raw.js'
+import { Scene } from '../../support/server-scene.js'
+import { newTenant } from '../../support/server-tenant.js'
+
+/** What a server or an application that requires encryption refuses: sections A and B of the interface, no other. */
+const sectionsAandB = [
+  'bots.issue',
+  'templates.create',
+  'templates.list',
+  'templates.submit',
+  'vouchers.issue',
+  'vouchers.redeem',
+  'vouchers.redemption',
+  'vouchers.reverse',
+  'vouchers.verify',
+]
+const isRuntime = ({ id }: Endpoint) => sectionsAandB.includes(id)
+
+let server: TestApp
+let strict: TestApp
+beforeAll(() => {
+  server = testApp()
+  const { secure } = server.deps
+  // The store is shared: what this one draws must differ.
+  const random = seededRandom('strict')
+  strict = testApp({ store: server.deps.store, random, secure: { ...secure, required: true } })
+})
+afterAll(async () => {
+  await strict.close()
+  await server.close()
+})
+
+describe('a server that requires encryption', () => {
+  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('refuses %s', async (_, endpoint) => {
+    const scene = await Scene.of(server, endpoint)
+    for (const credential of [undefined, null, 'nonsense']) {
+      const answer = await scene.send({ to: strict, ...(credential === undefined ? {} : { credential }) })
+      expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
+      expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
+      expect(answer.headers).not.toHaveProperty('www-authenticate')
+    }
+    const inside = await scene.send({ to: { ...strict, send: securely(strict.send) } })
+    expect(inside.status).toBe(endpoint.status)
+  })
+
+  it.each(endpoints.filter((it) => !isRuntime(it)).map((it) => [it.id, it] as const))(
+    'takes %s as ever',
+    async (_, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      expect((await scene.send({ to: strict })).status).toBe(endpoint.status)
+      const none = await scene.send({ to: strict, credential: null })
+      expect([none.status, none.code]).toEqual([401, 'TOKEN_MISSING'])
+    },
+  )
+
+  it('names the routes of the specification and no other', () => {
+    expect(
+      endpoints
+        .filter(isRuntime)
+        .map(({ id }) => id as string)
+        .sort(),
+    ).toEqual(sectionsAandB)
+  })
+
+  it('is met where no header helps: what marks a call inside never was one', async () => {
+    const tenant = await newTenant(server)
+    const names = ['inner', 'x-inner', 'x-secure', 'x-secure-inner', 'inner-origin', 'secure', 'sec-inner', 'forwarded']
+    const forged = Object.fromEntries(
+      [...names, 'via', 'x-forwarded-for', 'origin', '__proto__'].map((it) => [it, '1']),
+    )
+    const headers = { ...forged, authorization: `Bearer ${tenant.token}`, upgrade: 'platform-secure/1' }
+    const answer = await strict.send({ method: 'GET', path: contract.templates.list.path, headers })
+    expect(answer.status).toBe(426)
+    const body = JSON.stringify({ inner: { origin: '' }, origin: '' })
+    const { path } = contract.vouchers.verify
+    const sent = { ...headers, 'content-type': 'application/json' }
+    expect((await strict.send({ method: 'POST', path: `${path}?inner=1`, headers: sent, body })).status).toBe(426)
+  })
+})
+
+describe('an application that requires encryption', () => {
+  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('is not called by %s', async (_, endpoint) => {
+    const scene = await Scene.of(server, endpoint)
+    await scene.request()
+    const { tenant } = scene
+    await tenant.console(contract.apps.update, { appId: tenant.appId, secure_transport: 'required' })
+    const answer = await scene.send({ body: '{' })
+    expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
+    expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
+    // Who may not call it at all is not told how.
+    expect((await scene.send({ credential: null })).status).toBe(401)
+    const inside = { ...server, send: securely(server.send) }
+    expect((await scene.send({ to: inside })).status).toBe(endpoint.status)
+  })
+
+  it('says nothing about its console and about what bots do for themselves', async () => {
+    const tenant = await newTenant(server)
+    const bot = await tenant.linkedBot()
+    const input = { appId: tenant.appId, secure_transport: 'required' } as const
+    expect((await tenant.console(contract.apps.update, input)).data.secureTransport).toBe('required')
+    expect((await tenant.console(contract.tokens.list, { appId: tenant.appId })).status).toBe(200)
+    expect((await bot.call(contract.bots.updates, {})).status).toBe(200)
+    expect((await tenant.console(contract.bots.templates, { botId: bot.id })).status).toBe(200)
+  })
+})
+
+describe('over a socket', () => {
+  let live: TestApp
+  const start = async () => {
+    live = testApp({ store: server.deps.store, secure: { ...server.deps.secure, required: true } })
+    return portOf(live.app)
+  }
+  afterEach(() => live.close())
+  const head = (more = '') =>
+    `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}`
+
+  it('426 comes before the body, and the connection goes on after it', async () => {
+    const connection = await RawConnection.to(await start())
+    connection.write(head('Content-Length: 2\r\n\r\n'))
+    expect((await connection.answer()).status).toBe(426)
+    connection.write(`{}${head('Content-Length: 2\r\n\r\n{}')}`)
+    expect((await connection.answer()).status).toBe(426)
+    connection.destroy()
+  })
+
+  it('426 ends the connection of a client that asked for it', async () => {
+    const connection = await RawConnection.to(await start())
+    connection.write(head('Connection: close\r\nContent-Length: 2\r\n\r\n{}'))
+    const answer = await connection.answer()
+    expect([answer.status, answer.headers.connection]).toEqual([426, 'Upgrade, close'])
+    await connection.end()
+  })
+
+  it('a request that asks for the upgrade is answered like any other', async () => {
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: platform-secure/1\r\nContent-Length: 2\r\n\r\n{}'
+    expect((await rawAnswer(await start(), head(upgrade))).status).toBe(426)
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { FORGOTTEN_PER_WRITE, Forgetting } from '../../src/server/background/expiry-sweeper.js'
+import { type Op, all, run } from '../../src/store/operation.js'
+import type { Store } from '../../src/store/store.js'
+import { beforeEachStore, engines } from '../support/engines.js'
+
+const NOW = 1_000_000
+
+const key = (name: string, expiresAt: number | null): Op<number> =>
+  run(
+    `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status, subject_id, data, created_at, expires_at)
+     values ('app_1', $1, 'f', 201, 'vch_1', null, 0, $2)`,
+    [name, expiresAt],
+  )
+
+describe.each(engines)('forgetting on $name', ({ create }) => {
+  let store: Store
+  beforeEachStore(create, (fresh) => {
+    store = fresh
+  })
+  const failed = (error: unknown) => {
+    throw error
+  }
+  const keysLeft = () => store.read(() => all('select idempotency_key as key from idempotency_keys order by 1'))
+
+  it('takes away what has expired, in small writes, and nothing else', async () => {
+    const expired = FORGOTTEN_PER_WRITE * 2 + 50
+    await store.write(function* () {
+      for (let n = 0; n < expired; n++) yield* key(`gone-${n}`, NOW - n)
+      yield* key('left', NOW + 1)
+      yield* key('for ever', null)
+    })
+    const sizes: number[] = []
+    const write = async <T>(op: () => Op<T>): Promise<T> => {
+      const before = (await keysLeft()).length
+      const answer = await store.write(op)
+      const gone = before - (await keysLeft()).length
+      if (gone > 0) sizes.push(gone)
+      return answer
+    }
+    await new Forgetting({ ...store, write }, failed).start(NOW)
+    expect(sizes).toEqual([FORGOTTEN_PER_WRITE, FORGOTTEN_PER_WRITE, 50])
+    expect(await keysLeft()).toEqual([{ key: 'for ever' }, { key: 'left' }])
+  })
+
+  it('that is told of a later time while it is at work goes over all once more', async () => {
+    await store.write(() => key('now', NOW))
+    await store.write(() => key('later', NOW + 1))
+    const forgetting = new Forgetting(store, failed)
+    await Promise.all([forgetting.start(NOW), forgetting.start(NOW + 1)])
+    expect(await keysLeft()).toEqual([])
+  })
+
+  it('stops after the write that it is at, and does nothing more', async () => {
+    await store.write(function* () {
+      for (let n = 0; n < FORGOTTEN_PER_WRITE * 3; n++) yield* key(`gone-${n}`, NOW)
+    })
+    const forgetting = new Forgetting(store, failed)
+    const working = forgetting.start(NOW)
+    await forgetting.stop()
+    await working
+    expect((await keysLeft()).length).toBe(FORGOTTEN_PER_WRITE * 2)
+    await forgetting.start(NOW)
+    expect((await keysLeft()).length).toBe(FORGOTTEN_PER_WRITE * 2)
+  })
+})

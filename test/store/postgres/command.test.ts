@@ -1,0 +1,124 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, it } from 'vitest'
+import { cli, temporaryDir } from '../../support/cli.js'
+import { emptyDatabase, takeDatabase } from '../../support/postgres-database.js'
+import { query } from '../../support/postgres-query.js'
+
+/** What the commands say of a real database: the flags themselves are in test/cli/commands/server/database-url.test.ts. */
+
+const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
+
+const at = (url: string) => ({ env: { VOUCHERCTL_DATABASE_URL: url } })
+const tablesOf = (url: string) =>
+  query<{ name: string }>(url, "select tablename as name from pg_tables where schemaname = 'public' order by 1")
+
+describe('server migrate', () => {
+  it('--dry-run prints SQL that does what it says, and changes nothing', async () => {
+    const url = await emptyDatabase()
+    const dry = await cli('server migrate --dry-run', at(url))
+    expect([dry.exit, dry.stderr]).toEqual([0, ''])
+    expect(await tablesOf(url)).toEqual([])
+    expect(dry.stdout).not.toContain('a%20password')
+
+    const real = await emptyDatabase()
+    const applied = await cli('server migrate --json', at(real))
+    expect([applied.exit, JSON.parse(applied.stdout)]).toEqual([0, expect.objectContaining({ from: 0, applied: true })])
+    await query(url, dry.stdout)
+    expect(await tablesOf(url)).toEqual(await tablesOf(real))
+    expect((await tablesOf(url)).map((it) => it.name)).toContain('vouchers')
+  })
+
+  it('of a schema that is up to date says so, with and without --dry-run, and changes nothing', async () => {
+    const url = await emptyDatabase()
+    await cli('server migrate', at(url))
+    const noted = () => query(url, 'select xmin, version from voucherctl_schema')
+    const before = await noted()
+    for (const command of ['server migrate', 'server migrate --dry-run']) {
+      const { exit, stdout } = await cli(command, at(url))
+      expect([exit, stdout]).toEqual([0, expect.stringMatching(/has the schema of this version \(\d+\) already/)])
+    }
+    expect(await noted()).toEqual(before)
+  })
+
+  it('of a newer schema, of tables of another program and with a wrong password: exit 1, what to do', async () => {
+    const newer = await emptyDatabase()
+    await cli('server migrate', at(newer))
+    await query(newer, 'update voucherctl_schema set version = 99')
+    const foreign = await emptyDatabase()
+    await query(foreign, 'create table invoices (id integer)')
+    for (const [url, code, says] of [
+      [newer, 'STORE_UNUSABLE', /newer voucherctl \(schema 99/],
+      [foreign, 'STORE_UNUSABLE', /tables of another program, such as invoices/],
+      [inject('postgresUrl').replace('a%20password', 'wrong-secret'), 'STORE_UNUSABLE', /PGPASSWORD/],
+    ] as const) {
+      for (const command of ['server migrate --json', 'server migrate --dry-run --json']) {
+        const { exit, stdout, stderr } = await cli(command, at(url))
+        expect([exit, stdout]).toEqual([1, ''])
+        expect(errorOf(stderr)).toMatchObject({ code, message: expect.stringMatching(says) })
+        expect(stderr).not.toMatch(/wrong-secret|a%20password|a password/)
+      }
+    }
+    expect((await tablesOf(foreign)).map((it) => it.name)).toEqual(['invoices'])
+  })
+})
+
+describe('server start on a database that another server uses', () => {
+  const start = (url: string, data: string, more = '') =>
+    cli(`server start --port 0 --log-level silent --data ${data} --json ${more}`, {
+      ...at(url),
+      signal: AbortSignal.abort(),
+    })
+  const withDatabase = async (use: (url: string) => Promise<void>) => {
+    const database = takeDatabase()
+    try {
+      await use(await database.url)
+    } finally {
+      database.release()
+    }
+  }
+
+  it('with the same key file serves', () =>
+    withDatabase(async (url) => {
+      const [first, second] = [temporaryDir(), temporaryDir()]
+      expect((await start(url, first)).stderr).toBe('')
+      const { exit, stdout } = await start(url, second, `--key-file ${join(first, 'keys.json')}`)
+      expect([exit, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ store: 'postgres' })])
+    }))
+
+  it('with other keys, or with none, is refused: the message names the keys and what to do', () =>
+    withDatabase(async (url) => {
+      const [first, second, third] = [temporaryDir(), temporaryDir(), temporaryDir()]
+      await start(url, first)
+      const without = await start(url, second)
+      expect([without.exit, without.stdout]).toEqual([1, ''])
+      expect(errorOf(without.stderr)).toMatchObject({
+        code: 'KEYS_UNUSABLE',
+        message: expect.stringMatching(/keys\.json does not exist\. .*--key-file/),
+      })
+      // Keys of a server of another database.
+      const elsewhere = takeDatabase()
+      await start(await elsewhere.url, third)
+      elsewhere.release()
+      const other = await start(url, second, `--key-file ${join(third, 'keys.json')}`)
+      expect([other.exit, other.stdout]).toEqual([1, ''])
+      expect(errorOf(other.stderr)).toMatchObject({
+        code: 'KEYS_UNUSABLE',
+        message: expect.stringMatching(/made with credential key key_\w+, which the key file lacks.*--key-file/),
+      })
+    }))
+
+  it('with a key of the same id and another value is refused as well', () =>
+    withDatabase(async (url) => {
+      const [first, second] = [temporaryDir(), temporaryDir()]
+      await start(url, first)
+      const file = join(second, 'keys.json')
+      const keys = JSON.parse(readFileSync(join(first, 'keys.json'), 'utf8'))
+      keys.credential_keys[0].index = Buffer.alloc(32, 7).toString('base64url')
+      writeFileSync(file, JSON.stringify(keys))
+      chmodSync(file, 0o600)
+      const { exit, stderr } = await start(url, second, `--key-file ${file}`)
+      expect([exit, errorOf(stderr).code]).toEqual([1, 'KEYS_UNUSABLE'])
+      expect(stderr).not.toContain(keys.credential_keys[0].derive)
+    }))
+})

@@ -1,0 +1,104 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { cli, temporaryDir } from '../../support/cli.js'
+import { takeDatabase } from '../../support/postgres-database.js'
+import { query } from '../../support/postgres-query.js'
+import { type LiveServer, liveServer } from '../../support/server.js'
+import { until } from '../../support/server-deliveries.js'
+
+/** How a further credential key comes to servers that share a PostgreSQL. */
+
+/** A database in use with one key, and folders: with that key, with a further one, with that one current. */
+async function fleet() {
+  const database = takeDatabase()
+  onTestFinished(() => database.release())
+  const url = await database.url
+  const [old, added, current] = [temporaryDir(), temporaryDir(), temporaryDir()] as const
+  const live = async (dataDir: string): Promise<LiveServer> => {
+    const server = await liveServer({ dataDir, databaseUrl: url, testClock: false })
+    onTestFinished(() => server.close())
+    return server
+  }
+  const first = await live(old)
+  const keys = JSON.parse(readFileSync(join(old, 'keys.json'), 'utf8'))
+  const secret = (fill: number) => Buffer.alloc(32, fill).toString('base64url')
+  keys.credential_keys.push({ id: 'key_further', derive: secret(1), index: secret(2) })
+  const write = (dir: string, file: object) => {
+    writeFileSync(join(dir, 'keys.json'), JSON.stringify(file))
+    chmodSync(join(dir, 'keys.json'), 0o600)
+  }
+  write(added, keys)
+  write(current, { ...keys, current: 'key_further' })
+  /** `server start` of the built command, which ends once the server is ready. */
+  const start = (dir: string) =>
+    cli(`server start --port 0 --log-level silent --data ${dir} --json`, {
+      env: { VOUCHERCTL_DATABASE_URL: url },
+      signal: AbortSignal.abort(),
+    })
+  return { url, old, added, current, live, first, start }
+}
+
+const advisoryLocks = `from pg_locks where locktype = 'advisory'
+  and database = (select oid from pg_database where datname = current_database())`
+/** Locks of credential keys have two numbers; those of operations have one. */
+const keyLocks = `${advisoryLocks} and objsubid = 2`
+
+it('refuses a start whose current key a running server lacks, and registers nothing', async () => {
+  const { url, current, start } = await fleet()
+  const [{ pid }] = (await query(url, `select pid ${keyLocks}`)) as [{ pid: number }]
+  const { exit, stdout, stderr } = await start(current)
+  expect([exit, stdout]).toEqual([1, ''])
+  const { error } = JSON.parse(stderr) as { error: { code: string; message: string } }
+  expect(error.code).toBe('KEYS_UNUSABLE')
+  expect(error.message).toMatch(/^Credential key key_further is current in the key file, but other running servers/)
+  expect(error.message).toMatch(
+    new RegExp(`PostgreSQL sessions: ${pid}( from [\\d.:a-f]+)?\\)\\. Make the previous key`),
+  )
+  expect(await query(url, 'select key_id from credential_keys')).toHaveLength(1)
+})
+
+it('accepts a new current key once every running server was restarted with it', async () => {
+  const { old, added, current, live, first, start } = await fleet()
+  const second = await live(old)
+  await first.close()
+  await live(added)
+  expect((await start(current)).exit).toBe(1)
+  await second.close()
+  expect(await start(current)).toMatchObject({ exit: 0, stderr: '' })
+})
+
+it('accepts a new current key once the server that lacks it has stopped', async () => {
+  const { current, first, start } = await fleet()
+  await first.close()
+  expect(await start(current)).toMatchObject({ exit: 0, stderr: '' })
+})
+
+it('refuses a start whose current key is lacking at a server whose connection was made again', async () => {
+  const { url, current, start } = await fleet()
+  const [{ pid }] = (await query(url, `select pid, pg_terminate_backend(pid) ${keyLocks}`)) as [{ pid: number }]
+  await until(async () => (await query(url, `select 1 ${keyLocks} and pid <> ${pid}`)).length > 0)
+  expect((await start(current)).exit).toBe(1)
+})
+
+it('starts one of two servers that start together if one lacks the current key of the other', async () => {
+  const { url, old, current, live, first } = await fleet()
+  await first.close()
+  const waiting = async (count: number) =>
+    (await query(url, `select 1 ${advisoryLocks} and not granted`)).length === count
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  try {
+    await holder.query(`begin; select pg_advisory_xact_lock(hashtextextended('credential keys', 0))`)
+    const without = live(old)
+    await until(() => waiting(1))
+    const within = live(current)
+    await until(() => waiting(2))
+    await holder.query('commit')
+    const started = await Promise.allSettled([without, within])
+    expect(started.map((it) => it.status)).toEqual(['fulfilled', 'rejected'])
+  } finally {
+    await holder.end()
+  }
+})

@@ -1,0 +1,350 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { forgetExpired } from '../../../src/store/idempotency.js'
+import { type Op, Superseded, all, change, lock, notify, one, run } from '../../../src/store/operation.js'
+import { openPostgresStore } from '../../../src/store/postgres/store.js'
+import { type Store, StoreUnavailable } from '../../../src/store/store.js'
+import { count, counter, counterValue, holdLock } from '../../support/postgres-counters.js'
+import { DELETE_ALL, type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
+import { query } from '../../support/postgres-query.js'
+import { until } from '../../support/server-deliveries.js'
+
+let database: TestDatabase
+let store: Store
+let other: Store
+beforeAll(async () => {
+  database = takeDatabase()
+  const settings = { url: await database.url, env: {} }
+  ;[store, other] = await Promise.all([openPostgresStore(settings), openPostgresStore(settings)])
+})
+beforeEach(() => store.write(() => run(DELETE_ALL)))
+afterAll(async () => {
+  await Promise.all([store.close(), other.close()])
+  database.release()
+})
+
+const valueOf = (id: string) => counterValue(store, id)
+const holding = async (sql: string, use: () => Promise<void>) => holdLock(await database.url, sql, use)
+
+describe('operations of two processes', () => {
+  it('that read before they decide lose no update of each other', async () => {
+    await store.write(() => counter('a'))
+    await Promise.all(Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? store : other).write(() => count('a'))))
+    expect(await valueOf('a')).toBe(40)
+  })
+
+  it('that lock rows crosswise are both done: a deadlock is run again', async () => {
+    await store.write(() => counter('a'))
+    await store.write(() => counter('b'))
+    const both = (first: string, second: string) =>
+      function* (): Op<void> {
+        yield* count(first)
+        yield* one('select pg_sleep(0.05)')
+        yield* count(second)
+      }
+    await Promise.all([store.write(both('a', 'b')), other.write(both('b', 'a'))])
+    expect([await valueOf('a'), await valueOf('b')]).toEqual([2, 2])
+  })
+
+  it('that meet under serializable are both done: a serialization failure is run again', async () => {
+    const env = { PGOPTIONS: '-c default_transaction_isolation=serializable' }
+    const url = await database.url
+    const strict = await Promise.all([openPostgresStore({ url, env }), openPostgresStore({ url, env })])
+    await store.write(() => counter('a'))
+    let runs = 0
+    const add = function* (): Op<void> {
+      runs += 1
+      const row = yield* one<{ n: number }>("select created_at as n from credential_keys where key_id = 'a'")
+      yield* one('select pg_sleep(0.05)')
+      yield* run("update credential_keys set created_at = $1 where key_id = 'a'", [(row?.n ?? 0) + 1])
+    }
+    await Promise.all(strict.map((it) => it.write(add)))
+    await Promise.all(strict.map((it) => it.close()))
+    expect([await valueOf('a'), runs]).toEqual([2, 3])
+  })
+
+  it('that insert one row run again, so that the second sees the first', async () => {
+    const insertOrFind = function* (): Op<string> {
+      const found = yield* one('select key_id from credential_keys where key_id = $1', ['a'])
+      if (found !== undefined) return 'found'
+      yield* one('select pg_sleep(0.05)')
+      yield* counter('a')
+      return 'made'
+    }
+    const done = await Promise.all([store.write(insertOrFind), other.write(insertOrFind)])
+    expect(done.sort()).toEqual(['found', 'made'])
+  })
+
+  it('that lock one subject pass one after the other', async () => {
+    const limited = function* (): Op<boolean> {
+      yield* lock('a limit')
+      const { n } = (yield* one<{ n: number }>('select count(*) as n from credential_keys')) as { n: number }
+      if (n >= 3) return false
+      yield* counter(`key ${n}`)
+      return true
+    }
+    const done = await Promise.all(Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? store : other).write(limited)))
+    expect(done.filter(Boolean).length).toBe(3)
+  })
+
+  it('divide rows among them where they skip what others hold', async () => {
+    for (const id of ['a', 'b']) await store.write(() => counter(id))
+    await holding("select * from credential_keys where key_id = 'a' for update", async () => {
+      const free = await store.write(() => all('select key_id from credential_keys order by key_id', [], 'skip'))
+      expect(free).toEqual([{ key_id: 'b' }])
+    })
+  })
+
+  it('divide what has expired: neither waits for rows that the other is deleting', async () => {
+    await store.write(() =>
+      run(`insert into idempotency_keys select 'app_1', 'k' || n, 'f', 201, 'vch_1', null, 0, n
+           from generate_series(1, 20) n`),
+    )
+    await holding('delete from idempotency_keys where expires_at <= 5', async () => {
+      expect(await store.write(() => forgetExpired(20, 10))).toBe(10)
+      expect(await other.write(() => forgetExpired(20, 10))).toBe(5)
+    })
+    expect(await store.read(() => one('select count(*) as n from idempotency_keys'))).toEqual({ n: 0 })
+  })
+
+  it('hear of each other after the commit, and never of what was rolled back', async () => {
+    const heard: string[] = []
+    other.listen((subject) => heard.push(subject))
+    await store.write(() => notify('one'))
+    const failing = store.write(function* (): Op<void> {
+      yield* notify('never')
+      yield* counter('a')
+      throw new Error('a bug')
+    })
+    await expect(failing).rejects.toThrow('a bug')
+    await store.write(() => notify('two'))
+    await until(() => heard.length >= 2)
+    expect(heard).toEqual(['one', 'two'])
+  })
+})
+
+describe('an operation', () => {
+  it('that is superseded runs again until it is not; one that always is, is given up as unavailable', async () => {
+    let runs = 0
+    const late = function* (): Op<number> {
+      runs += 1
+      yield* run('delete from credential_keys')
+      if (runs < 4) throw new Superseded()
+      return runs
+    }
+    expect(await store.write(late)).toBe(4)
+    const never = function* (): Op<void> {
+      yield* run('delete from credential_keys')
+      throw new Superseded()
+    }
+    await expect(store.write(never)).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  it('is not seen by reads before its commit', async () => {
+    await store.write(() => counter('a'))
+    await holding("update credential_keys set created_at = 7 where key_id = 'a'", async () => {
+      expect(await valueOf('a')).toBe(0)
+    })
+    expect(await valueOf('a')).toBe(7)
+  })
+
+  it('has connections on which the database itself keeps the times', async () => {
+    const [row] = await store.read(() =>
+      all(
+        `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
+                current_setting('idle_in_transaction_session_timeout') as idle`,
+      ),
+    )
+    expect(row).toEqual({ lock: '5s', statement: '5500ms', idle: '10s' })
+  })
+
+  it('reads one state, however many statements it has', async () => {
+    await store.write(() => counter('a'))
+    const reading = store.read(function* () {
+      const before = yield* one('select created_at from credential_keys')
+      yield* one('select pg_sleep(0.3)')
+      return [before, yield* one('select created_at from credential_keys')]
+    })
+    const writing = (async () => {
+      for (let n = 0; n < 20; n++) await other.write(() => count('a'))
+    })()
+    const [before, after] = await reading
+    expect(after).toEqual(before)
+    await writing
+  })
+
+  it('finds nothing by a text that the database cannot hold', async () => {
+    expect(await store.read(() => one('select key_id from credential_keys where key_id = $1', ['a\0b']))).toBe(
+      undefined,
+    )
+  })
+})
+
+describe('operations that share a commit', () => {
+  const shared = (apart: string) => ({ commit: 'counters', apart })
+  const add = function* (id: string): Op<string> {
+    yield* counter(id)
+    const row = yield* change<{ created_at: number }>(
+      "update credential_keys set created_at = created_at + 1 where key_id = 'sum' returning created_at",
+      [],
+    )
+    return `${id} ${row?.created_at}`
+  }
+  beforeEach(() => store.write(() => counter('sum')))
+  it('are all done, in far fewer transactions', async () => {
+    const done = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => store.write(() => add(`k${n}`), shared(`${n}`))),
+    )
+    expect(new Set(done.map((it) => it.split(' ')[1])).size).toBe(60)
+    expect(await valueOf('sum')).toBe(60)
+    const transactions = await store.read(() =>
+      one<{ n: number }>("select count(distinct xmin::text) as n from credential_keys where key_id like 'k%'"),
+    )
+    expect(transactions?.n).toBeLessThan(10)
+  })
+
+  it('run alone when one of them breaks a constraint or throws: the others are done', async () => {
+    await store.write(() => counter('k1'))
+    const done = await Promise.allSettled([
+      store.write(() => add('k0'), shared('0')),
+      store.write(() => add('k1'), shared('1')),
+      store.write(() => add('k2'), shared('2')),
+      store.write(function* (): Op<void> {
+        yield* add('k3')
+        throw new Error('a bug')
+      }, shared('3')),
+    ])
+    expect(done.map((it) => it.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    expect(await valueOf('sum')).toBe(2)
+  })
+
+  it('of one row are done one after the other', async () => {
+    const done = await Promise.all(Array.from({ length: 20 }, () => store.write(() => count('sum'), shared('same'))))
+    expect(done.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n))
+  })
+})
+
+it('PGOPTIONS holds for the connections of operations', async () => {
+  const own = await openPostgresStore({
+    url: await database.url,
+    env: { PGOPTIONS: '-c plan_cache_mode=force_generic_plan' },
+  })
+  const row = await own.read(() => one("select current_setting('plan_cache_mode') as mode"))
+  await own.close()
+  expect(row).toEqual({ mode: 'force_generic_plan' })
+})
+
+it('a schema that a newer version has extended is served on by connections that knew the one before', async () => {
+  const select = () => store.write(() => one('select * from credential_keys where key_id = $1', ['a'], 'row'))
+  const read = () => store.read(() => one('select * from credential_keys where key_id = $1', ['a']))
+  await store.write(() => counter('a'))
+  // More than one connection of the pool has prepared it.
+  await Promise.all(Array.from({ length: 10 }, select))
+  await Promise.all(Array.from({ length: 10 }, read))
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query('alter table credential_keys add column added text')
+  try {
+    expect(await Promise.all(Array.from({ length: 10 }, select))).toHaveLength(10)
+    expect(await read()).toMatchObject({ key_id: 'a', added: null })
+  } finally {
+    await client.query('alter table credential_keys drop column added')
+    await client.end()
+  }
+})
+
+it('so is it by an operation that met another one before it found the schema extended', async () => {
+  const select = () => one('select * from credential_keys where key_id = $1', ['a'], 'row')
+  await store.write(() => counter('a'))
+  await store.write(select)
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query('alter table credential_keys add column added text')
+  let runs = 0
+  try {
+    const found = await store.write(function* () {
+      runs += 1
+      if (runs === 1) throw new Superseded()
+      return yield* select()
+    })
+    expect([runs, found]).toEqual([3, expect.objectContaining({ key_id: 'a', added: null })])
+  } finally {
+    await client.query('alter table credential_keys drop column added')
+    await client.end()
+  }
+})
+
+it('the plan of a statement that was first run on an empty table does not outlive the first thousand rows', async () => {
+  const client = new Client({ connectionString: await database.url })
+  await client.connect()
+  await client.query(
+    'create table young (place text, code text, token text, rest char(500), unique (place, code), unique (place, token))',
+  )
+  const LOOK_UP = 'select token from young where place = $1 and code = $2'
+  const lookUp = (times: number) => async () => {
+    for (let n = 0; n < times; n++) await store.write(() => one(LOOK_UP, ['here', 'c7']))
+  }
+  try {
+    await lookUp(20)()
+    await client.query(
+      "insert into young select 'here', 'c' || i, 't' || i, repeat('x', 500) from generate_series(1, 3000) i",
+    )
+    await lookUp(100)()
+    const plan = await store.write(function* () {
+      const found = yield* one<{ name: string }>('select name from pg_prepared_statements where statement = $1', [
+        LOOK_UP,
+      ])
+      return yield* all(`explain execute ${found?.name} ('here', 'c7')`)
+    })
+    expect(JSON.stringify(plan)).toContain('young_place_code_key')
+  } finally {
+    await client.query('drop table young')
+    await client.end()
+  }
+})
+
+describe('connections that the database ends', () => {
+  // Of one test: a store may still be replacing its connections when the test is over.
+  const openStores = async () => {
+    const own = takeDatabase()
+    const url = await own.url
+    const stores = [await openPostgresStore({ url, env: {} }), await openPostgresStore({ url, env: {} })] as const
+    onTestFinished(async () => {
+      for (const it of stores) await it.close()
+      own.release()
+    })
+    const endAll = () =>
+      query(
+        url,
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      )
+    return { stores, endAll }
+  }
+
+  it('are replaced: the next write and the next read are done', async () => {
+    const { stores, endAll } = await openStores()
+    const [own] = stores
+    await own.write(() => counter('a'))
+    await endAll()
+    await own.write(() => count('a'))
+    await endAll()
+    expect(await counterValue(own, 'a')).toBe(1)
+  })
+
+  it('take nothing with them for good: who listens is told that something may be missed, and hears again', async () => {
+    const { stores, endAll } = await openStores()
+    const [own, listening] = stores
+    const heard: string[] = []
+    let missed = 0
+    listening.listen(
+      (subject) => heard.push(subject),
+      () => {
+        missed += 1
+      },
+    )
+    await endAll()
+    await until(() => missed > 0)
+    await own.write(() => notify('again'))
+    await until(() => heard.includes('again'))
+  })
+})

@@ -1,0 +1,16 @@
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { bundleProgram } from '../../support/bundle.js'
+
+const program = fileURLToPath(new URL('../../support/exit-code-program.ts', import.meta.url))
+
+// Else whatever runs tests or campaigns on PostgreSQL would end with 0, failed or not.
+it('a process that used a PostgreSQL of its own ends with the exit code that it set', async () => {
+  const file = await bundleProgram(program, 'exit-code')
+  onTestFinished(() => rmSync(file))
+  const child = spawn(process.execPath, [file], { stdio: 'ignore' })
+  expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(3)
+}, 60_000)

@@ -1,0 +1,117 @@
+import { Client } from 'pg'
+import { describe, expect, inject, it } from 'vitest'
+import { migratePostgres } from '../../../src/store/postgres/migrate.js'
+import { openPostgresSource } from '../../../src/store/move/postgres-session.js'
+import { connectionOf } from '../../../src/store/postgres/settings.js'
+import { migrations } from '../../../src/store/postgres/migrations/index.js'
+import { migrations as sqliteMigrations } from '../../../src/store/sqlite/migrations/index.js'
+import { emptyDatabase } from '../../support/postgres-database.js'
+import { query } from '../../support/postgres-query.js'
+
+const migrate = async (url: string, dryRun = false) => {
+  const { config, name } = await connectionOf({ url, env: {} })
+  return migratePostgres(config, name, dryRun)
+}
+const tablesOf = (url: string) =>
+  query(url, "select tablename from pg_tables where schemaname = 'public' order by tablename")
+
+describe('migrations', () => {
+  it('have the numbers of those of SQLite', () => {
+    expect(migrations.length).toBe(sqliteMigrations.length)
+  })
+
+  it('of eight processes that start at once are run by one', async () => {
+    const url = await emptyDatabase()
+    const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url)))
+    expect(done.filter((it) => it.steps.length > 0).length).toBe(1)
+    expect(await query(url, 'select version from voucherctl_schema')).toEqual([{ version: migrations.length }])
+  })
+
+  it('are printed by a dry run, which changes nothing; as SQL they do the same', async () => {
+    const url = await emptyDatabase()
+    const { steps } = await migrate(url, true)
+    expect(await tablesOf(url)).toEqual([])
+    await query(url, steps.map((it) => it.sql).join('\n'))
+    const tables = await tablesOf(url)
+    expect(tables.map((it) => it.tablename)).toContain('vouchers')
+    expect((await migrate(url)).steps).toEqual([])
+    const other = await emptyDatabase()
+    await migrate(other)
+    expect(await tablesOf(other)).toEqual(tables)
+  })
+
+  it('that fail leave nothing', async () => {
+    const url = await emptyDatabase()
+    // A name that a later migration needs is taken by what is no table.
+    await query(url, 'create type bots as enum ()')
+    await expect(migrate(url)).rejects.toMatchObject({ name: 'StoreUnusable' })
+    expect(await tablesOf(url)).toEqual([])
+  })
+
+  it('that meet servers at work crosswise are begun again', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    const atWork = new Client({ connectionString: url })
+    await atWork.connect()
+    // The migration finds the deadlock first, and is the one that PostgreSQL ends.
+    await atWork.query("set deadlock_timeout = '1min'")
+    await atWork.query('begin; lock table tokens')
+    const { config, name } = await connectionOf({ url, env: {} })
+    const later = {
+      name: 'later',
+      sql: 'alter table applications add column a text; alter table tokens add column b text',
+    }
+    const migrating = migratePostgres(config, name, false, [...migrations, later])
+    const waits = "select 1 from pg_locks where relation = 'tokens'::regclass and not granted"
+    while ((await query(url, waits)).length === 0);
+    await atWork.query('lock table applications')
+    await atWork.query('commit')
+    await atWork.end()
+    expect((await migrating).to).toBe(migrations.length + 1)
+  })
+
+  it('refuse the database of another program, and that of a newer version, and say what to do', async () => {
+    const foreign = await emptyDatabase()
+    await query(foreign, 'create table invoices (id integer)')
+    await expect(migrate(foreign)).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/another program.*invoices.*search_path/),
+    })
+    const newer = await emptyDatabase()
+    await migrate(newer)
+    await query(newer, 'update voucherctl_schema set version = 99')
+    await expect(migrate(newer)).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/schema 99, this one knows/),
+    })
+  })
+
+  it('refuse a database from before the first release, and say what to do', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    await query(url, 'alter table vouchers drop column padding')
+    for (const dryRun of [false, true]) {
+      await expect(migrate(url, dryRun)).rejects.toMatchObject({
+        code: 'STORE_UNUSABLE',
+        message: expect.stringMatching(/before the first release.*createdb.*--database-url/),
+      })
+    }
+    const source = await openPostgresSource({ url, env: {} })
+    await expect(source.schema()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+    await source.close()
+  })
+
+  it('say why a database cannot be used, and never its password', async () => {
+    const server = inject('postgresUrl')
+    const messageOf = (url: string) => migrate(url).then(String, (error: Error) => error.message)
+    const wrong = await messageOf(server.replace('a%20password', 'some-secret'))
+    expect(wrong).toMatch(/28P01.*PGPASSWORD/s)
+    const absent = await messageOf(server.replace(/\/postgres$/, '/nowhere'))
+    expect(absent).toMatch(/3D000.*createdb/s)
+    const port = new URL(server).port
+    const closed = await messageOf(server.replace(`:${port}/`, ':1/'))
+    expect(closed).toMatch(/ECONNREFUSED.*PostgreSQL runs/s)
+    for (const text of [wrong, absent, closed])
+      expect(text).not.toMatch(/password@|some-secret|a%20password|a password/)
+  })
+})

@@ -1,0 +1,166 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { wireSession } from '../../support/secure-wire.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { type LiveServer, liveServer, temporaryFolder } from '../../support/server.js'
+import type { Answer } from '../../support/server-client.js'
+import { until } from '../../support/server-deliveries.js'
+import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { tcpGate } from '../../support/tcp-gate.js'
+
+/** A database server of this file alone, with fsync, that tests stop and kill. */
+let postgres: PostgresServer
+/** Of the keys that its vouchers are made with. */
+const dataDir = temporaryFolder()
+beforeAll(async () => {
+  postgres = await startPostgres({ durable: true })
+}, 60_000)
+afterAll(async () => {
+  await postgres.remove()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const live = async (url: string): Promise<LiveServer> => {
+  const server = await liveServer({ dataDir, databaseUrl: url, testClock: false })
+  onTestFinished(() => server.close())
+  return server
+}
+
+/** Clerks who issue and redeem until told to stop; each repeats a call that was not done, with its key. */
+class Load {
+  readonly answered = new Map<string, Answer>()
+  readonly calls = new Map<string, () => Promise<Answer>>()
+  /** Answers that were not successes: status, code and Retry-After. */
+  readonly refusals: Answer[] = []
+  #over = false
+  #clerks: Promise<unknown> = Promise.resolve()
+
+  start(tenant: Tenant, templateId: string, clerks: number): void {
+    this.#clerks = Promise.all(Array.from({ length: clerks }, (_, index) => this.#clerk(tenant, templateId, index)))
+  }
+
+  async stop(): Promise<void> {
+    this.#over = true
+    await this.#clerks
+  }
+
+  async #clerk(tenant: Tenant, templateId: string, index: number): Promise<void> {
+    for (let n = 0; !this.#over; n++) {
+      const key = `${index}-${n}`
+      const input = { template_id: templateId, external_issue_id: key, recipient_user_id: 'u' }
+      const issued = await this.#settle(`i-${key}`, () =>
+        tenant.runtime(contract.vouchers.issue, input, { key: `i-${key}` }),
+      )
+      const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
+      await this.#settle(`r-${key}`, () =>
+        tenant.runtime(contract.vouchers.redeem, { credential }, { key: `r-${key}` }),
+      )
+    }
+  }
+
+  async #settle(key: string, call: () => Promise<Answer>): Promise<Answer> {
+    this.calls.set(key, call)
+    for (;;) {
+      const answer = await call()
+      if (answer.code === null) {
+        this.answered.set(key, answer)
+        return answer
+      }
+      this.refusals.push(answer)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
+
+/** Every refusal of an outage says that it is one, and when to come again. */
+function expectOutage(refusals: readonly Answer[]): void {
+  const kinds = new Set(refusals.map((it) => `${it.status} ${it.code} ${it.headers['retry-after'] ?? 'none'}`))
+  expect(kinds).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']))
+}
+
+describe('PostgreSQL restarted under load', () => {
+  it.each(['stopped', 'killed'] as const)(
+    '%s: 503 with Retry-After, then serves the next call; nothing that was answered is lost or doubled',
+    async (how) => {
+      const server = await live(postgres.url)
+      const tenant = await newTenant(server)
+      const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
+      const load = new Load()
+      load.start(tenant, templateId, 8)
+      await until(() => load.answered.size > 60)
+
+      if (how === 'killed') postgres.kill()
+      await postgres.stop()
+      await until(() => load.refusals.length > 0)
+      expect((await server.send({ method: 'GET', path: '/readyz' })).status).toBe(503)
+      expect((await server.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+      await postgres.start()
+      expect((await tenant.runtime(contract.templates.list, {})).code).toBe(null)
+      const before = load.answered.size
+      await until(() => load.answered.size > before + 20)
+      await load.stop()
+
+      expectOutage(load.refusals)
+      const redeemed = new Set<string>()
+      for (const [key, call] of load.calls) {
+        const again = await call()
+        const first = load.answered.get(key) as Answer
+        expect([key, again.status, again.sameness]).toEqual([key, first.status, first.sameness])
+        expect(again.headers['idempotent-replayed']).toBe('true')
+        if (key.startsWith('r')) redeemed.add((again as Answer<{ voucherId: string }>).data.voucherId)
+      }
+      expect(redeemed.size).toBe(load.calls.size / 2)
+      const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
+      expect(template?.issuedCount).toBe(load.calls.size / 2)
+    },
+    60_000,
+  )
+})
+
+describe('PostgreSQL that crashes', () => {
+  it('takes sessions of the encrypted transport with their marks, and leaves its keys: a client negotiates anew', async () => {
+    const server = await live(postgres.url)
+    const tenant = await newTenant(server)
+    const client = { now: Date.now }
+    const before = await wireSession(server.send, client)
+    const headers = { authorization: `Bearer ${tenant.token}` }
+    const call = { method: 'GET', path: contract.templates.list.path, headers }
+    const sent = before.seal(call)
+    expect(before.open(sent, await server.send(sent)).status).toBe(200)
+    expect((await server.send(sent)).code).toBe('REQUEST_REPLAYED')
+
+    postgres.kill()
+    await postgres.stop()
+    await postgres.start()
+    await until(async () => (await server.send({ method: 'GET', path: '/readyz' })).status === 200)
+    // A session without its marks would take the recorded call once more.
+    expect((await server.send(sent)).code).toBe('SECURE_SESSION_EXPIRED')
+    expect((await server.send(before.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
+    const after = await wireSession(server.send, client)
+    expect((await after.call(call)).status).toBe(200)
+    expect(after.kid).toBe(before.kid)
+  }, 60_000)
+})
+
+describe('PostgreSQL that does not answer', () => {
+  it('every call gets 503 while it is silent; the server serves again without help', async () => {
+    const gate = await tcpGate(postgres.port)
+    onTestFinished(() => gate.remove())
+    const server = await live(postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`))
+    const tenant = await newTenant(server)
+    const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
+    const load = new Load()
+    load.start(tenant, templateId, 8)
+    await until(() => load.answered.size > 20)
+    gate.freeze()
+    await until(() => load.refusals.length >= 8)
+    gate.thaw()
+    const before = load.answered.size
+    await until(() => load.answered.size > before + 20)
+    await load.stop()
+    expectOutage(load.refusals)
+    const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
+    expect(template?.issuedCount).toBe(load.calls.size / 2)
+  }, 60_000)
+})

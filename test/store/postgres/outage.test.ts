@@ -1,0 +1,42 @@
+import { rmSync } from 'node:fs'
+import { expect, it, onTestFinished } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { takeDatabase } from '../../support/postgres-database.js'
+import { liveServer, temporaryFolder } from '../../support/server.js'
+import { newTenant } from '../../support/server-tenant.js'
+import { tcpGate } from '../../support/tcp-gate.js'
+
+it('a call whose commit result is lost gets 503, and its repeat returns what was done', async () => {
+  const database = takeDatabase()
+  const url = new URL(await database.url)
+  const gate = await tcpGate(Number(url.port))
+  url.port = String(gate.port)
+  const dataDir = temporaryFolder()
+  const server = await liveServer({ dataDir, databaseUrl: url.href, testClock: false })
+  onTestFinished(async () => {
+    await server.close()
+    await gate.remove()
+    database.release()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const tenant = await newTenant(server)
+  const { id: templateId } = await tenant.template({ issue_limit: 3 })
+  const input = { template_id: templateId, external_issue_id: 'o-1', recipient_user_id: 'u' }
+  const issue = () => tenant.runtime(contract.vouchers.issue, input, { key: 'lost' })
+  // Prepared once by an issue of another key, so that the commit is a message of its own.
+  await tenant.runtime(contract.vouchers.issue, { ...input, external_issue_id: 'o-0' })
+  let commits = 0
+  gate.cutWhen = (sent) => {
+    // Bind, Execute and Sync of a prepared statement without parameters.
+    const commit = sent[0] === 'B'.charCodeAt(0) && sent.length < 60
+    if (commit) commits += 1
+    return commit && commits === 1
+  }
+  const lost = await issue()
+  gate.cutWhen = null
+  expect([lost.status, lost.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
+  const again = await issue()
+  expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true'])
+  const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
+  expect(template?.issuedCount).toBe(2)
+})

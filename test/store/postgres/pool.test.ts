@@ -1,0 +1,44 @@
+import { createServer } from 'node:net'
+import process from 'node:process'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { DatabaseFailure } from '../../../src/store/postgres/errors.js'
+import { Connections } from '../../../src/store/postgres/pool.js'
+import { listen } from '../../support/listen.js'
+import { authenticationOk, postgresError, readyForQuery } from '../../support/postgres-wire.js'
+
+const ends = postgresError('57P01', 'terminating connection due to administrator command')
+
+/** A database that says this to whoever connects, in one piece, and hangs up. */
+async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connections> {
+  const server = createServer((socket) => {
+    socket.once('data', () => socket.end(Buffer.concat(messages)))
+  })
+  const port = await listen(server)
+  const connections = new Connections({ host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false })
+  onTestFinished(() => connections.close())
+  return connections
+}
+
+describe('a database that ends a connection', () => {
+  it('in the piece that opened it: what is sent over it fails as away, and the process goes on', async () => {
+    const fatal: Error[] = []
+    const note = (error: Error) => fatal.push(error)
+    process.on('uncaughtExceptionMonitor', note)
+    onTestFinished(() => void process.off('uncaughtExceptionMonitor', note))
+    const connections = await databaseThatSays(authenticationOk, readyForQuery, ends)
+    const lent = await connections.lend()
+    const failure = await lent.send([{ sql: 'select 1', params: [] }]).catch((error: unknown) => error)
+    lent.giveBack()
+    expect(failure).toBeInstanceOf(DatabaseFailure)
+    expect(failure).toMatchObject({ problem: 'away', isOutage: true })
+    expect(fatal).toEqual([])
+  })
+
+  it.each([
+    ['before it is open', [ends]],
+    ['without a word', []],
+  ])('%s: there is none to be had', async (_when, messages) => {
+    const connections = await databaseThatSays(...messages)
+    await expect(connections.lend()).rejects.toMatchObject({ problem: 'away', isOutage: true })
+  })
+})

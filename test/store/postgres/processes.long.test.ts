@@ -1,0 +1,121 @@
+import { rmSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { takeDatabase } from '../../support/postgres-database.js'
+import { temporaryFolder } from '../../support/server.js'
+import { type ServerChild, startServerChild } from '../../support/server-child.js'
+import { newChat, say } from '../../support/server-chats.js'
+import type { Answer } from '../../support/server-client.js'
+import { newReceiver, until } from '../../support/server-deliveries.js'
+import { at, serverPair, tally } from '../../support/server-pair.js'
+import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+
+const servers = serverPair()
+
+describe('races over two processes', () => {
+  it('1,000 issues against a quota of 100: 100 vouchers', async () => {
+    const tenant = await newTenant(servers.first)
+    const { id } = await tenant.template({ issue_limit: 100 })
+    const answers = await servers.spread(1_000, tenant, (to, index) =>
+      to.runtime(contract.vouchers.issue, { template_id: id, external_issue_id: `o-${index}`, recipient_user_id: 'u' }),
+    )
+    expect(tally(answers)).toEqual({ null: 100, TEMPLATE_QUOTA_EXHAUSTED: 900 })
+  }, 60_000)
+})
+
+describe('deliveries', () => {
+  it('go out once each, in the order of their chats, however many processes deliver', async () => {
+    const receiver = await newReceiver()
+    // Of their own: the other processes here may not reach the receiver.
+    const [own, keys] = [takeDatabase(), temporaryFolder()]
+    const startOwn = async () => startServerChild(keys, 'silent', true, receiver.port, await own.url)
+    const both = [await startOwn(), await startOwn()]
+    try {
+      const tenant = await newTenant(both[0] as ServerChild)
+      const bot = await tenant.bot()
+      const set = await tenant.console(contract.webhook.set, { botId: bot.id, url: receiver.url })
+      expect(set.code).toBe(null)
+      const chats = await Promise.all(Array.from({ length: 4 }, () => newChat(tenant, bot)))
+      for (let round = 0; round < 10; round++) {
+        await Promise.all(
+          chats.map((chat, index) => say(at(both[index % 2] as ServerChild, tenant), chat, `text ${round}`)),
+        )
+      }
+      await until(() => receiver.calls.length >= 44)
+      const ids = receiver.calls.map((it) => it.updateId)
+      expect([...ids].sort((a, b) => a - b)).toEqual(Array.from({ length: 44 }, (_, index) => index + 1))
+      const byChat = new Map<string, number[]>()
+      for (const { body, updateId } of receiver.calls) {
+        const update = JSON.parse(body.toString('utf8')) as { message?: { chat: { id: string } } }
+        const chat = update.message?.chat.id
+        if (chat !== undefined) byChat.set(chat, [...(byChat.get(chat) ?? []), updateId])
+      }
+      for (const order of byChat.values()) expect(order).toEqual([...order].sort((a, b) => a - b))
+    } finally {
+      await Promise.all(both.map((it) => it.kill()))
+      own.release()
+      rmSync(keys, { recursive: true, force: true })
+    }
+  }, 60_000)
+})
+
+describe('two processes killed in turn under load', () => {
+  it('nothing that was answered is lost or doubled, and a retry at the other answers the same', async () => {
+    const both = [servers.first, servers.second] as [ServerChild, ServerChild]
+    const tenant = await newTenant(both[0])
+    const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
+    const answered = new Map<string, Answer>()
+    const calls = new Map<string, (to: Tenant) => Promise<Answer>>()
+    let over = false
+    const settle = async (key: string, index: number, call: (to: Tenant) => Promise<Answer>): Promise<Answer> => {
+      calls.set(key, call)
+      for (;;) {
+        try {
+          const answer = await call(at(both[index] as ServerChild, tenant))
+          if (answer.status === 503) continue
+          answered.set(key, answer)
+          return answer
+        } catch {
+          // Cut off: the same call again, at whichever process stands in this place by then.
+          await setTimeout(20)
+        }
+      }
+    }
+    const clerk = async (index: number, name: string) => {
+      for (let n = 0; !over; n++) {
+        const key = `${name}-${n}`
+        const input = { template_id: templateId, external_issue_id: key, recipient_user_id: 'u' }
+        const issued = await settle(`i-${key}`, index, (to) =>
+          to.runtime(contract.vouchers.issue, input, { key: `i-${key}` }),
+        )
+        const credential = codeOf((issued as Answer<Parameters<typeof codeOf>[0]>).data)
+        await settle(`r-${key}`, index, (to) =>
+          to.runtime(contract.vouchers.redeem, { credential }, { key: `r-${key}` }),
+        )
+      }
+    }
+    const clerks = Promise.all(['a', 'b', 'c', 'd'].map((name, index) => clerk(index % 2, name)))
+    for (let round = 0; round < 4; round++) {
+      const before = answered.size
+      await until(() => answered.size > before + 20)
+      await both[round % 2]?.kill()
+      both[round % 2] = await servers.start()
+      ;[servers.first, servers.second] = both
+    }
+    over = true
+    await clerks
+    const vouchers = new Set<string>()
+    const repeats = await Promise.all(
+      [...calls].map(async ([key, call]) => [key, await call(at(both[0], tenant))] as const),
+    )
+    for (const [key, again] of repeats) {
+      expect([key, again.status, again.sameness]).toEqual([key, answered.get(key)?.status, answered.get(key)?.sameness])
+      expect(again.headers['idempotent-replayed']).toBe('true')
+      if (key.startsWith('r')) vouchers.add((again as Answer<{ voucherId: string }>).data.voucherId)
+    }
+    expect(vouchers.size).toBe(calls.size / 2)
+    const [template] = (await at(both[1], tenant).runtime(contract.templates.list, {})).data.items
+    expect(template?.issuedCount).toBe(calls.size / 2)
+  }, 90_000)
+})

@@ -1,0 +1,206 @@
+import { rmSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { contract } from '../../../src/contract/index.js'
+import { query } from '../../support/postgres-query.js'
+import { temporaryFolder } from '../../support/server.js'
+import { type ServerChild, startServerChild } from '../../support/server-child.js'
+import { newChat, say } from '../../support/server-chats.js'
+import { type Answer, callerOf } from '../../support/server-client.js'
+import { until } from '../../support/server-deliveries.js'
+import { at, serverPair, tally } from '../../support/server-pair.js'
+import { wireSession } from '../../support/secure-wire.js'
+import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+
+const servers = serverPair()
+const spread: typeof servers.spread = (...call) => servers.spread(...call)
+
+describe('races over two processes', () => {
+  it('100 redeems of one voucher with 100 keys: one succeeds, the others name it', async () => {
+    const tenant = await newTenant(servers.first)
+    const voucher = await tenant.issue()
+    const answers = await spread(100, tenant, (to, index) =>
+      to.runtime(contract.vouchers.redeem, { credential: codeOf(voucher, index % 4 < 2 ? 'qr_token' : 'redeem_code') }),
+    )
+    expect(tally(answers)).toEqual({ null: 1, VOUCHER_ALREADY_REDEEMED: 99 })
+    const won = answers.find((it) => it.code === null)
+    const named = new Set(answers.filter((it) => it.code !== null).map((it) => it.details.redemption_id))
+    expect(named).toEqual(new Set([won?.data.id]))
+  })
+
+  it('60 issues against a quota of 20: 20 vouchers, all of them different', async () => {
+    const tenant = await newTenant(servers.first)
+    const { id } = await tenant.template({ issue_limit: 20 })
+    const answers = await spread(60, tenant, (to, index) =>
+      to.runtime(contract.vouchers.issue, { template_id: id, external_issue_id: `o-${index}`, recipient_user_id: 'u' }),
+    )
+    expect(tally(answers)).toEqual({ null: 20, TEMPLATE_QUOTA_EXHAUSTED: 40 })
+    const issued = answers.filter((it) => it.code === null).map((it) => it.data)
+    expect(new Set(issued.flatMap((it) => it.credentials.map(({ value }) => value))).size).toBe(40)
+    expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(20)
+  })
+
+  it.each(['issue', 'redeem', 'reverse'] as const)(
+    '100 calls of %s with one key: one effect, equal answers',
+    async (what) => {
+      const tenant = await newTenant(servers.first)
+      const { id: templateId } = await tenant.template()
+      const voucher = await tenant.issue(templateId)
+      const redemption = what === 'reverse' ? await tenant.redeem(voucher) : null
+      const input = { template_id: templateId, external_issue_id: 'o-1', recipient_user_id: 'u' }
+      const answers = await spread<Answer>(100, tenant, (to) => {
+        const extra = { key: `one-of-${what}` }
+        if (what === 'issue') return to.runtime(contract.vouchers.issue, input, extra)
+        if (what === 'redeem') return to.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, extra)
+        return to.runtime(contract.vouchers.reverse, { redemptionId: redemption?.id as string }, extra)
+      })
+      expect(tally(answers)).toEqual({ null: 100 })
+      expect(new Set(answers.map((it) => `${it.status} ${it.sameness}`)).size).toBe(1)
+      expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined).length).toBe(1)
+    },
+  )
+
+  it('one key for two requests at two processes: one succeeds, the other is refused', async () => {
+    const tenant = await newTenant(servers.first)
+    for (let round = 0; round < 3; round++) {
+      const vouchers = [await tenant.issue(), await tenant.issue()]
+      const answers = await spread(2, tenant, (to, index) =>
+        to.runtime(
+          contract.vouchers.redeem,
+          { credential: codeOf(vouchers[index] as (typeof vouchers)[number]) },
+          { key: `two-requests-${round}` },
+        ),
+      )
+      expect(tally(answers)).toEqual({ null: 1, IDEMPOTENCY_KEY_REUSED: 1 })
+    }
+  })
+
+  it('an account gets 50 applications and no more', async () => {
+    const tenant = await newTenant(servers.first)
+    const answers = await spread(60, tenant, (to) => to.console(contract.apps.create, { name: 'Shop' }))
+    expect(tally(answers)).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })
+  })
+
+  it('updates of a bot are numbered without a gap, whichever process made them', async () => {
+    const tenant = await newTenant(servers.first)
+    const bot = await tenant.bot()
+    const made = await spread(60, tenant, (to) =>
+      to.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' }),
+    )
+    const ids = made.map((it) => it.data.update_id).sort((a, b) => a - b)
+    expect(ids).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+  })
+})
+
+describe('what one process does, the other knows', () => {
+  it('a revoked token is refused on the next request', async () => {
+    const tenant = await newTenant(servers.first)
+    const other = at(servers.second, tenant)
+    for (let round = 0; round < 5; round++) {
+      const { id, token } = await tenant.newToken()
+      const call = callerOf(servers.second.send, token)
+      expect((await call(contract.templates.list, {})).status).toBe(200)
+      await tenant.console(contract.tokens.revoke, { appId: tenant.appId, tokenId: id })
+      expect((await call(contract.templates.list, {})).code).toBe('TOKEN_REVOKED')
+    }
+    expect((await other.runtime(contract.templates.list, {})).status).toBe(200)
+  })
+
+  it('a held poll is woken by an update that the other process makes', async () => {
+    const tenant = await newTenant(servers.first)
+    const bot = await tenant.bot()
+    const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
+    await until(() => isHeld(bot.id))
+    const chat = await newChat(tenant, bot)
+    await say(tenant, chat, 'Hello')
+    expect((await held).data.items.length).toBeGreaterThan(0)
+  })
+
+  it('a newer poll at one process ends the older one at the other', async () => {
+    const tenant = await newTenant(servers.first)
+    const bot = await tenant.bot()
+    const polls = [servers.first, servers.second].map((server) => callerOf(server.send, bot.token))
+    const [here, there] = polls as [(typeof polls)[number], (typeof polls)[number]]
+    const older = here(contract.bots.updates, { timeout: 30 })
+    await until(() => isHeld(bot.id))
+    const newer = there(contract.bots.updates, { timeout: 30 })
+    expect((await older).code).toBe('POLL_TERMINATED')
+    await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+    expect((await newer).data.items.length).toBe(1)
+  })
+
+  it('a webhook is refused while the other process holds a poll, and may be set when that has ended', async () => {
+    const tenant = await newTenant(servers.first)
+    const bot = await tenant.bot()
+    const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
+    await until(() => isHeld(bot.id))
+    expect(await webhookCode(tenant, bot.id)).toBe('POLLING_ACTIVE')
+    await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+    await held
+    expect(await webhookCode(tenant, bot.id)).toBe(null)
+  })
+
+  /** Asked of the database, since asking for a webhook would set one. */
+  const isHeld = async (botId: string) =>
+    (await query(await servers.url, `select holder from open_polls where bot_id = '${botId}'`)).length > 0
+
+  const webhookCode = async (tenant: Tenant, botId: string) =>
+    (await tenant.console(contract.webhook.set, { botId, url: 'https://93.184.215.14/hook' })).code
+
+  it('a session of the encrypted transport is good at both, and each envelope once in all', async () => {
+    const tenant = await newTenant(servers.first)
+    const session = await wireSession(servers.first.send, { now: Date.now })
+    const call = {
+      method: 'GET',
+      path: contract.templates.list.path,
+      headers: { authorization: `Bearer ${tenant.token}` },
+    }
+    for (const server of [servers.second, servers.first]) {
+      const sent = session.seal(call)
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? servers.first : servers.second).send(sent)),
+      )
+      const opened = answers.filter((it) => it.status === 200)
+      expect(opened.length).toBe(1)
+      expect(session.open(sent, opened[0] as Answer).status).toBe(200)
+      expect((await server.send(sent)).code).toBe('REQUEST_REPLAYED')
+    }
+  })
+
+  it('keys of the encrypted transport are the same at both, and a rotation reaches the other', async () => {
+    const kidAt = async (server: ServerChild) => {
+      const bootstrap = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
+      return (JSON.parse(bootstrap.text) as { kid: string }).kid
+    }
+    const before = await kidAt(servers.first)
+    expect(await kidAt(servers.second)).toBe(before)
+    await callerOf(servers.first.send, servers.first.operatorKey)(contract.platform.rotateSecureKeys, {})
+    const after = await kidAt(servers.first)
+    expect(after).not.toBe(before)
+    await until(async () => (await kidAt(servers.second)) === after)
+  })
+
+  it('nothing in the database opens a session or a transport key without the key file', async () => {
+    const session = await wireSession(servers.first.send, { now: Date.now })
+    const rows = await query(
+      await servers.url,
+      'select sealed from secure_sessions union all select sealed from secure_keys',
+    )
+    const text = JSON.stringify(rows)
+    expect(rows.length).toBeGreaterThan(1)
+    for (const key of [session.keyC2s, session.keyS2c]) {
+      for (const encoding of ['base64url', 'base64', 'hex'] as const) {
+        expect(text).not.toContain(Buffer.from(key).toString(encoding))
+      }
+    }
+    expect(text).not.toContain('private_key')
+  })
+})
+
+describe('a process with other keys', () => {
+  it('is refused at its start, and says which keys the others have', async () => {
+    const other = temporaryFolder()
+    const starting = startServerChild(other, 'silent', true, 0, await servers.url)
+    await expect(starting).rejects.toThrow(/keys\.json does not exist.*vouchers this server shall serve/s)
+    rmSync(other, { recursive: true, force: true })
+  })
+})

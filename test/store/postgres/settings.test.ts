@@ -1,0 +1,121 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { connectionOf } from '../../../src/store/postgres/settings.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const none = join(folder, 'no-such-file')
+const configOf = async (url: string, env: Record<string, string> = {}) =>
+  (await connectionOf({ url, env: { PGPASSFILE: none, PGSSLMODE: 'disable', ...env } })).config
+
+describe('the URL of a database', () => {
+  it('names host, port, database, user and password; the name that is shown has no password', async () => {
+    const url = 'postgres://ann:p%40ss@db.example:6000/shop'
+    expect(await configOf(url)).toMatchObject({
+      host: 'db.example',
+      port: 6000,
+      database: 'shop',
+      user: 'ann',
+      password: 'p@ss',
+    })
+    const { name } = await connectionOf({ url, env: { PGSSLMODE: 'disable' } })
+    expect(name).toBe('postgres://ann@db.example:6000/shop')
+  })
+
+  it('leaves to the PG variables what it does not say', async () => {
+    const env = { PGHOST: 'h', PGPORT: '7', PGUSER: 'u', PGDATABASE: 'd', PGPASSWORD: 'p', PGAPPNAME: 'shop' }
+    const whole = { host: 'h', port: 7, user: 'u', database: 'd', password: 'p', application_name: 'shop' }
+    expect(await configOf('postgres://', env)).toMatchObject(whole)
+    expect(await configOf('postgresql://ann@/other', env)).toMatchObject({ ...whole, user: 'ann', database: 'other' })
+    expect(await configOf('postgres://x:1/', env)).toMatchObject({ ...whole, host: 'x', port: 1 })
+  })
+
+  it('may name the folder of a socket, and takes host, port and the rest as parameters too', async () => {
+    expect(await configOf('postgres:///shop?host=/run/pg&port=6000&user=ann')).toMatchObject({
+      host: '/run/pg',
+      port: 6000,
+      user: 'ann',
+      database: 'shop',
+      ssl: false,
+    })
+    expect(await configOf('postgres://%2Frun%2Fpg/shop')).toMatchObject({ host: '/run/pg', database: 'shop' })
+    expect(await configOf('postgres://[::1]:6000/shop')).toMatchObject({ host: '::1', port: 6000 })
+  })
+
+  it.each(['http://h/d', 'postgres://ann:secret@a,b:1:2/d', 'postgres:h', ''])(
+    '%j is refused, without a word of it',
+    async (url) => {
+      const refused = await configOf(url).then(String, (error: Error) => error.message)
+      expect(refused).toMatch(/cannot be read/)
+      expect(refused).not.toMatch(/secret/)
+    },
+  )
+})
+
+describe('a password file', () => {
+  const file = join(folder, 'pgpass')
+  const write = (text: string, mode = 0o600) => {
+    writeFileSync(file, text)
+    chmodSync(file, mode)
+  }
+  const passwordOf = async (url: string) => {
+    const { password } = await configOf(url, { PGPASSFILE: file })
+    return typeof password === 'function' ? password() : password
+  }
+
+  it('gives the password of the first line that fits', async () => {
+    write('# a comment\nother:*:*:*:no\n*:6000:shop:ann:by port\n*:*:*:*:any\n')
+    expect(await passwordOf('postgres://ann@h:6000/shop')).toBe('by port')
+    expect(await passwordOf('postgres://ann@h:6001/shop')).toBe('any')
+  })
+
+  it('takes escaped colons and backslashes', async () => {
+    write('h:*:*:an\\:n:a\\\\b\\:c\n')
+    expect(await passwordOf('postgres://an%3An@h/d')).toBe('a\\b:c')
+  })
+
+  it('is passed over when others can read it, or when the URL has one', async () => {
+    write('*:*:*:*:any\n', 0o640)
+    expect(await passwordOf('postgres://ann@h/d')).toBe('')
+    write('*:*:*:*:any\n')
+    expect(await passwordOf('postgres://ann:own@h/d')).toBe('own')
+  })
+})
+
+describe('sslmode', () => {
+  const ca = join(folder, 'ca.pem')
+  writeFileSync(ca, 'a certificate')
+  const sslOf = async (query: string, env: Record<string, string> = {}) =>
+    (await configOf(`postgres://h/d?${query}`, { HOME: folder, ...env })).ssl
+
+  it('means what it means to psql', async () => {
+    expect(await sslOf('sslmode=disable')).toBe(false)
+    expect(await sslOf('sslmode=require')).toEqual({ rejectUnauthorized: false })
+    expect(await sslOf(`sslmode=require&sslrootcert=${ca}`)).toMatchObject({
+      rejectUnauthorized: true,
+      ca: 'a certificate',
+      checkServerIdentity: expect.any(Function),
+    })
+    const full = await sslOf(`sslmode=verify-full&sslrootcert=${ca}`)
+    expect(full).toEqual({ rejectUnauthorized: true, ca: 'a certificate' })
+    expect(await sslOf('', { PGSSLMODE: 'verify-full', PGSSLROOTCERT: 'system' })).toEqual({ rejectUnauthorized: true })
+  })
+
+  it('verify-ca looks at the name of the host as well where no root is named: anybody has a public certificate', async () => {
+    const named = await sslOf(`sslmode=verify-ca&sslrootcert=${ca}`)
+    expect(named).toMatchObject({ rejectUnauthorized: true, checkServerIdentity: expect.any(Function) })
+    expect(await sslOf('sslmode=verify-ca&sslrootcert=system')).toEqual({ rejectUnauthorized: true })
+  })
+
+  it('allow never encrypts', async () => {
+    expect(await sslOf('sslmode=allow')).toBe(false)
+  })
+
+  it('of another word, and a certificate that cannot be read, are refused by name', async () => {
+    await expect(sslOf('sslmode=maybe')).rejects.toThrow(/sslmode is one of disable/)
+    await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(/no-such-file cannot be read/)
+  })
+})

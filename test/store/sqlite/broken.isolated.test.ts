@@ -1,0 +1,109 @@
+import { beforeEach, expect, it, vi } from 'vitest'
+import { all, run } from '../../../src/store/operation.js'
+import type { SqliteDatabase } from '../../../src/store/sqlite/engine.js'
+import { openSqliteStore } from '../../../src/store/sqlite/store.js'
+import { StoreUnavailable } from '../../../src/store/store.js'
+
+/** Extended result codes of SQLite. */
+const BUSY = 5
+const FULL = 13
+const IOERR_FSYNC = 1034
+
+/** What the next commit meets, as SQLite reports it. */
+let commitFails: number | null = null
+let commits = 0
+let rollbacks = 0
+let journalRemovals = 0
+let journalRemovalFails = false
+
+/** The real database, but for a commit that the disk refuses. */
+vi.mock(import('../../../src/store/sqlite/open.js'), async (original) => {
+  const module = await original()
+  const openSqliteFile = (): SqliteDatabase => {
+    const db = module.openSqliteFile(':memory:')
+    return {
+      close: () => db.close(),
+      exec(sql) {
+        if (sql.startsWith('rollback') && !sql.includes('op')) rollbacks += 1
+        if (!sql.includes('journal_mode')) return db.exec(sql)
+        journalRemovals += 1
+        if (journalRemovalFails) throw Object.assign(new Error('database or disk is full'), { errcode: FULL })
+      },
+      prepare(sql) {
+        const statement = db.prepare(sql)
+        if (sql !== 'commit') return statement
+        return new Proxy(statement, {
+          get: (target, name) => {
+            if (name !== 'run') return Reflect.get(target, name)
+            return () => {
+              commits += 1
+              if (commitFails !== null) throw Object.assign(new Error('disk I/O error'), { errcode: commitFails })
+              return target.run()
+            }
+          },
+        })
+      },
+    }
+  }
+  return { ...module, openSqliteFile }
+})
+
+const note = (id: string) =>
+  function* () {
+    yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, 0)', [id, 'x'])
+  }
+const notes = () => all('select key_id from credential_keys')
+
+beforeEach(() => {
+  commitFails = null
+  journalRemovalFails = false
+  commits = rollbacks = journalRemovals = 0
+})
+
+it('after a failed fsync nothing is written any more: what the disk holds is unknown', async () => {
+  const store = openSqliteStore('/nowhere.db')
+  await store.write(note('a'))
+  commitFails = IOERR_FSYNC
+  await expect(store.write(note('b'))).rejects.toBeInstanceOf(StoreUnavailable)
+  expect(rollbacks).toBe(1)
+
+  commitFails = null
+  const commitsBefore = commits
+  await expect(store.write(note('c'))).rejects.toBeInstanceOf(StoreUnavailable)
+  expect(commits).toBe(commitsBefore)
+  expect(await store.read(notes)).toEqual([{ key_id: 'a' }])
+  await store.close()
+  expect(journalRemovals).toBe(0)
+})
+
+it('a commit that finds the disk full or the file busy can be repeated', async () => {
+  const store = openSqliteStore('/nowhere.db')
+  for (const code of [FULL, BUSY]) {
+    commitFails = code
+    await expect(store.write(note(String(code)))).rejects.toBeInstanceOf(StoreUnavailable)
+    commitFails = null
+    await store.write(note(String(code)))
+  }
+  expect(await store.read(notes)).toEqual([{ key_id: '13' }, { key_id: '5' }])
+  await store.close()
+  expect(journalRemovals).toBe(1)
+})
+
+it('a failed commit answers everyone who shared it, and nobody else', async () => {
+  const store = openSqliteStore('/nowhere.db')
+  commitFails = FULL
+  const failed = await Promise.allSettled([store.write(note('a')), store.write(note('b'))])
+  commitFails = null
+  expect(failed.map((it) => it.status)).toEqual(['rejected', 'rejected'])
+  await store.write(note('a'))
+  expect(await store.read(notes)).toEqual([{ key_id: 'a' }])
+  await store.close()
+})
+
+it('close() succeeds on a disk too full for the last checkpoint, and the journal stays', async () => {
+  const store = openSqliteStore('/nowhere.db')
+  await store.write(note('a'))
+  journalRemovalFails = true
+  await store.close()
+  expect(journalRemovals).toBe(1)
+})

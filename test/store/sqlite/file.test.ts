@@ -1,0 +1,286 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../../src/store/sqlite/engine.js'
+import { isSafeWithTwoConnections } from '../../../src/store/sqlite/open.js'
+import { sumPathOf } from '../../../src/store/sqlite/sum.js'
+import { openSqliteStore } from '../../../src/store/sqlite/store.js'
+import { type Op, all, one, run } from '../../../src/store/operation.js'
+import { type Store, StoreUnavailable, StoreUnusable } from '../../../src/store/store.js'
+import { Ledger, everything } from '../../support/ledger.js'
+import { temporaryFolder } from '../../support/server.js'
+
+let folder: string
+let path: string
+beforeEach(() => {
+  folder = temporaryFolder()
+  path = join(folder, 'voucherctl.db')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function* note(id: string, text = 'x'): Op<void> {
+  yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', [id, text, 0])
+}
+function* notes(): Op<string[]> {
+  return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
+}
+
+/** Names, sizes and hashes of all files: what must not change when a file is refused. */
+function fingerprintOf(where: string): Record<string, string> {
+  const names = readdirSync(where).sort()
+  const hash = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(where, name)))
+      .digest('hex')
+  return Object.fromEntries(names.map((name) => [name, hash(name)]))
+}
+
+function refusalOf(open: () => Store): StoreUnusable {
+  try {
+    void open().close()
+  } catch (error) {
+    expect(error).toBeInstanceOf(StoreUnusable)
+    return error as StoreUnusable
+  }
+  throw new Error('the file was opened')
+}
+
+/** A database with some pages. */
+async function filled(): Promise<void> {
+  const store = openSqliteStore(path)
+  await Promise.all(Array.from({ length: 200 }, (_, index) => store.write(() => note(`n${index}`, 'x'.repeat(500)))))
+  await store.close()
+}
+
+/** Changes the file as another program would. */
+function altered(sql: string): void {
+  const db = openDatabase(path)
+  db.exec(sql)
+  db.close()
+}
+
+describe('opening', () => {
+  it('makes a file that only its user reads, and its log too', async () => {
+    const store = openSqliteStore(path)
+    await store.write(() => note('a'))
+    for (const name of readdirSync(folder))
+      expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600])
+    await store.close()
+  })
+
+  it('closing leaves one file, into which the log is checkpointed, and its sum as sha256sum writes it', async () => {
+    await filled()
+    expect(readdirSync(folder)).toEqual(['voucherctl.db', 'voucherctl.db.sha256'])
+    const { 'voucherctl.db': sum } = fingerprintOf(folder)
+    expect(readFileSync(sumPathOf(path), 'utf8')).toBe(`${sum}  voucherctl.db\n`)
+  })
+
+  it('the sum is away while the file is open, and when its process is killed', async () => {
+    await filled()
+    const store = openSqliteStore(path)
+    expect(existsSync(sumPathOf(path))).toBe(false)
+    await store.write(() => note('a'))
+    expect(existsSync(sumPathOf(path))).toBe(false)
+    await store.close()
+    expect(existsSync(sumPathOf(path))).toBe(true)
+  })
+
+  it('a second time changes neither data nor schema', async () => {
+    const store = openSqliteStore(path)
+    const ledger = await new Ledger(store).open()
+    await ledger.issue('order-1', Date.UTC(2027, 2, 1))
+    const before = await ledger.everything()
+    const schema = () => all('select type, name, sql from sqlite_master order by name')
+    const schemaBefore = await store.read(schema)
+    await store.close()
+
+    const again = openSqliteStore(path)
+    expect(await again.read(everything)).toEqual(before)
+    expect(await again.read(schema)).toEqual(schemaBefore)
+    await again.close()
+  })
+
+  it('writes are durable and crash-safe by the settings of the connection', async () => {
+    const store = openSqliteStore(path)
+    const pragma = (name: string) => store.read(() => one(`pragma ${name}`))
+    expect(await pragma('journal_mode')).toEqual({ journal_mode: 'wal' })
+    expect(await pragma('synchronous')).toEqual({ synchronous: 2 })
+    expect(await pragma('foreign_keys')).toEqual({ foreign_keys: 1 })
+    expect(await pragma('locking_mode')).toEqual({ locking_mode: 'exclusive' })
+    await store.close()
+  })
+
+  it('an empty file counts as no file', async () => {
+    writeFileSync(path, '')
+    const store = openSqliteStore(path)
+    expect(await store.read(notes)).toEqual([])
+    await store.close()
+  })
+})
+
+describe('what is refused, and left as it is to the byte', () => {
+  const refused = (code: string, ...says: RegExp[]) => {
+    const before = fingerprintOf(folder)
+    const refusal = refusalOf(() => openSqliteStore(path))
+    expect(refusal.code).toBe(code)
+    for (const it of says) expect(refusal.message).toMatch(it)
+    expect(fingerprintOf(folder)).toEqual(before)
+  }
+
+  it('a schema of a later version', async () => {
+    await filled()
+    altered('pragma user_version = 99')
+    refused('STORE_UNUSABLE', /schema 99/, /--data/)
+  })
+
+  it('a database from before the first release', async () => {
+    await filled()
+    altered('alter table vouchers drop column padding')
+    rmSync(`${path}.sha256`)
+    refused('STORE_UNUSABLE', /before the first release/, /--data/)
+  })
+
+  it('the database of another program, marked or not', () => {
+    altered('create table songs (title text)')
+    refused('STORE_UNUSABLE', /another program/, /--data/)
+    altered('pragma application_id = 7')
+    refused('STORE_UNUSABLE', /another program/)
+  })
+
+  it('an empty database that another program has marked', () => {
+    altered('pragma application_id = 7')
+    refused('STORE_UNUSABLE', /another program/)
+  })
+
+  it('a file that is no database', () => {
+    for (const garbage of [
+      'x',
+      'hello\n'.repeat(1_000),
+      Buffer.alloc(8_192, 7),
+      'SQLite format 3\0 and then nothing of the kind',
+    ]) {
+      writeFileSync(path, garbage)
+      refused('STORE_UNUSABLE', /damaged/, /backup/)
+    }
+  })
+
+  it('a closed file with one other byte, wherever it lies, until its sum is removed', async () => {
+    await filled()
+    const bytes = readFileSync(path)
+    // In the text of a row: SQLite itself sees nothing wrong.
+    const at = bytes.indexOf('x'.repeat(500))
+    bytes[at] = 'y'.charCodeAt(0)
+    writeFileSync(path, bytes)
+    refused('STORE_UNUSABLE', /not as its server left it/, /backup/, /remove .*\.sha256/)
+    rmSync(sumPathOf(path))
+    const store = openSqliteStore(path)
+    expect(await store.read(notes)).toHaveLength(200)
+    await store.close()
+  })
+
+  it('a closed file that was emptied', async () => {
+    await filled()
+    writeFileSync(path, '')
+    refused('STORE_UNUSABLE', /not as its server left it/)
+    rmSync(path)
+    const store = openSqliteStore(path)
+    expect(await store.read(notes)).toEqual([])
+    await store.close()
+  })
+
+  it('a file without a sum that was cut off', async () => {
+    await filled()
+    rmSync(sumPathOf(path))
+    const { size } = statSync(path)
+    truncateSync(path, size / 2)
+    refused('STORE_UNUSABLE', /damaged/, /backup/)
+    truncateSync(path, 700)
+    refused('STORE_UNUSABLE', /damaged/)
+  })
+
+  it('a file without a sum, with overwritten pages', async () => {
+    await filled()
+    rmSync(sumPathOf(path))
+    const bytes = readFileSync(path)
+    bytes.fill(0xa5, 8_192, bytes.length - 4_096)
+    writeFileSync(path, bytes)
+    refused('STORE_UNUSABLE', /damaged/, /backup/)
+  })
+
+  it('a folder in its place', () => {
+    path = folder
+    expect(refusalOf(() => openSqliteStore(path)).code).toBe('STORE_UNUSABLE')
+  })
+
+  it('a second opening while the first is there; it harms the first no more than a look', async () => {
+    const store = openSqliteStore(path)
+    await store.write(() => note('a'))
+    expect(refusalOf(() => openSqliteStore(path))).toMatchObject({ code: 'DATA_FOLDER_IN_USE' })
+    await store.write(() => note('b'))
+    await store.close()
+    const again = openSqliteStore(path)
+    expect(await again.read(notes)).toEqual(['a', 'b'])
+    await again.close()
+  })
+})
+
+describe('two connections', () => {
+  it.each([
+    ['3.7.0', false],
+    ['3.46.1', false],
+    ['3.51.2', false],
+    ['3.51.3', true],
+    ['3.52.0', true],
+    ['3.100.0', true],
+    ['4.0.0', true],
+  ])('SQLite %s is safe with them: %s', (version, safe) => expect(isSafeWithTwoConnections(version)).toBe(safe))
+})
+
+describe('a full disk', () => {
+  it('writes are unavailable, reads go on, and writes come back with the space', async () => {
+    const store = openSqliteStore(path)
+    await store.write(() => note('a'))
+    const pages = (await store.read(() => one<{ page_count: number }>('pragma page_count')))?.page_count as number
+    await store.read(() => one(`pragma max_page_count = ${pages + 1}`))
+
+    const outcomes = await Promise.allSettled(
+      ['b', 'c', 'd'].map((id) => store.write(() => note(id, 'x'.repeat(9_000)))),
+    )
+    for (const outcome of outcomes) {
+      expect(outcome.status).toBe('rejected')
+      expect((outcome as PromiseRejectedResult).reason).toBeInstanceOf(StoreUnavailable)
+    }
+    expect(await store.read(notes)).toEqual(['a'])
+
+    await store.read(() => one('pragma max_page_count = 1000000'))
+    await store.write(() => note('e', 'x'.repeat(9_000)))
+    expect(await store.read(notes)).toEqual(['a', 'e'])
+    await store.close()
+    const again = openSqliteStore(path)
+    expect(await again.read(notes)).toEqual(['a', 'e'])
+    await again.close()
+  })
+})
+
+it('settling brings what is in the journal to the file, and the journal is written from its begin again', async () => {
+  const store = openSqliteStore(path)
+  const write = (round: number) =>
+    store.write(function* () {
+      for (let n = 0; n < 200; n++) yield* note(`${round} ${n}`, 'x'.repeat(500))
+    })
+  const journal = () => statSync(`${path}-wal`).size
+  await store.settle?.()
+  const before = statSync(path).size
+  await write(1)
+  const one = journal()
+  expect(statSync(path).size).toBe(before)
+  await store.settle?.()
+  expect(statSync(path).size).toBeGreaterThan(before + 100_000)
+  for (let round = 2; round < 6; round++) {
+    await write(round)
+    await store.settle?.()
+  }
+  expect(journal()).toBeLessThan(one * 2)
+  await store.close()
+})

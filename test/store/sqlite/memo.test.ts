@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { type Op, one, oneKept, run } from '../../../src/store/operation.js'
+import { Memo } from '../../../src/store/sqlite/memo.js'
+import type { Store } from '../../../src/store/store.js'
+import { beforeEachStore, engines } from '../../support/engines.js'
+
+const READ = 'select t.name from tokens t join applications a on a.id = t.application_id where t.id = $1'
+
+function reader() {
+  const memo = new Memo()
+  let reads = 0
+  const read = (id: string | number | null, sql = READ) =>
+    memo.row({ kind: 'one', sql, params: [id] }, () => `row ${++reads}`)
+  return { memo, read }
+}
+
+describe('a kept row', () => {
+  it('is read once for each list of parameters', () => {
+    const { read } = reader()
+    expect([read('a'), read('b'), read('a'), read('b')]).toEqual(['row 1', 'row 2', 'row 1', 'row 2'])
+  })
+
+  it('may be absent, and is kept so', () => {
+    const { memo } = reader()
+    let reads = 0
+    const absent = () => memo.row({ kind: 'one', sql: READ, params: ['a'] }, () => void reads++)
+    expect([absent(), absent(), reads]).toEqual([undefined, undefined, 1])
+  })
+
+  it('of a number is not that of the same digits as text, nor of null that of its name', () => {
+    const { read } = reader()
+    expect([read(1), read('1'), read(null), read('null')]).toEqual(['row 1', 'row 2', 'row 3', 'row 4'])
+  })
+
+  it('of two parameters is not that of others that join to the same text', () => {
+    const { memo } = reader()
+    const read = (params: string[]) => memo.row({ kind: 'one', sql: READ, params }, () => params.join('|'))
+    expect([read(['a', '1:b']), read(['a 1:b', '']), read(['a', '1:b'])]).toEqual(['a|1:b', 'a 1:b|', 'a|1:b'])
+  })
+
+  it.each([
+    'insert into tokens (id) values ($1)',
+    'update tokens set name = $1',
+    'delete from tokens where id = $1',
+    'update applications set status = $1',
+    ' INSERT INTO Tokens (id) values ($1)',
+    'insert\n   into applications (id) values ($1)',
+  ])('is read again after: %s', (sql) => {
+    const { memo, read } = reader()
+    read('a')
+    memo.written(sql)
+    expect(read('a')).toBe('row 2')
+  })
+
+  it.each(['insert into vouchers (id) values ($1)', 'update templates set issued_count = 1'])(
+    'is kept after: %s',
+    (sql) => {
+      const { memo, read } = reader()
+      read('a')
+      memo.written(sql)
+      expect(read('a')).toBe('row 1')
+    },
+  )
+
+  it('is read again after a write of a form that is not known', () => {
+    const { memo, read } = reader()
+    read('a')
+    memo.written('replace into vouchers (id) values ($1)')
+    expect(read('a')).toBe('row 2')
+  })
+
+  it('is read again after a write whose table became one that is read only later', () => {
+    const { memo, read } = reader()
+    read('a')
+    memo.written('update vouchers set state = $1')
+    const voucher = 'select v.id from vouchers v where v.id = $1'
+    read('v', voucher)
+    memo.written('update vouchers set state = $1')
+    expect(read('v', voucher)).toBe('row 3')
+  })
+})
+
+describe.each(engines)('a row that may be kept on $name', ({ create }) => {
+  let store: Store
+  beforeEachStore(create, (fresh) => {
+    store = fresh
+  })
+
+  const SQL = 'select key_check from credential_keys where key_id = $1'
+  const kept = () => store.read(() => oneKept<{ key_check: string }>(SQL, ['k']))
+  function* set(check: string): Op<void> {
+    yield* run('delete from credential_keys where key_id = $1', ['k'])
+    yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', ['k', check, 0])
+  }
+
+  it('is never older than the last answered write', async () => {
+    expect(await kept()).toBeUndefined()
+    for (const check of ['one', 'two', 'three']) {
+      await store.write(() => set(check))
+      expect(await kept()).toEqual({ key_check: check })
+      expect(await kept()).toEqual({ key_check: check })
+    }
+  })
+
+  it('is what was there before an operation that failed', async () => {
+    await store.write(() => set('one'))
+    await kept()
+    const failing = store.write(function* (): Op<void> {
+      yield* set('two')
+      throw new Error('a bug')
+    })
+    await expect(failing).rejects.toThrow('a bug')
+    expect(await kept()).toEqual({ key_check: 'one' })
+  })
+
+  it('is read from the database inside an operation that writes', async () => {
+    await store.write(() => set('one'))
+    await kept()
+    const seen = await store.write(function* (): Op<unknown> {
+      yield* set('two')
+      return [yield* oneKept(SQL, ['k']), yield* one(SQL, ['k'])]
+    })
+    expect(seen).toEqual([{ key_check: 'two' }, { key_check: 'two' }])
+  })
+})

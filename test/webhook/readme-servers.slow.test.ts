@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultRules, faults, packed } from '../../src/workbench/faults.js'
+import { isDelivered, post } from '../../src/workbench/post.js'
+
+const root = join(import.meta.dirname, '..', '..')
+const programs = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```mjs\n(.*?)^```/gms)].map(
+  (match) => match[1] as string,
+)
+const named = (words: string) => programs.filter((it) => it.includes(words))
+// Below node_modules, where the packages of the examples are found from.
+const dir = join(root, 'node_modules', '.cache', `voucherctl-readme-${process.pid}`)
+const library = pathToFileURL(join(root, 'dist', 'webhook', 'index.js')).href
+const secret = 'whsec_test_secret_0123456789abcdef'
+/** Time for a body that arrives in pieces: short of the 2 s of `webhook trigger`, so that the test waits little. */
+const PACE_MS = 200
+
+beforeAll(() => mkdirSync(dir, { recursive: true }))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+/** Starts the program of the README that contains these words, with the built library. */
+function start(words: string, port: number, ...nodeOptions: readonly string[]) {
+  const file = join(dir, `${words.replaceAll(/\W/g, '')}.mjs`)
+  writeFileSync(file, (named(words)[0] as string).replace("'voucherctl/webhook'", JSON.stringify(library)))
+  const child = spawn(process.execPath, [...nodeOptions, file], {
+    env: { PATH: process.env.PATH, PORT: String(port), VOUCHERCTL_WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => (output.stdout += chunk))
+  child.stderr?.on('data', (chunk) => (output.stderr += chunk))
+  return { child, output }
+}
+
+/** Reports the port of the first server of a program to its parent. */
+const reportPort = `data:text/javascript,${encodeURIComponent(`
+  import { Server } from 'node:net'
+  const { listen } = Server.prototype
+  Server.prototype.listen = function (...args) {
+    return listen.apply(this.once('listening', () => process.send(this.address().port)), args)
+  }
+`)}`
+
+test('the README has a server for each of node:http, Express and Fastify, and a sender', () => {
+  for (const words of ["'node:http'", "'express'", "'fastify'", 'fetch(']) expect(named(words)).toHaveLength(1)
+  expect(programs).toHaveLength(4)
+})
+
+describe.each([
+  ['node-http', "'node:http'"],
+  ['express', "'express'"],
+  ['fastify', "'fastify'"],
+])('the %s server of the README', (_name, words) => {
+  let server: ReturnType<typeof start>
+  let port: number
+  let url: URL
+  beforeAll(async () => {
+    server = start(words, 0, '--import', reportPort)
+    port = await new Promise<number>((resolve, reject) => {
+      server.child.once('message', (message) => resolve(Number(message)))
+      server.child.once('exit', () => reject(new Error(server.output.stderr)))
+    })
+    url = new URL(`http://127.0.0.1:${port}/hook`)
+  })
+  afterAll(async () => {
+    server.child.kill('SIGKILL')
+    if (server.child.exitCode === null && server.child.signalCode === null) await once(server.child, 'exit')
+  })
+  const body = Buffer.from('{ "update_id": 41,\r\n "type": "ping", "text": "ü" }\n')
+  const signing = () => ({ secret, timestamp: Math.floor(Date.now() / 1000) })
+
+  test('takes a delivery byte for byte, acts once on its repeat, and explains what it refuses', async () => {
+    const send = (bytes: Buffer) => {
+      const { headers } = packed({ updateId: '41', body }, signing(), undefined)
+      return post({ url, headers, body: bytes, timeoutMs: 5_000 })
+    }
+    expect((await send(body)).status).toBe(204)
+    expect((await send(body)).status).toBe(204)
+    expect((await send(Buffer.from(String(body).trim()))).status).toBe(401)
+    expect((await send(Buffer.alloc(0))).status).toBe(401)
+    expect((await fetch(url, { method: 'POST' })).status).toBe(401)
+    expect(server.output.stdout).toBe('ping 41\n')
+    expect(server.output.stderr).toContain('binary mode')
+    expect(server.output.stderr).not.toContain(secret)
+  })
+
+  test('answers every fault as it should', async () => {
+    const postOf = async (fault: (typeof faults)[number]) => {
+      const { headers, body: sent, paceMs } = packed({ updateId: '41', body }, signing(), fault)
+      const pace = paceMs === undefined ? {} : { paceMs: PACE_MS }
+      return { fault, posted: await post({ url, headers, body: sent, timeoutMs: 10_000, ...pace }) }
+    }
+    for (const { fault, posted } of await Promise.all(faults.map(postOf))) {
+      expect([fault, isDelivered(posted)]).toEqual([fault, faultRules[fault].right === 'accepted'])
+      if (!isDelivered(posted)) expect(posted.status).toBe(401)
+    }
+  })
+
+  test('takes what the sender of the README sends', async () => {
+    const { child, output } = start('fetch(', port)
+    await once(child, 'close')
+    expect(output.stdout).toBe('204\n')
+  })
+})
+
+test('the built library loads nothing but node:crypto', () => {
+  const text = readFileSync(new URL(library), 'utf8')
+  const imported = [...text.matchAll(/\bfrom\s*["']([^"']+)|\bimport\s*\(?\s*["']([^"']+)/g)].map(([, a, b]) => a ?? b)
+  expect(imported).toEqual(['node:crypto'])
+})

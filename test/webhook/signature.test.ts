@@ -1,0 +1,404 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { VerifyWebhookInput, WebhookHeaders } from '../../src/webhook/index.js'
+import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
+import file from '../vectors/webhook-signatures.json' with { type: 'json' }
+
+fc.configureGlobal({ seed: 1 })
+
+const vectors = file.vectors.map((it) => ({ ...it, body: Buffer.from(it.body_hex, 'hex') }))
+const secret = 'whsec_test_secret_0123456789abcdef'
+const other = 'another_secret'
+const seconds = 1_735_689_600
+const rawBody = Buffer.from('{"update_id":1,"type":"ping"}')
+const ping = { update_id: 1, type: 'ping' }
+const signed = (body: Uint8Array | string = rawBody, secrets = [secret], updateId: number | string = 1) =>
+  signWebhook({ rawBody: body, secrets, timestamp: seconds, updateId })
+const verify = (input: Partial<VerifyWebhookInput> = {}) =>
+  verifyWebhook({ headers: signed(), rawBody, secrets: [secret], now: seconds * 1000, ...input })
+const changed = (values: Record<string, string | string[]>) => ({ headers: { ...signed(), ...values } })
+const refusal = (reason: string) => ({ ok: false, reason, message: expect.stringMatching(/\.$/) })
+
+const signature = 'X-Platform-Signature-V2'
+const timestamp = 'X-Platform-Timestamp'
+const updateId = 'X-Platform-Update-Id'
+
+describe('the signature', () => {
+  it.each(vectors)('of the vector "$name" is the known one', ({ secret_token, timestamp: time, body, ...vector }) => {
+    const headers = signWebhook({ rawBody: body, secrets: [secret_token], timestamp: time, updateId: 7 })
+    expect(headers).toEqual({ [signature]: vector.signature, [timestamp]: time, [updateId]: '7' })
+  })
+
+  it.each(vectors)('of the vector "$name" is accepted, and only then is the body looked at', (vector) => {
+    const id = /"update_id":(\d+)/.exec(vector.body.toString())?.[1] ?? '1'
+    const verdict = verifyWebhook({
+      headers: { [signature]: vector.signature, [timestamp]: vector.timestamp, [updateId]: id },
+      rawBody: vector.body,
+      secrets: [vector.secret_token],
+      now: () => Number(vector.timestamp) * 1000,
+    })
+    const isUpdate = vector.body_text?.includes('update_id') === true
+    expect(verdict).toMatchObject(
+      isUpdate
+        ? { ok: true, updateId: id, timestamp: Number(vector.timestamp), secretIndex: 0 }
+        : { ok: false, reason: 'body_not_json' },
+    )
+  })
+
+  it('is made by every secret, new before old, and each of them is enough', () => {
+    const headers = signed(rawBody, ['new', 'old'])
+    expect(headers[signature]).toBe(`${signed(rawBody, ['new'])[signature]},${signed(rawBody, ['old'])[signature]}`)
+    expect(verify({ headers, secrets: ['new'] })).toMatchObject({ ok: true, secretIndex: 0 })
+    expect(verify({ headers, secrets: ['old'] })).toMatchObject({ ok: true, secretIndex: 0 })
+    expect(verify({ headers, secrets: ['old', 'new'] })).toMatchObject({ ok: true, secretIndex: 0 })
+    expect(verify({ headers, secrets: ['older', 'old'] })).toMatchObject({ ok: true, secretIndex: 1 })
+    expect(verify({ headers, secrets: ['older'] })).toEqual(refusal('bad_signature'))
+  })
+
+  it('takes timestamps and ids that are whole numbers from 0 only, and at most two secrets', () => {
+    const sign = (changed: object) => () =>
+      signWebhook({ rawBody, secrets: [secret], timestamp: seconds, updateId: 1, ...changed })
+    for (const value of [1.5, -1, Number.NaN, 2 ** 53, '', ' 1', '1\n', '1e3', '0x1', -1n]) {
+      expect(sign({ timestamp: value })).toThrow(RangeError)
+      expect(sign({ updateId: value })).toThrow(RangeError)
+    }
+    expect(sign({ updateId: 2n ** 64n })()[updateId]).toBe('18446744073709551616')
+    expect(sign({ secrets: ['a', 'b', 'c'] })).toThrow(RangeError)
+    expect(sign({ secrets: [] })).toThrow(TypeError)
+    expect(sign({ rawBody: ping })).toThrow(TypeError)
+  })
+})
+
+describe('a signed delivery', () => {
+  const body = fc
+    .uint8Array({ maxLength: 200 })
+    .map((payload) =>
+      Buffer.from(JSON.stringify({ update_id: 5, message: { text: Buffer.from(payload).toString('latin1') } })),
+    )
+  const key = fc.string({ unit: fc.constantFrom(...'azAZ09_-'), minLength: 1, maxLength: 256 })
+
+  it('is accepted whatever its body and secret, at any place among the secrets', () => {
+    fc.assert(
+      fc.property(body, key, fc.nat(4), (bytes, token, place) => {
+        const secrets = ['!1', '!2', '!3', '!4']
+        secrets.splice(place, 0, token)
+        const verdict = verify({ headers: signed(bytes, [token], 5), rawBody: bytes, secrets })
+        expect(verdict).toEqual({
+          ok: true,
+          updateId: '5',
+          timestamp: seconds,
+          body: JSON.parse(bytes.toString()),
+          secretIndex: place,
+        })
+      }),
+    )
+  })
+
+  it('is refused when any bit of the body is another', () => {
+    fc.assert(
+      fc.property(body, fc.nat(), fc.nat(7), (bytes, at, bit) => {
+        const altered = Buffer.from(bytes)
+        altered.writeUInt8(altered.readUInt8(at % bytes.length) ^ (1 << bit), at % bytes.length)
+        expect(verify({ headers: signed(bytes, [secret], 5), rawBody: altered })).toEqual(refusal('bad_signature'))
+      }),
+    )
+  })
+
+  it.each([0, 1])('is refused when any character of signature %i of two is another', (which) => {
+    const parts = signed(rawBody, [secret, other])[signature].split(',') as [string, string]
+    const secrets = [[secret, other][which] as string]
+    for (let at = 0; at < 64; at++) {
+      for (const digit of '0123456789abcdefAG ,') {
+        if (digit === parts[which]?.[at]) continue
+        const altered = [...parts]
+        altered[which] = `${parts[which]?.slice(0, at)}${digit}${parts[which]?.slice(at + 1)}`
+        expect(verify({ ...changed({ [signature]: altered.join(',') }), secrets }).ok).toBe(false)
+      }
+    }
+  })
+
+  it('is refused when any digit of the timestamp is another', () => {
+    for (let at = 0; at < 10; at++) {
+      for (const digit of '0123456789') {
+        const altered = `${String(seconds).slice(0, at)}${digit}${String(seconds).slice(at + 1)}`
+        if (altered === String(seconds)) continue
+        const verdict = verify({ ...changed({ [timestamp]: altered }), toleranceSeconds: 1e11 })
+        expect(verdict).toEqual(refusal('bad_signature'))
+      }
+    }
+  })
+
+  it('is refused with the leading zero that its signature does not cover', () => {
+    expect(verify(changed({ [timestamp]: `0${seconds}` }))).toEqual(refusal('bad_signature'))
+  })
+
+  it('is refused for any other secret', () => {
+    fc.assert(
+      fc.property(key, (token) => {
+        expect(verify({ secrets: [`${token}!`] })).toEqual(refusal('bad_signature'))
+      }),
+    )
+  })
+})
+
+describe('the timestamp', () => {
+  it.each([
+    [-301, undefined, 'future'],
+    [-300, undefined, undefined],
+    [0, undefined, undefined],
+    [300, undefined, undefined],
+    [300.999, undefined, undefined],
+    [301, undefined, 'stale'],
+    [0, 0, undefined],
+    [1, 0, 'stale'],
+    [-0.001, 0, 'future'],
+    [86_400, 86_400, undefined],
+  ])('%d s ago with a tolerance of %s: %s', (ago, toleranceSeconds, reason) => {
+    const now = (seconds + ago) * 1000
+    const verdict = verify({ now, ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }) })
+    expect(verdict.ok ? undefined : verdict.reason).toBe(reason)
+  })
+
+  it('is read against the clock of the system when none is given', () => {
+    const fresh = signWebhook({ rawBody, secrets: [secret], timestamp: Math.floor(Date.now() / 1000), updateId: 1 })
+    expect(verifyWebhook({ headers: fresh, rawBody, secrets: [secret] }).ok).toBe(true)
+    expect(verifyWebhook({ headers: signed(), rawBody, secrets: [secret] })).toEqual(refusal('stale'))
+  })
+
+  it.each([
+    '',
+    ' ',
+    '-1',
+    '+1735689600',
+    '1735689600.0',
+    '1.7e9',
+    '0x67748580',
+    '١٧٣٥٦٨٩٦٠٠',
+    '1735689600\n',
+    'Infinity',
+  ])('%j is malformed', (value) => {
+    expect(verify({ ...changed({ [timestamp]: value }), toleranceSeconds: 1e12 })).toEqual(
+      refusal('malformed_timestamp'),
+    )
+  })
+
+  it('of more digits than a number holds is in the future', () => {
+    expect(verify(changed({ [timestamp]: '9'.repeat(400) }))).toEqual(refusal('future'))
+  })
+})
+
+describe('headers', () => {
+  const names = [signature, timestamp, updateId]
+
+  it.each<[string, WebhookHeaders]>([
+    ['an object', signed()],
+    ['an object in lower case, as node has it', Object.fromEntries(Object.entries(signed()).map(lower))],
+    [
+      'an object in upper case',
+      Object.fromEntries(Object.entries(signed()).map(([name, it]) => [name.toUpperCase(), it])),
+    ],
+    [
+      'lists of one value, as headersDistinct',
+      Object.fromEntries(Object.entries(signed()).map(([name, it]) => [name, [it]])),
+    ],
+    ['a Fetch Headers', new Headers(signed())],
+    ['a Map', new Map(Object.entries(signed()))],
+    ['pairs', Object.entries(signed())],
+  ])('may be %s', (_, headers) => {
+    expect(verify({ headers })).toMatchObject({ ok: true, body: ping })
+  })
+
+  it.each(names)('%s missing is refused, by name', (name) => {
+    const present = Object.entries(signed()).filter(([it]) => it !== name)
+    expect(verify({ headers: present })).toEqual({ ...refusal('missing_header'), message: `${name} is missing.` })
+    expect(verify({ headers: { ...signed(), [name]: undefined } })).toEqual(refusal('missing_header'))
+    expect(verify({ headers: { ...signed(), [name]: [] } })).toEqual(refusal('missing_header'))
+  })
+
+  it.each(names)('%s given twice is refused, in every form it can take, equal or not', (name) => {
+    const value = signed()[name as typeof signature]
+    const joined = new Headers(signed())
+    joined.append(name, value)
+    const repeated: WebhookHeaders[] = [
+      { ...signed(), [name]: [value, value] },
+      { ...signed(), [name]: `${value}, ${value}` },
+      { ...signed(), [name.toLowerCase()]: value },
+      [...Object.entries(signed()), [name, '1']],
+      joined,
+    ]
+    for (const headers of repeated) expect(verify({ headers })).toEqual(refusal('repeated_header'))
+  })
+
+  it('of another kind are a mistake of the caller', () => {
+    for (const headers of [undefined, null, 'x-platform-timestamp: 1', ['X-Platform-Timestamp', '1'], new Set(['a'])]) {
+      expect(() => verify({ headers: headers as unknown as WebhookHeaders })).toThrow(TypeError)
+    }
+  })
+})
+
+function lower([name, value]: [string, string]): [string, string] {
+  return [name.toLowerCase(), value]
+}
+
+describe('a signature', () => {
+  const hex = signed()[signature]
+  it.each([
+    ['', 'empty'],
+    [hex.toUpperCase(), 'in upper case'],
+    [hex.slice(1), 'too short'],
+    [`${hex}0`, 'too long'],
+    [`sha256=${hex}`, 'with a prefix'],
+    [Buffer.from(hex, 'hex').toString('base64'), 'in base64'],
+    [`${hex},`, 'with a comma behind it'],
+    [`${hex},${hex},${hex}`, 'of three parts'],
+    [`${hex}\n`, 'with a line end'],
+    [` ${hex}`, 'with a space'],
+  ])('%j (%s) is malformed', (value) => {
+    expect(verify(changed({ [signature]: value }))).toEqual(refusal('malformed_signature'))
+  })
+})
+
+describe('a body with a right signature', () => {
+  const signedVerdict = (text: string | Uint8Array, id: number | string = 1) =>
+    verify({ rawBody: text, headers: signed(text, [secret], id) })
+
+  it.each([
+    '',
+    '{',
+    'ping',
+    "{'update_id':1}",
+    new Uint8Array([0xff]),
+    Buffer.from('{"update_id":1,"t":"\xe9"}', 'latin1'),
+  ])('%j that is not JSON in UTF-8 is refused', (text) => {
+    expect(signedVerdict(text)).toEqual(refusal('body_not_json'))
+  })
+
+  it.each([
+    '1',
+    'null',
+    '"update_id"',
+    '[{"update_id":1}]',
+    '{}',
+    '{"update":{"update_id":1}}',
+    '{"update_id":"1"}',
+    '{"update_id":1.5}',
+    '{"update_id":-1}',
+    '{"update_id":null}',
+    '{"update_id":1e300}',
+  ])('%s without a whole update_id at its top is refused', (text) => {
+    expect(signedVerdict(text)).toEqual(refusal('body_without_update_id'))
+  })
+
+  it('needs an update_id only', () => {
+    expect(signedVerdict('{"update_id":1}')).toEqual({
+      ok: true,
+      updateId: '1',
+      timestamp: seconds,
+      body: { update_id: 1 },
+      secretIndex: 0,
+    })
+  })
+
+  it.each(['2', '01', '1.0', '', ' 1', 'abc', '9007199254740993'])(
+    'and another update id in its header, %j, is refused',
+    (id) => {
+      expect(verify(changed({ [updateId]: id }))).toEqual(refusal('update_id_mismatch'))
+    },
+  )
+
+  it.each([
+    ['{"update_id":9007199254740993}', '9007199254740993'],
+    ['{ "a" : {"update_id": 3}, "b\\"[{": [4, "}"], "update_id" : 9007199254740993 , "c": 1}', '9007199254740993'],
+    ['{"update_id":9007199254740993,"a":{"update_id":4}}', '9007199254740993'],
+    ['{"update\\u005fid":18446744073709551615,"x":{}}', '18446744073709551615'],
+    ['{"update_id":9007199254740993,"update_id":9007199254740995}', '9007199254740995'],
+  ])('%s has all the digits of its id', (text, id) => {
+    expect(signedVerdict(text, id)).toMatchObject({ ok: true, updateId: id })
+    expect(signedVerdict(text, '9007199254740992')).toEqual(refusal('update_id_mismatch'))
+  })
+
+  it('may come as any kind of bytes, or as a string', () => {
+    const padded = Buffer.concat([Buffer.from('xx'), rawBody, Buffer.from('yy')])
+    const bytes = new Uint8Array(rawBody)
+    for (const body of [bytes, padded.subarray(2, -2), bytes.buffer, rawBody.toString()]) {
+      expect(verify({ rawBody: body })).toMatchObject({ ok: true, body: ping })
+    }
+  })
+})
+
+describe('what is checked first', () => {
+  it('is the order of the list of reasons', () => {
+    const body = Buffer.from('{"update_id":')
+    const valid = signed(body)
+    const wrong = { [signature]: 'x', [timestamp]: 'x', [updateId]: '2' }
+    const now = (seconds + 1000) * 1000
+    const reasonOf = (headers: object, clock = now, secrets = [other]) => {
+      const verdict = verifyWebhook({ headers: headers as WebhookHeaders, rawBody: body, secrets, now: clock })
+      return verdict.ok ? undefined : verdict.reason
+    }
+    expect([
+      reasonOf({ [signature]: 'x', [timestamp]: 'x' }),
+      reasonOf({ ...wrong, [updateId]: '1, 2' }),
+      reasonOf(wrong),
+      reasonOf({ ...wrong, [timestamp]: valid[timestamp] }),
+      reasonOf({ ...wrong, [timestamp]: valid[timestamp] }, seconds * 1000),
+      reasonOf({ ...valid, [updateId]: '2' }, seconds * 1000),
+      reasonOf({ ...valid, [updateId]: '2' }, seconds * 1000, [secret]),
+    ]).toEqual([
+      'missing_header',
+      'repeated_header',
+      'malformed_timestamp',
+      'stale',
+      'malformed_signature',
+      'bad_signature',
+      'body_not_json',
+    ])
+  })
+})
+
+describe('a mistake of the caller is thrown, whatever the request', () => {
+  const headers = {}
+  it.each<[string, object]>([
+    ['a parsed body', { rawBody: ping }],
+    ['no body', { rawBody: undefined }],
+    ['an empty secret', { secrets: [''] }],
+    ['an empty secret among others', { secrets: [secret, new Uint8Array()] }],
+    ['a secret that is not set', { secrets: [undefined] }],
+    ['no secret', { secrets: [] }],
+    ['secrets that are one string', { secrets: secret }],
+  ])('%s: TypeError', (_, input) => {
+    expect(() => verify({ headers, ...input })).toThrow(TypeError)
+  })
+
+  it('a parsed body is told to be the bytes of the request', () => {
+    expect(() => verify({ rawBody: ping as unknown as string })).toThrow('the bytes of the request as they came')
+  })
+
+  it.each<[string, object]>([
+    ['now', { now: Number.NaN }],
+    ['now', { now: () => undefined }],
+    ['toleranceSeconds', { toleranceSeconds: -1 }],
+    ['toleranceSeconds', { toleranceSeconds: Number.NaN }],
+    ['toleranceSeconds', { toleranceSeconds: '300' }],
+  ])('%s that is none: RangeError', (name, input) => {
+    expect(() => verify({ headers, ...input })).toThrow(RangeError)
+    expect(() => verify({ headers, ...input })).toThrow(name)
+  })
+
+  it('no message repeats a secret or a body', () => {
+    const messages = [{ rawBody: { a: 'body' } }, { secrets: ['secret', 5] }].map((input) => {
+      try {
+        return verify(input as object)
+      } catch (error) {
+        return (error as Error).message
+      }
+    })
+    expect(messages).toEqual([expect.not.stringContaining("'body'"), expect.not.stringContaining('secret,')])
+  })
+})
+
+it('an empty key does not verify what was signed with it', () => {
+  const forged = createHmac('sha256', '').update(`${seconds}.`).update(rawBody).digest('hex')
+  expect(() => verify({ ...changed({ [signature]: forged }), secrets: [''] })).toThrow(TypeError)
+})

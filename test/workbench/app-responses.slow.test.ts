@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Forwarder } from '../../src/workbench/forwarding.js'
+import type { NewResponse } from '../../src/workbench/inbox/writer.js'
+import { post } from '../../src/workbench/post.js'
+import { anyCharacter } from '../support/any-character.js'
+import type { RawResponse } from '../support/raw-responses.js'
+import { invalidResponses, rawApp, unendingResponses, validResponses } from '../support/raw-responses.js'
+import { deliver, listening } from '../support/webhook-listener.js'
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+
+/** A listener whose application first responds with raw bytes and then with 200. */
+async function listenerBefore(first: RawResponse, timeoutMs?: number) {
+  const responses = [first]
+  const app = await rawApp(() => responses.shift() ?? OK)
+  const forwarder = new Forwarder(timeoutMs)
+  onTestFinished(() => forwarder.close())
+  const recorded: NewResponse[] = []
+  const inbox = {
+    recordDelivery: async () => '1',
+    recordResponse: async (response: NewResponse) => void recorded.push(response),
+  }
+  return { ...(await listening({ inbox, app: (it) => forwarder.send(app, it) })), recorded }
+}
+
+describe('the listener', () => {
+  test.each(Object.entries(invalidResponses))(
+    'the listener responds 502 and records the reason for: %s',
+    async (_name, response) => {
+      const { url, told, recorded, close } = await listenerBefore(response)
+      expect((await deliver(url, 1)).status).toBe(502)
+      const [heard] = await told(1)
+      expect(heard).toMatchObject({ verdict: 'ok', status: 502 })
+      expect(heard?.reason).toMatch(/^app_(answer_invalid|answer_too_long|broke_off)$/)
+      expect(recorded).toMatchObject([{ status: 502, error: heard?.failure }])
+      expect(heard?.failure).not.toBeNull()
+      expect((await deliver(url, 2)).status).toBe(200)
+      await close()
+    },
+  )
+
+  test.each(Object.entries(unendingResponses))(
+    'the listener responds 504 and records the reason for: %s',
+    async (_name, response) => {
+      const { url, told, recorded, close } = await listenerBefore(response, 300)
+      expect((await deliver(url, 1)).status).toBe(504)
+      expect((await told(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
+      expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not answer within 0.3 s') }])
+      expect((await deliver(url, 2)).status).toBe(200)
+      await close()
+    },
+  )
+
+  test.each(Object.entries(validResponses))(
+    'the listener passes the status back for: %s',
+    async (_name, { response, status }) => {
+      const { url, told, close } = await listenerBefore(response)
+      const first = await deliver(url, 1)
+      expect([first.status, (await told(1))[0]?.failure]).toEqual([status, null])
+      await first.arrayBuffer()
+      expect((await deliver(url, 2)).status).toBe(200)
+      await close()
+    },
+  )
+
+  test('the listener responds to each sender whatever bytes the application sends', async () => {
+    const responses: RawResponse[] = []
+    const app = await rawApp(() => responses.shift() ?? OK)
+    const forwarder = new Forwarder(100)
+    onTestFinished(() => forwarder.close())
+    const { url, close } = await listening({ app: (it) => forwarder.send(app, it) })
+    let id = 0
+    const status = fc.oneof(fc.integer({ min: 0, max: 1_200 }), fc.constantFrom(0, 99, 100, 101, 199, 204, 304, 600))
+    const header = fc.oneof(
+      fc.constantFrom('Connection: Upgrade\r\nUpgrade: x', 'Content-Length: 2', 'Transfer-Encoding: chunked'),
+      fc.tuple(fc.string({ maxLength: 5 }), fc.string({ unit: anyCharacter, maxLength: 8 })).map((it) => it.join(':')),
+    )
+    const response = fc.record({
+      version: fc.constantFrom('1.1', '1.1', '1.0', '2.0', '0.9'),
+      status: status.map((it) => String(it).padStart(3, '0')),
+      headers: fc.array(header, { maxLength: 3 }),
+      body: fc.constantFrom('', 'hi', '2\r\nhi\r\n0\r\n\r\n', 'zz\r\n'),
+      isClosed: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(response, async ({ version, status, headers, body, isClosed }) => {
+        const bytes = `HTTP/${version} ${status} X\r\n${headers.map((it) => `${it}\r\n`).join('')}\r\n${body}`
+        responses.push((socket) => {
+          socket.write(bytes, 'latin1')
+          if (isClosed) socket.end()
+        })
+        const { status: received } = await deliver(url, ++id)
+        if (received !== 502 && received !== 504) expect(received).toBe(Number(status))
+      }),
+      { seed: 1, numRuns: 30 },
+    )
+    await close()
+  }, 30_000)
+})
+
+describe('a post of the bridge and of trigger', () => {
+  test.each([
+    ['status 000', 'INVALID_STATUS'],
+    ['status 099', 'INVALID_STATUS'],
+    ['status 999', 'INVALID_STATUS'],
+    ['status 101 without an upgrade', 'INVALID_STATUS'],
+    ['status 101 with an upgrade', 'UNEXPECTED_UPGRADE'],
+    ['HTTP/0.9', 'HPE_INVALID_CONSTANT'],
+    ['endless headers', 'HPE_HEADER_OVERFLOW'],
+    ['no bytes at all', 'ECONNRESET'],
+  ] as const)('has no status for: %s', async (name, error) => {
+    const url = await rawApp(() => invalidResponses[name] as RawResponse)
+    const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 10_000 })
+    expect(posted).toMatchObject({ status: null, error })
+  })
+
+  test.each(['silence', 'status 199 alone', 'half a head'])(
+    'a post of bridge or trigger ends at its time-out for: %s',
+    async (name) => {
+      const url = await rawApp(() => unendingResponses[name] as RawResponse)
+      const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 200 })
+      expect(posted).toMatchObject({ status: null, error: 'TIMEOUT' })
+    },
+  )
+})

@@ -1,0 +1,473 @@
+import { Agent, createServer, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import fc from 'fast-check'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { AppAnswer } from '../../src/workbench/forwarding.js'
+import { endToEnd, Forwarder } from '../../src/workbench/forwarding.js'
+import { Inbox } from '../../src/workbench/inbox/inbox.js'
+import { nothing } from '../../src/workbench/listener.js'
+import { closedPort, listen } from '../support/listen.js'
+import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook-listener.js'
+
+const post = (url: string, body: Buffer, headers: Readonly<Record<string, string>>) =>
+  fetch(url, { method: 'POST', body, headers })
+
+const verdicts = (heard: readonly { verdict: string; reason: string | null; status: number | null }[]) =>
+  heard.map(({ verdict, reason, status }) => [verdict, reason, status])
+
+/** An application that keeps what it got; `answer` decides when and how it answers. */
+async function application(answer: (index: number) => number | Promise<number> = () => 200) {
+  const bodies: string[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const index = bodies.push(Buffer.concat(chunks).toString('latin1')) - 1
+    response.writeHead(await answer(index), { 'X-App': 'yes', 'Content-Type': 'text/plain' }).end(`answer ${index}`)
+  })
+  return { bodies, url: new URL(`http://127.0.0.1:${await listen(server)}/hook?x=1`) }
+}
+
+function forwarder(timeoutMs?: number): Forwarder {
+  const it = new Forwarder(timeoutMs)
+  onTestFinished(() => it.close())
+  return it
+}
+
+test('a signed delivery on any path is answered 200 without an application, and told with its update', async () => {
+  const { url, told } = await listening()
+  const answered = await deliver(`${url}/any/path?x=1`, 7)
+  expect([answered.status, await answered.text()]).toEqual([200, ''])
+  const [heard] = await told(1)
+  expect(heard).toMatchObject({
+    at: nowSeconds * 1000,
+    verdict: 'ok',
+    reason: null,
+    status: 200,
+    inboxId: '1-1',
+    update: { id: '7', type: 'message', body: { update_id: 7, message: { text: 'Hello' } } },
+  })
+})
+
+test.each([
+  ['missing_header', updateBody(1), {}],
+  ['bad_signature', updateBody(1), signed(updateBody(2), 1)],
+  ['stale', updateBody(1), signed(updateBody(1), 1, [secret], nowSeconds - 301)],
+  ['future', updateBody(1), signed(updateBody(1), 1, [secret], nowSeconds + 301)],
+  ['update_id_mismatch', updateBody(1), signed(updateBody(1), 2)],
+  ['body_not_json', Buffer.from('{'), signed(Buffer.from('{'), 1)],
+  ['body_without_update_id', Buffer.from('{}'), signed(Buffer.from('{}'), 1)],
+])(
+  '%s: 401 with that reason, recorded, never passed on, and nothing of its body is told as an update',
+  async (reason, body, headers) => {
+    const app = vi.fn(async () => nothing(200))
+    const { url, told, dir, close } = await listening({ app })
+    const answered = await post(url, body, headers)
+    expect([answered.status, await answered.json()]).toEqual([401, { error: { reason } }])
+    expect(await told(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
+    expect(app).not.toHaveBeenCalled()
+    await close()
+    const stored = Inbox.open(dir).read('1-1')
+    expect(stored).toMatchObject({ verdict: 'refused', reason, update_id: null, type: null })
+    expect(stored?.body.equals(body)).toBe(true)
+  },
+)
+
+test('the edges of the clock are inside: 300 s either way', async () => {
+  const { url } = await listening()
+  for (const at of [nowSeconds - 300, nowSeconds + 300]) {
+    const body = updateBody(at)
+    expect((await post(url, body, signed(body, at, [secret], at))).status).toBe(200)
+  }
+})
+
+test('every secret is tried; without any everything is refused', async () => {
+  const body = updateBody(1)
+  const two = await listening({ secrets: ['new', secret] })
+  expect((await post(two.url, body, signed(body, 1))).status).toBe(200)
+  expect((await post(two.url, updateBody(2), signed(updateBody(2), 2, ['new', 'other']))).status).toBe(200)
+  const none = await listening({ secrets: [] })
+  const refused = await post(none.url, body, signed(body, 1))
+  expect([refused.status, await refused.json()]).toEqual([401, { error: { reason: 'no_secret' } }])
+})
+
+test('another method is 405 with Allow, and is no delivery', async () => {
+  const { url, told, dir } = await listening()
+  const answered = await fetch(url)
+  expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST'])
+  expect(verdicts(await told(1))).toEqual([['refused', 'method_not_allowed', 405]])
+  expect(Inbox.open(dir).count).toBe(0)
+})
+
+test('a body of 1 MiB passes; one byte more is 413, which a client that is still sending can read', async () => {
+  const { url, port, told } = await listening()
+  const text = 'x'.repeat(1024 * 1024 - updateBody(1, 'message', '').length)
+  expect(updateBody(1, 'message', text)).toHaveLength(1024 * 1024)
+  expect((await deliver(url, 1, 'message', text)).status).toBe(200)
+  expect((await deliver(url, 2, 'message', `${text}x`)).status).toBe(413)
+
+  // In chunks, with no length ahead: it goes on sending 8 MiB before it reads.
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+  const chunk = `100000\r\n${'y'.repeat(0x100000)}\r\n`
+  for (let sent = 0; sent < 8; sent++) if (!socket.write(chunk)) await once(socket, 'drain')
+  socket.write('0\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 413 .*body_too_large/s)
+  // And the connection can be used again.
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 405 /)
+  socket.destroy()
+  expect(verdicts(await told(4)).slice(1, 3)).toEqual([
+    ['refused', 'body_too_large', 413],
+    ['refused', 'body_too_large', 413],
+  ])
+})
+
+test('a body that is announced as too long is refused before it is sent', async () => {
+  const { port } = await listening()
+  const request = httpRequest({
+    port,
+    host: '127.0.0.1',
+    method: 'POST',
+    headers: { Expect: '100-continue', 'Content-Length': 1024 * 1024 + 1 },
+  })
+  const asked = vi.fn()
+  request.on('continue', asked)
+  request.flushHeaders()
+  const [response] = await once(request, 'response')
+  expect([response.statusCode, asked.mock.calls.length]).toEqual([413, 0])
+  request.on('error', () => {})
+  request.destroy()
+})
+
+test('the application gets the bytes, and its own status, headers and body go back', async () => {
+  const app = await application(() => 418)
+  const send = forwarder()
+  const { url, told } = await listening({ app: (it) => send.send(app.url, it) })
+  const answered = await deliver(url, 7, 'message', 'Grüße 🎟')
+  expect([answered.status, await answered.text()]).toEqual([418, 'answer 0'])
+  expect([answered.headers.get('x-app'), answered.headers.get('content-type')]).toEqual(['yes', 'text/plain'])
+  expect(app.bodies).toEqual([updateBody(7, 'message', 'Grüße 🎟').toString('latin1')])
+  expect(verdicts(await told(1))).toEqual([['ok', null, 418]])
+})
+
+test('nothing listens: 502 that names both addresses of this machine', async () => {
+  const port = await closedPort()
+  const send = forwarder()
+  const { url, told, dir, close } = await listening({
+    app: (it) => send.send(new URL(`http://localhost:${port}/`), it),
+  })
+  expect((await deliver(url, 7)).status).toBe(502)
+  const [heard] = await told(1)
+  expect(heard).toMatchObject({ verdict: 'ok', reason: 'app_unreachable', status: 502 })
+  expect(heard?.failure).toBe(`Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).`)
+  await close()
+  const [answer] = Inbox.open(dir).read('1-1')?.responses ?? []
+  expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: heard?.failure, replay: false })
+})
+
+test('an application on ::1 only is found behind 127.0.0.1 and localhost, one on 127.0.0.1 only behind [::1]', async () => {
+  const server = createServer((_request, response) => response.end('six'))
+  await new Promise<void>((resolve) => server.listen(0, '::1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const four = await application()
+  const send = forwarder()
+  const it = { headers: ['Connection', 'close'], body: updateBody(1) }
+  for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+    expect((await send.send(new URL(`http://${host}:${port}/`), it)).body.toString()).toBe('six')
+  }
+  expect((await send.send(new URL(`http://[::1]:${four.url.port}/`), it)).status).toBe(200)
+})
+
+test('an application that takes too long: 504; one that breaks off: 502; one that says too much: 502', async () => {
+  const silent = createServer(() => {})
+  const broken = createServer((request) => request.socket.destroy())
+  const halting = createServer((_request, response) => response.writeHead(200, { 'Content-Length': 9 }).write('half'))
+  const chatty = createServer((_request, response) => response.end(Buffer.alloc(1024 * 1024 + 1)))
+  const send = forwarder(300)
+  const it = { headers: [], body: updateBody(1) }
+  const to = async (server: Parameters<typeof listen>[0]) => {
+    const { status, failure } = await send.send(new URL(`http://127.0.0.1:${await listen(server)}/`), it)
+    return [status, failure?.reason]
+  }
+  expect(await to(silent)).toEqual([504, 'app_timeout'])
+  expect(await to(halting)).toEqual([504, 'app_timeout'])
+  expect(await to(broken)).toEqual([502, 'app_broke_off'])
+  expect(await to(chatty)).toEqual([502, 'app_answer_too_long'])
+})
+
+test('an application that was restarted on its port gets the next delivery over a new connection', async () => {
+  const send = forwarder()
+  const it = { headers: [], body: updateBody(1) }
+  const first = createServer((_request, response) => response.end('first'))
+  const port = await listen(first)
+  const to = new URL(`http://127.0.0.1:${port}/`)
+  expect((await send.send(to, it)).body.toString()).toBe('first')
+  first.closeAllConnections()
+  await new Promise((resolve) => first.close(resolve))
+  const second = createServer((_request, response) => response.end('second'))
+  await new Promise<void>((resolve) => second.listen(port, '127.0.0.1', resolve))
+  onTestFinished(() => void second.close())
+  expect((await send.send(to, it)).body.toString()).toBe('second')
+  second.closeAllConnections()
+})
+
+test('a delivery that a kept connection took with it is not sent again: the application may have acted on it', async () => {
+  const paths: string[] = []
+  const app = createServer((request, response) => {
+    const second = paths.push(request.url ?? '') === 2
+    request.resume().on('end', () => (second ? request.socket.resetAndDestroy() : response.end()))
+  })
+  const origin = `http://127.0.0.1:${await listen(app)}`
+  const send = forwarder()
+  const it = { headers: [], body: updateBody(1) }
+  const statuses: unknown[] = []
+  for (const path of ['/1', '/2', '/3']) statuses.push((await send.send(new URL(path, origin), it)).status)
+  expect([statuses, paths]).toEqual([
+    [200, 502, 200],
+    ['/1', '/2', '/3'],
+  ])
+})
+
+test('body and headers pass byte for byte, but for those of the connection', async () => {
+  let seen: { raw: string[]; body: Buffer } | undefined
+  const app = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    seen = { raw: request.rawHeaders, body: Buffer.concat(chunks) }
+    response.end()
+  })
+  const to = new URL(`http://127.0.0.1:${await listen(app)}/`)
+  const send = forwarder()
+  const token = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_.!~'), minLength: 1, maxLength: 12 })
+  const latin1 = fc.integer({ min: 0x21, max: 0xff }).filter((it) => it !== 0x7f)
+  const value = fc.string({ unit: latin1.map((it) => String.fromCharCode(it)), maxLength: 30 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.tuple(
+          token.map((it) => `X-${it}`),
+          value,
+        ),
+        { maxLength: 8 },
+      ),
+      fc.uint8Array({ maxLength: 3_000 }),
+      async (pairs, bytes) => {
+        const body = Buffer.from(bytes)
+        const kept = ['hOST', 'shop.example', ...pairs.flat(), 'content-LENGTH', String(body.length)]
+        const headers = [...kept, 'Connection', 'X-Hop, keep-alive', 'X-Hop', '1', 'TE', 'trailers', 'Upgrade', 'h2c']
+        await send.send(to, { headers, body })
+        expect(seen?.raw).toEqual([...kept, 'Connection', 'keep-alive'])
+        expect(seen?.body.equals(body)).toBe(true)
+      },
+    ),
+    { seed: 1, numRuns: 60 },
+  )
+})
+
+test('a delivery in chunks is passed on with its length', async () => {
+  const seen: string[][] = []
+  const app = createServer((request, response) => {
+    seen.push(request.rawHeaders)
+    request.resume().on('end', () => response.end())
+  })
+  const headers = ['Host', 'a:1', 'Transfer-Encoding', 'chunked', 'X-B', '2']
+  await forwarder().send(new URL(`http://127.0.0.1:${await listen(app)}/`), { headers, body: Buffer.from('abc') })
+  expect(seen).toEqual([['Host', 'a:1', 'X-B', '2', 'Content-Length', '3', 'Connection', 'keep-alive']])
+})
+
+test('for an application that is not on this machine Host is its own, in the same place', () => {
+  expect(endToEnd(['X-A', '1', 'HOST', 'a:1', 'X-B', '2'], 'shop.example')).toEqual([
+    'X-A',
+    '1',
+    'HOST',
+    'shop.example',
+    'X-B',
+    '2',
+  ])
+})
+
+test('a sender that never finishes its head or its body is let go', async () => {
+  const { port } = await listening({ limits: { headersMs: 100, requestMs: 200, checkMs: 50 } })
+  for (const bytes of ['POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']) {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(bytes)
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).toMatch(/^HTTP\/1.1 408 /)
+    await once(socket, 'close')
+  }
+})
+
+test('a repeat is answered 200 and not passed on; what failed is passed on again', async () => {
+  const app = await application((index) => (index === 0 ? 500 : 201))
+  const send = forwarder()
+  const { url, told } = await listening({ app: (it) => send.send(app.url, it) })
+  const statuses = []
+  for (let sent = 0; sent < 4; sent++) statuses.push((await deliver(url, 7)).status)
+  expect(statuses).toEqual([500, 201, 200, 200])
+  expect(app.bodies).toHaveLength(2)
+  expect((await told(4)).map((it) => it.verdict)).toEqual(['ok', 'ok', 'duplicate', 'duplicate'])
+})
+
+test('repeats that arrive while the first is passed on share its answer, good or bad', async () => {
+  for (const status of [202, 503]) {
+    const answer = gate<AppAnswer>()
+    const passed = gate()
+    const app = vi.fn(() => {
+      passed.open()
+      return answer.opened
+    })
+    const { url, dir, close } = await listening({ app })
+    const answers = [deliver(url, 7)]
+    await passed.opened
+    answers.push(deliver(url, 7), deliver(url, 7))
+    // All three are written down before they are answered.
+    await vi.waitFor(() => expect(Inbox.open(dir).count).toBe(3))
+    answer.open({ ...nothing(status), body: Buffer.from('shared') })
+    for (const it of await Promise.all(answers)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
+    expect(app).toHaveBeenCalledTimes(1)
+    await close()
+    expect(
+      Inbox.open(dir)
+        .find({})
+        .map((it) => [it.verdict, it.status]),
+    ).toEqual([
+      ['ok', status],
+      ['duplicate', status],
+      ['duplicate', status],
+    ])
+  }
+})
+
+test('the same id with other bytes is passed on and marked id_reused', async () => {
+  const app = await application()
+  const send = forwarder()
+  const { url, told } = await listening({ app: (it) => send.send(app.url, it) })
+  for (const text of ['one', 'two', 'one']) await deliver(url, 7, 'message', text)
+  expect(verdicts(await told(3))).toEqual([
+    ['ok', null, 200],
+    ['ok', 'id_reused', 200],
+    ['duplicate', null, 200],
+  ])
+  expect(app.bodies).toHaveLength(2)
+})
+
+test('a delivery is in the inbox before the application sees it and before it is answered', async () => {
+  const counts: number[] = []
+  const running = await listening({
+    app: async () => {
+      counts.push(Inbox.open(running.dir).count)
+      return nothing(200)
+    },
+  })
+  await deliver(running.url, 1)
+  await deliver(running.url, 2)
+  expect(counts).toEqual([1, 2])
+})
+
+test('an inbox that cannot be written: 503, nothing is passed on, and the repeat is no duplicate', async () => {
+  const app = vi.fn(async () => nothing(200))
+  let isFull = true
+  const inbox = {
+    recordDelivery: async () => {
+      if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+      return '1-1'
+    },
+    recordResponse: async () => {},
+  }
+  const { url, told } = await listening({ app, inbox })
+  expect((await deliver(url, 7)).status).toBe(503)
+  expect(verdicts(await told(1))).toEqual([['refused', 'inbox_unwritable', 503]])
+  expect(app).not.toHaveBeenCalled()
+  isFull = false
+  expect((await deliver(url, 7)).status).toBe(200)
+  expect(app).toHaveBeenCalledTimes(1)
+})
+
+test('after the last wanted event every further one is answered 503 and neither recorded nor told', async () => {
+  const { url, told, heard, dir } = await listening({ eventsMax: 2 })
+  expect([(await deliver(url, 1)).status, (await deliver(url, 2)).status, (await deliver(url, 3)).status]).toEqual([
+    200, 200, 503,
+  ])
+  await told(2)
+  expect([heard.length, Inbox.open(dir).count]).toEqual([2, 2])
+})
+
+test('close finishes what is passed on, breaks off what is half sent, and lets go of who waits for nothing', async () => {
+  const answer = gate<AppAnswer>()
+  const passed = gate()
+  const { url, port, close, told } = await listening({
+    app: async (_it, type) => {
+      if (type === 'ping') return nothing(null)
+      passed.open()
+      return answer.opened
+    },
+  })
+  const half = connect(port, '127.0.0.1')
+  half.on('error', () => {})
+  const broken = once(half, 'close')
+  half.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')
+  const left = deliver(url, 1, 'ping').then(
+    () => 'answered',
+    () => 'left',
+  )
+  await told(1)
+  const slow = deliver(url, 2)
+  await passed.opened
+  const closed = close()
+  await broken
+  answer.open(nothing(207))
+  expect((await slow).status).toBe(207)
+  await closed
+  expect(await left).toBe('left')
+  await expect(fetch(url)).rejects.toThrow()
+})
+
+test('a sender that goes away before its answer changes nothing: the delivery is passed on and told', async () => {
+  const answer = gate<AppAnswer>()
+  const passed = gate()
+  const { url, told } = await listening({
+    app: () => {
+      passed.open()
+      return answer.opened
+    },
+  })
+  const leaving = new AbortController()
+  const body = updateBody(7)
+  const sent = fetch(url, { method: 'POST', body, headers: signed(body, 7), signal: leaving.signal })
+  await passed.opened
+  leaving.abort()
+  await expect(sent).rejects.toThrow()
+  answer.open(nothing(200))
+  expect(verdicts(await told(1))).toEqual([['ok', null, 200]])
+})
+
+test('300 slow connections do not block the sender of a signed delivery', async () => {
+  const { url, port, told } = await listening()
+  const heads = ['', 'POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']
+  // A verified sender keeps its connection.
+  const proven = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => proven.destroy())
+  const status = (id: number, agent: Agent) =>
+    new Promise((resolve, reject) => {
+      const body = updateBody(id)
+      const headers = { ...signed(body, id), 'Content-Length': body.length }
+      const sent = httpRequest(url, { method: 'POST', agent, headers }, (response) => {
+        response.resume().on('end', () => resolve([response.statusCode, sent.reusedSocket]))
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  expect(await status(1, proven)).toEqual([200, false])
+  for (let count = 0; count < 300; count++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    socket.write(heads[count % 3] as string)
+  }
+  expect(await status(2, new Agent())).toEqual([200, false])
+  expect(await status(3, proven)).toEqual([200, true])
+  expect((await told(3)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok'])
+})

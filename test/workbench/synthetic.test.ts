@@ -1,0 +1,146 @@
+import { Compile } from 'typebox/compile'
+import { describe, expect, test } from 'vitest'
+import { message } from '../../src/contract/chats.js'
+import { type ObjectSchema, Type } from '../../src/contract/schema.js'
+import type { UpdateType } from '../../src/contract/updates.js'
+import { updateTypes } from '../../src/contract/updates.js'
+import { redemption, voucher } from '../../src/contract/vouchers.js'
+import { pathsOf, readOverride, syntheticUpdate } from '../../src/workbench/synthetic.js'
+import type { Shape } from '../../src/workbench/synthetic-shapes.js'
+import { payloadShapes } from '../../src/workbench/synthetic-shapes.js'
+import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
+
+const now = Date.UTC(2026, 10, 21, 10)
+const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
+const chat = Type.Object({ id: Type.String(), type: Type.String() })
+const date = Type.Integer()
+
+/** The records of the contract, and what decisions.md 8 says of those that no endpoint answers. */
+const contracts: Record<UpdateType, ObjectSchema> = {
+  message,
+  my_chat_member: Type.Object({ chat, from: user, date, old_status: Type.String(), new_status: Type.String() }),
+  friend_request: Type.Object({ id: Type.String(), from: user, date }),
+  inline_query: Type.Object({ id: Type.String(), from: user, query: Type.String() }),
+  ping: Type.Object({}),
+  voucher_issued: Type.Object({ voucher }),
+  voucher_redeemed: Type.Object({ redemption }),
+  voucher_reversed: Type.Object({ redemption }),
+}
+
+interface Json {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, Json>>
+}
+
+/** What a shape says of a member, next to what the contract says. */
+function compare(shape: Shape, schema: Json, at: string): void {
+  const properties = schema.properties ?? {}
+  expect([at, Object.keys(shape)]).toEqual([at, Object.keys(properties)])
+  for (const [name, member] of Object.entries(shape)) {
+    const wanted = properties[name] as Json
+    const path = `${at}.${name}`
+    if ('members' in member) compare(member.members, wanted, path)
+    else if (member.kind !== 'pairs') {
+      const types = [wanted.type].flat()
+      const json = { text: 'string', instant: 'string', integer: 'integer', boolean: 'boolean' }[member.kind]
+      expect([path, types.includes(json), types.includes('null')]).toEqual([path, true, member.nullable ?? false])
+      const values = wanted.enum?.filter((it) => it !== null)
+      if (values !== undefined) expect([path, member.choices]).toEqual([path, values])
+    }
+  }
+}
+
+describe.each(updateTypes)('%s', (type) => {
+  test('has the members of the contract, of the same types and with the same choices', () => {
+    compare(payloadShapes[type], contracts[type] as Json, type)
+  })
+
+  test('is what the contract says, and a receiver takes it', () => {
+    const update = syntheticUpdate(type, { updateId: 7, now })
+    expect(Object.keys(update)).toEqual(['update_id', 'type', 'created_at', type])
+    expect(Compile(contracts[type]).Check(update[type])).toBe(true)
+    const rawBody = JSON.stringify(update)
+    const headers = signWebhook({ rawBody, secrets: ['s'], timestamp: now / 1000, updateId: 7 })
+    expect(verifyWebhook({ headers, rawBody, secrets: ['s'], now })).toMatchObject({ ok: true, body: { type } })
+  })
+
+  test('is the same bytes for the same id and time', () => {
+    const one = () => JSON.stringify(syntheticUpdate(type, { updateId: 7, now }))
+    expect(one()).toBe(one())
+    expect(one()).not.toBe(JSON.stringify(syntheticUpdate(type, { updateId: 8, now })))
+  })
+
+  test('every path that is named can be set', () => {
+    const values = ['1', 'true', '2027-01-31T00:00:00+01:00', 'null', 'free text']
+    for (const path of pathsOf(type)) {
+      const named = path.replace(/NAME$/, 'colour')
+      const choices = /one of ([^.]*?)(, or null)?\.$/.exec(failing(type, named))?.[1]?.split(', ') ?? []
+      const accepted = [...choices, ...values].map((it) => readOverride(type, named, it)).filter((it) => it.ok)
+      expect([named, accepted.length > 0]).toEqual([named, true])
+    }
+  })
+})
+
+function failing(type: UpdateType, path: string): string {
+  const read = readOverride(type, path, '\u0000 no such value')
+  return read.ok ? '' : read.message
+}
+
+const set = (type: UpdateType, path: string, text: string) => {
+  const read = readOverride(type, path, text)
+  if (!read.ok) throw new Error(read.message)
+  return syntheticUpdate(type, { updateId: 7, now, overrides: [read.override] })
+}
+
+test.each([
+  ['message', 'message.text', '', { message: { text: '' } }],
+  ['message', 'message.text', 'null', { message: { text: 'null' } }],
+  ['message', 'message.message_id', '12', { message: { message_id: 12 } }],
+  ['message', 'message.from.is_bot', 'true', { message: { from: { is_bot: true } } }],
+  ['message', 'message.chat.type', 'group', { message: { chat: { type: 'group' } } }],
+  ['ping', 'created_at', '2027-01-31T01:00:00+01:00', { created_at: '2027-01-31T00:00:00.000Z' }],
+  ['voucher_issued', 'voucher_issued.voucher.botId', 'null', { voucher_issued: { voucher: { botId: null } } }],
+  [
+    'voucher_issued',
+    'voucher_issued.voucher.metadata.a',
+    '1',
+    { voucher_issued: { voucher: { metadata: { a: '1' } } } },
+  ],
+] as const)('%s: %s=%s has the type of the member', (type, path, text, expected) => {
+  expect(set(type, path, text)).toMatchObject(expected)
+})
+
+test('a pair named __proto__ is a pair', () => {
+  const update = set('voucher_issued', 'voucher_issued.voucher.metadata.__proto__', 'x')
+  expect(JSON.stringify(update)).toContain('"__proto__":"x"')
+})
+
+test.each([
+  ['message', 'message.message_id', 'one', 'a whole number'],
+  ['message', 'message.message_id', '-1', 'a whole number'],
+  ['message', 'message.message_id', '9007199254740993', 'a whole number'],
+  ['message', 'message.from.is_bot', '1', 'true or false'],
+  ['message', 'message.chat.type', 'channel', 'one of private, group'],
+  ['ping', 'created_at', 'tomorrow', 'a time such as'],
+  ['ping', 'created_at', '2027-02-31T99:00:00Z', 'a time such as'],
+  ['ping', 'update_id', 'null', 'a whole number'],
+] as const)('%s: %s=%s is refused', (type, path, text, words) => {
+  expect(readOverride(type, path, text)).toMatchObject({ ok: false, message: expect.stringContaining(words) })
+})
+
+test.each([
+  ['message', 'text', 'Did you mean message.text?'],
+  ['message', 'mesage.text', 'Did you mean message.text?'],
+  ['message', 'message.txet', 'Did you mean message.text?'],
+  ['message', 'message.from.isBot', 'Did you mean message.from.is_bot?'],
+  ['voucher_issued', 'voucher.code_hint', 'Did you mean voucher_issued.voucher.codeHint?'],
+  ['ping', 'ping.text', 'There are: update_id, created_at.'],
+  ['ping', 'type', 'There are: update_id, created_at.'],
+  ['message', 'message.from', 'Set a member of it: message.from.id, message.from.is_bot.'],
+  ['message', 'message.from.id.x', 'Did you mean message.from.id?'],
+  ['message', 'message.constructor', 'There are: '],
+  ['voucher_issued', 'voucher_issued.voucher.metadata', 'Set a member of it: voucher_issued.voucher.metadata.NAME.'],
+] as const)('%s: the path %s is refused, with a way out', (type, path, hint) => {
+  expect(readOverride(type, path, 'x')).toMatchObject({ ok: false, hint: expect.stringContaining(hint) })
+})
