@@ -1,10 +1,10 @@
 import { Command, CommanderError, Option } from 'commander'
+import type { Leaf, Node } from './command/leaf.js'
+import { isGroup } from './command/leaf.js'
 import type { Failure } from './failure.js'
 import { usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
-import type { Leaf, Node } from './command/leaf.js'
-import { isGroup } from './command/leaf.js'
 import type { Topic } from './program.js'
 import { findEntry, findNode, page, topics } from './program.js'
 

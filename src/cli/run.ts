@@ -1,4 +1,5 @@
 import { CommandLine } from './command-line.js'
+import { storedFormat } from './config/settings.js'
 import type { Failure } from './failure.js'
 import { exitOf, fail } from './failure.js'
 import type { Globals } from './flags/globals.js'
@@ -6,7 +7,6 @@ import { formatIn, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
-import { storedFormat } from './config/settings.js'
 
 /** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {

@@ -1,10 +1,10 @@
 import { failures } from '../contract/errors.js'
+import { projectMembers } from './config/project-file.js'
 import { localFailures } from './failure.js'
 import { formats } from './flags/globals.js'
-import { projectMembers } from './config/project-file.js'
-import type { Topic } from './program.js'
 import { credentialNames, credentialVariables } from './host/secrets.js'
 import { wrap } from './output/wrap.js'
+import type { Topic } from './program.js'
 
 /** A topic as text for a person and as data for a script. */
 export interface TopicText {

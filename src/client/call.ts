@@ -1,8 +1,8 @@
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { readAnswer } from './response.js'
 import { refused, unanswered, unsendable } from './failure.js'
 import type { PreparedCall } from './prepare.js'
 import { prepareCall } from './prepare.js'
+import { readAnswer } from './response.js'
 import type { Transport } from './transport.js'
 import { isTransportError } from './transport.js'
 

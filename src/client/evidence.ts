@@ -1,7 +1,7 @@
 import type { Endpoint, Evidence } from '../contract/endpoint.js'
 import { evidenceOf } from '../contract/endpoint.js'
 import { credentialTypes } from '../contract/vouchers.js'
-import { type Members, asMembers } from '../secure/json.js'
+import { asMembers, type Members } from '../secure/json.js'
 
 /** Describes the first required member that `data` lacks or that does not match; undefined if `data` is a success. */
 export function findMismatch(

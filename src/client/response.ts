@@ -1,5 +1,5 @@
 import { failures, isFailureCode } from '../contract/errors.js'
-import { type Members, asMembers, parseJson } from '../secure/json.js'
+import { asMembers, type Members, parseJson } from '../secure/json.js'
 import type { CallFailure, CallSuccess } from './call.js'
 import type { TransportResponse } from './transport.js'
 

@@ -1,5 +1,5 @@
-import { readFailure } from './response.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
+import { readFailure } from './response.js'
 import { readRetryAfter } from './retry-after.js'
 import type { Transport, TransportRequest, TransportResponse } from './transport.js'
 import { isTransportError, TransportError } from './transport.js'

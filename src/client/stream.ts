@@ -1,6 +1,5 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { parseJson } from '../secure/json.js'
-import { ANSWER_DEPTH_MAX } from './response.js'
 import { parseBaseUrl } from './base-url.js'
 import type { CallFailure, CallOptions, CallSettings, CallSuccess } from './call.js'
 import type { OpenResponse } from './exchange.js'
@@ -9,6 +8,7 @@ import { refused, unanswered, unsendable } from './failure.js'
 import { readText } from './http.js'
 import { readLines } from './lines.js'
 import { prepareCall } from './prepare.js'
+import { ANSWER_DEPTH_MAX } from './response.js'
 import { isTransportError, TransportError } from './transport.js'
 
 /**

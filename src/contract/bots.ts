@@ -1,5 +1,3 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { message } from './chats.js'
 import { botScopes, endpoint } from './endpoint.js'
 import {
@@ -15,9 +13,11 @@ import {
   pageQuery,
   text,
 } from './fields.js'
-import { list as templateList, template, templateInput } from './templates.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
+import { template, templateInput, list as templateList } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
-import { issueEvidence, issuedVoucher } from './vouchers.js'
+import { issuedVoucher, issueEvidence } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
 const botId = Type.Object({ botId: Type.String() })

@@ -1,5 +1,5 @@
-import type { Static, ObjectSchema, Properties, Schema } from './schema.js'
 import type { FailureCode } from './errors.js'
+import type { ObjectSchema, Properties, Schema, Static } from './schema.js'
 
 /** Scopes of an application token (interface.md, Authentication). */
 export const scopes = [

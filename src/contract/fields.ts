@@ -1,5 +1,5 @@
+import type { Schema, Static } from './schema.js'
 import { Type } from './schema.js'
-import type { Static, Schema } from './schema.js'
 
 /**
  * Building blocks of the records. `x-expected` is what a validation error says that a value must be;

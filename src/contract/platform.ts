@@ -1,5 +1,3 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { application } from './apps.js'
 import { bot } from './bots.js'
 import { chat, chatTypes, message, transcriptMessage } from './chats.js'
@@ -16,6 +14,8 @@ import {
   pageQuery,
   text,
 } from './fields.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
 import { template } from './templates.js'
 import { update } from './updates.js'
 

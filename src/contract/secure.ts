@@ -1,6 +1,6 @@
-import { Type } from './schema.js'
 import type { Endpoint } from './endpoint.js'
 import { input, oneOf } from './fields.js'
+import { Type } from './schema.js'
 
 /**
  * The encrypted transport's own endpoints (interface.md F). They take no credential, answer success without the

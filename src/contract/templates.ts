@@ -1,5 +1,3 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { endpoint } from './endpoint.js'
 import {
   fulfillmentCategories,
@@ -14,6 +12,8 @@ import {
   pageQuery,
   text,
 } from './fields.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 

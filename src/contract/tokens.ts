@@ -1,7 +1,7 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { endpoint, scopes } from './endpoint.js'
 import { input, instant, namedOnce, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })
 const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })

@@ -1,6 +1,6 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { oneOf } from './fields.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
 
 /** What a bot can be told (decisions.md 8, types): the first five by default, the others when it names them. */
 export const updateTypes = [

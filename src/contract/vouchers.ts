@@ -1,5 +1,3 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { endpoint } from './endpoint.js'
 import {
   fulfillmentCategories,
@@ -12,6 +10,8 @@ import {
   oneOf,
   text,
 } from './fields.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
 
 export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]

@@ -1,7 +1,7 @@
-import { Type } from './schema.js'
-import type { Static } from './schema.js'
 import { endpoint } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
+import type { Static } from './schema.js'
+import { Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
 const botId = Type.Object({ botId: Type.String() })

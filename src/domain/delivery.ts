@@ -1,6 +1,6 @@
+import { type Refusal, refuse } from '../contract/errors.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
-import { type Refusal, refuse } from '../contract/errors.js'
 import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
 import { formatInstant } from './time.js'
 

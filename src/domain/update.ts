@@ -1,4 +1,4 @@
-import { type UpdateType, defaultUpdateTypes } from '../contract/updates.js'
+import { defaultUpdateTypes, type UpdateType } from '../contract/updates.js'
 import { formatInstant } from './time.js'
 
 export type UpdatePayload = object

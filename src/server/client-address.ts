@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type BlockList, SocketAddress, isIP, isIPv4 } from 'node:net'
+import { type BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
 import { rangesOf } from './delivery/guard.js'
 import type { Outer } from './transport/inner-exchange.js'
 

@@ -1,7 +1,7 @@
-import type { Contract } from '../contract/index.js'
 import type { Endpoint, ErrorOf, InputOf, OutputOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import type { Contract } from '../contract/index.js'
 import type { refuseBotCall } from '../domain/bot/caller.js'
 import type { IdempotencyClaim } from '../store/idempotency.js'
 import type { Caller } from './auth.js'

@@ -1,13 +1,13 @@
 import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import { APPLICATIONS_PER_ACCOUNT, type LinkedBot, applicationRecord } from '../domain/application.js'
+import { APPLICATIONS_PER_ACCOUNT, applicationRecord, type LinkedBot } from '../domain/application.js'
 import { refuseUnapproved } from '../domain/bot/bot.js'
 import type { BotRow } from '../domain/bot/rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import { owned as ownedBot } from './bots/bots.js'
-import { type Op, all, lock, one, run } from './operation.js'
-import { type Page, type PageRequest, listPage } from './page.js'
+import { all, lock, type Op, one, run } from './operation.js'
+import { listPage, type Page, type PageRequest } from './page.js'
 import * as templates from './templates.js'
 
 type LinkedRow = Pick<BotRow, 'id' | 'username' | 'application_id' | 'linked_at'>

@@ -1,7 +1,7 @@
 import type { Refusal } from '../contract/errors.js'
 import { recall } from '../domain/idempotency.js'
 import type { IdempotencyRow } from '../domain/rows.js'
-import { type Op, Superseded, all, one, run, runEach } from './operation.js'
+import { all, type Op, one, run, runEach, Superseded } from './operation.js'
 
 /** The key of a call and what identifies the call itself. */
 export interface IdempotencyClaim {

@@ -1,4 +1,4 @@
-import { type Op, all, lock, run } from './operation.js'
+import { all, lock, type Op, run } from './operation.js'
 
 /** True before the first start with keys: a database that knows some cannot do with new ones. */
 export function* knowsNoKeys(): Op<boolean> {

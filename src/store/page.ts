@@ -1,4 +1,4 @@
-import { type Op, type Value, all, one } from './operation.js'
+import { all, type Op, one, type Value } from './operation.js'
 
 export interface PageRequest {
   readonly page?: number

@@ -1,4 +1,4 @@
-import { type Op, notify, one, run } from './operation.js'
+import { notify, type Op, one, run } from './operation.js'
 
 /** Of the notice that the keys have changed. */
 export const SUBJECT = 'secure keys'

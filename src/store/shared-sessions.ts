@@ -1,11 +1,11 @@
-import { type Op, all, change, lock, one, run, runEach } from './operation.js'
+import { all, change, lock, type Op, one, run, runEach } from './operation.js'
 import {
   DEFAULT_SESSION_LIMITS,
+  endsOfSessions,
   type KeptSession,
   type RidUse,
   type SessionLimits,
   type Sessions,
-  endsOfSessions,
 } from './sessions.js'
 import type { Store } from './store.js'
 

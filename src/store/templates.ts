@@ -2,10 +2,10 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { Review } from '../contract/platform.js'
 import type { Template } from '../contract/templates.js'
 import type { TemplateRow } from '../domain/rows.js'
-import { type ReviewDecision, decideReview, decideSubmit, templateRecord } from '../domain/template.js'
+import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { type Op, type Value, all, one, run } from './operation.js'
-import { type Page, type PageRequest, listPage } from './page.js'
+import { all, type Op, one, run, type Value } from './operation.js'
+import { listPage, type Page, type PageRequest } from './page.js'
 
 export interface TemplateFilter extends PageRequest {
   readonly status?: string

@@ -4,7 +4,7 @@ import { ACTIVE_TOKENS_PER_APPLICATION, type RuntimeCallerRow, tokenRecord } fro
 import type { TokenRow } from '../domain/rows.js'
 import { owned } from './apps.js'
 import { type Op, one, oneKept, run } from './operation.js'
-import { type Page, type PageRequest, listPage } from './page.js'
+import { listPage, type Page, type PageRequest } from './page.js'
 
 /** Who calls the runtime plane: the token and its application in one row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {

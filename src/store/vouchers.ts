@@ -16,21 +16,21 @@ import {
   decideIssue,
   type IssuingTemplate,
   obstacleOf,
+  type RedeemableVoucher,
+  type RedeemRefusal,
   redemptionRecord,
   redemptionRecordAtRedeem,
-  type RedeemableVoucher,
   refuseRedeem,
   refuseReverse,
-  type RedeemRefusal,
   type ShownVoucher,
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
-import { type Faces, faceOf } from './template-summary.js'
-import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
-import { type Op, type RowLock, one, run, together } from './operation.js'
 import { tellLinkedBots } from './delivery/outbox.js'
+import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
+import { type Op, one, type RowLock, run, together } from './operation.js'
 import type { Shared } from './store.js'
+import { type Faces, faceOf } from './template-summary.js'
 
 /** A success with the status that it answers, and whether an earlier call had it first. */
 export interface Answered<Data> {

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { VerifiedWebhook, WebhookRefusalReason, WebhookSecret } from '../webhook/signature.js'
+import { verifyWebhook } from '../webhook/signature.js'
 import type { Admission } from './duplicates.js'
 import { Duplicates } from './duplicates.js'
 import type { AppAnswer, Forwarded } from './forwarding.js'
@@ -8,8 +10,6 @@ import { pairsOf } from './header-pairs.js'
 import type { RecordedDelivery } from './inbox/lines.js'
 import type { NewResponse } from './inbox/writer.js'
 import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
-import type { VerifiedWebhook, WebhookRefusalReason, WebhookSecret } from '../webhook/signature.js'
-import { verifyWebhook } from '../webhook/signature.js'
 
 export type ListenerRefusal =
   | WebhookRefusalReason

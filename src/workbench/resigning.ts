@@ -1,6 +1,6 @@
+import { signWebhook, webhookHeaders } from '../webhook/signature.js'
 import { pairsOf } from './header-pairs.js'
 import type { RecordedDelivery } from './inbox/lines.js'
-import { signWebhook, webhookHeaders } from '../webhook/signature.js'
 
 /**
  * The headers of a recorded delivery with another signature and time: in the places of the old ones, each once, and at

@@ -1,5 +1,5 @@
-import type { UpdateType } from '../contract/updates.js'
 import { closest } from '../contract/closest.js'
+import type { UpdateType } from '../contract/updates.js'
 import type { Leaf, Open, Shape } from './synthetic-shapes.js'
 import { updateShape } from './synthetic-shapes.js'
 

@@ -10,8 +10,8 @@ import { Forgetting } from '../../src/server/background/expiry-sweeper.js'
 import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres/store.js'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
-import { dropSum } from '../../src/store/sqlite/sum.js'
 import { openSqliteStore } from '../../src/store/sqlite/store.js'
+import { dropSum } from '../../src/store/sqlite/sum.js'
 import { issue, redeem, sharedIssue, sharedRedeem } from '../../src/store/vouchers.js'
 
 const ALONE_SECONDS = 10

@@ -1,11 +1,11 @@
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { bundle, cache } from './bundle.js'
 import { startChild } from './child.js'
 import { median } from './median.js'
 import { fetchJson, prepareApplication } from './prepare.js'
 import { rowOf } from './row.js'
-import { fileURLToPath } from 'node:url'
 
 export const CONNECTIONS = 32
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { failures } from '../../src/contract/errors.js'
 import { exitMeanings } from '../../src/cli/topics.js'
+import { failures } from '../../src/contract/errors.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
 import { issuedVoucher, leafCalls, pageOf, redemption, template, verification } from '../support/cli-samples.js'
 import { closedPort } from '../support/listen.js'

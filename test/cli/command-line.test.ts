@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { leavesOf } from '../../src/cli/command/help.js'
 import { CommandLine } from '../../src/cli/command-line.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
-import { leavesOf } from '../../src/cli/command/help.js'
 import { page } from '../../src/cli/program.js'
 
 const leaves = (

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { globalFlags } from '../../src/cli/flags/globals.js'
 import { leavesOf } from '../../src/cli/command/help.js'
+import { globalFlags } from '../../src/cli/flags/globals.js'
 import { page, topics } from '../../src/cli/program.js'
 import { cli } from '../support/cli.js'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { globalFlags } from '../../src/cli/flags/globals.js'
 import { leavesOf } from '../../src/cli/command/help.js'
 import type { Leaf } from '../../src/cli/command/leaf.js'
+import { globalFlags } from '../../src/cli/flags/globals.js'
 import { page } from '../../src/cli/program.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli.js'
 import { howToAdd, matrix } from '../support/cli-matrix.js'

@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { createClient, createPoolTransport } from '../../src/client/index.js'
-import { createInjectTransport } from '../support/inject-transport.js'
 import { endpoints } from '../../src/contract/index.js'
+import { createInjectTransport } from '../support/inject-transport.js'
 import { rawServer } from '../support/listen.js'
 
 const baseUrl = 'http://voucher.test'

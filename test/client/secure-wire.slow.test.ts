@@ -1,14 +1,14 @@
+import http from 'node:http'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createClient, createHttpTransport } from '../../src/client/index.js'
 import { createPoolTransport } from '../../src/client/pool.js'
 import type { Transport } from '../../src/client/transport.js'
 import { paths } from '../../src/secure/index.js'
 import { listen } from '../support/listen.js'
-import { recordingProxy, type RecordingProxy } from '../support/recording-proxy.js'
+import { type RecordingProxy, recordingProxy } from '../support/recording-proxy.js'
+import { type SecureFault, secureFaults } from '../support/secure-faults.js'
 import { type LiveServer, liveServer } from '../support/server.js'
 import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
-import { type SecureFault, secureFaults } from '../support/secure-faults.js'
-import http from 'node:http'
 
 let server: LiveServer
 let tenant: Tenant

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import {
-  type RuntimeCallerRow,
   applicationRecord,
   applicationStatus,
+  type RuntimeCallerRow,
   refuseRuntimeCall,
   tokenRecord,
   tokenStatus,

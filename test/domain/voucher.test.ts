@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  REVERSAL_WINDOW_MS,
   decideIssue,
   obstacleOf,
+  REVERSAL_WINDOW_MS,
   redemptionRecord,
   refuseRedeem,
   refuseReverse,

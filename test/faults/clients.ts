@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../src/contract/index.js'
 import type { IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
 import type { Answer } from '../support/server-client.js'
-import { type Tenant, codeOf } from '../support/server-tenant.js'
+import { codeOf, type Tenant } from '../support/server-tenant.js'
 import type { Action, Book, Entry } from './book.js'
 import type { Random } from './random.js'
 

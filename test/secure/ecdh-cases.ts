@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import * as secure from '../../src/secure/index.js'
 import { isPublicKey } from '../../src/secure/public-key.js'
-import { type WycheproofCase, loadWycheproof } from './wycheproof-file.js'
+import { loadWycheproof, type WycheproofCase } from './wycheproof-file.js'
 
 export interface EcdhCase extends WycheproofCase {
   readonly point: Uint8Array

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionSettings } from '../../src/secure/index.js'
 import { encodeEnvelope } from '../../src/secure/envelope.js'
+import type { SessionSettings } from '../../src/secure/index.js'
 import * as secure from '../../src/secure/index.js'
 import { makeRandom, serverKeys } from './fake-server.js'
 import { bodyOf, bytes, positive, sessionOf } from './vectors.js'

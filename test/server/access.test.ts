@@ -1,13 +1,13 @@
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Endpoint, botScopes, scopes } from '../../src/contract/endpoint.js'
+import { botScopes, type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
-import { START_MS, type TestApp, accountKey, seededRandom, testApp } from '../support/server-app.js'
-import { type Answer, wireOf } from '../support/server-client.js'
+import { accountKey, START_MS, seededRandom, type TestApp, testApp } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
+import { type Answer, wireOf } from '../support/server-client.js'
 import { Scene, samples, unknownCredential } from '../support/server-scene.js'
-import { type Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
 import { newDelivery } from '../support/server-webhooks.js'
 
 let server: TestApp

@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose'
 import { expect } from 'vitest'
-import { type Endpoint, botScopes, scopes } from '../../src/contract/endpoint.js'
+import { botScopes, type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import { contract } from '../../src/contract/index.js'
 import { type IdPrefix, newId } from '../../src/domain/ids.js'
@@ -9,19 +9,19 @@ import { TestClock } from '../../src/server/clock.js'
 import { onPostgres } from '../support/engine-name.js'
 import { type WireSession, wireSession } from '../support/secure-wire.js'
 import {
-  DAY_MS,
-  START_MS,
-  type TestApp,
   accountKey,
+  DAY_MS,
   operatorKey,
+  START_MS,
   seededRandom,
+  type TestApp,
   testApp,
 } from '../support/server-app.js'
 import { newChat } from '../support/server-chats.js'
-import { type Answer, type WireRequest, callerOf, freshKey, wireOf } from '../support/server-client.js'
+import { type Answer, callerOf, freshKey, type WireRequest, wireOf } from '../support/server-client.js'
 import { samples, unknownCredential } from '../support/server-scene.js'
-import { type Tenant, newTenant } from '../support/server-tenant.js'
-import { type Held, type Row, type Transport, expectedCode, rows, withoutHead } from './authorization-table.js'
+import { newTenant, type Tenant } from '../support/server-tenant.js'
+import { expectedCode, type Held, type Row, rows, type Transport, withoutHead } from './authorization-table.js'
 
 /** Every route x every kind and state of credential x own, foreign and absent objects, plain and encrypted. */
 

@@ -4,7 +4,7 @@ import { contract } from '../../src/contract/index.js'
 import { closeDatabase, openDatabase } from '../../src/store/sqlite/engine.js'
 import { type ServerChild, startServerChild } from '../support/server-child.js'
 import type { Answer } from '../support/server-client.js'
-import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+import { codeOf, newTenant, Tenant } from '../support/server-tenant.js'
 
 const at = (server: ServerChild, { accountId, jwt, appId, token, tokenId }: Tenant) =>
   new Tenant(server, accountId, jwt, appId, token, tokenId)

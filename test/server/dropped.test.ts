@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import type { RequestLogEntry } from '../../src/contract/platform.js'
 import { liveServer } from '../support/server.js'
-import { RawConnection, bearerLine, getBytes } from '../support/server-raw.js'
+import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
 it('a call whose answer was dropped is logged and counted as it would have been answered', async () => {

@@ -3,8 +3,8 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
 import { liveServer } from '../support/server.js'
-import { RawConnection, bearerLine, getBytes } from '../support/server-raw.js'
 import { callerOf } from '../support/server-client.js'
+import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { newTenant } from '../support/server-tenant.js'
 
 it('any number of calls is delayed at once, without a warning of Node in the log', async () => {

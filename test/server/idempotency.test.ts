@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
+import { createLimits } from '../../src/server/limits.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { Scene } from '../support/server-scene.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
-import { createLimits } from '../../src/server/limits.js'
 
 const DAY_MS = 86_400_000
 

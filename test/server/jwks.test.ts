@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { type CryptoKey, SignJWT, exportJWK, exportSPKI, generateKeyPair } from 'jose'
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../support/server.js'

@@ -1,12 +1,12 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync, existsSync, chmodSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { startServer } from '../../src/server/listen.js'
-import { type LiveServer, inFolder, liveServer } from '../support/server.js'
+import { inFolder, type LiveServer, liveServer } from '../support/server.js'
 import { RawConnection } from '../support/server-raw.js'
-import { Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+import { codeOf, newTenant, Tenant } from '../support/server-tenant.js'
 
 const opened: LiveServer[] = []
 async function open(...options: Parameters<typeof liveServer>): Promise<LiveServer> {

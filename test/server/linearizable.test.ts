@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { onPostgres } from '../support/engine-name.js'
 import { History, isLinearizable } from '../support/linearizable.js'
-import { type TestApp, seededRandom, testApp } from '../support/server-app.js'
+import { seededRandom, type TestApp, testApp } from '../support/server-app.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
 /** `VOUCHERCTL_HISTORIES` is how many histories are made, `VOUCHERCTL_SEED` repeats them. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Endpoint, botScopes, scopes } from '../../src/contract/endpoint.js'
+import { botScopes, type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { createLimits } from '../../src/server/limits.js'
 import { type TestApp, testApp } from '../support/server-app.js'

@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { inFolder, liveServer } from '../support/server.js'
-import { RawConnection } from '../support/server-raw.js'
-import { Tenant, newTenant } from '../support/server-tenant.js'
 import { type ServerChild, startServerChild } from '../support/server-child.js'
+import { RawConnection } from '../support/server-raw.js'
+import { newTenant, Tenant } from '../support/server-tenant.js'
 
 const REQUEST = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'
 const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/i

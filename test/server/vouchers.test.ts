@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../src/contract/index.js'
 import { START_MS, type TestApp, testApp } from '../support/server-app.js'
-import { type Tenant, codeOf, newTenant } from '../support/server-tenant.js'
+import { codeOf, newTenant, type Tenant } from '../support/server-tenant.js'
 
 const DAY_MS = 86_400_000
 const iso = (ms: number) => new Date(ms).toISOString()

@@ -4,7 +4,7 @@ import { allowedMethods } from '../../src/server/http/routes.js'
 import { type TestApp, testApp } from '../support/server-app.js'
 import { wireOf } from '../support/server-client.js'
 import { Scene } from '../support/server-scene.js'
-import { type Tenant, newTenant, templateBody } from '../support/server-tenant.js'
+import { newTenant, type Tenant, templateBody } from '../support/server-tenant.js'
 
 let server: TestApp
 let tenant: Tenant

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { CLOCKS_APART_MS_MAX } from '../../src/domain/time.js'
-import { turn } from '../../src/store/delivery/turn.js'
 import { isPolled, takePoll } from '../../src/store/bots/open-polls.js'
+import { turn } from '../../src/store/delivery/turn.js'
 import { hasEnded, memorySessions } from '../../src/store/sessions.js'
 import { onPostgres } from '../support/engine-name.js'
 import { DeliveryScene } from '../support/server-deliveries.js'

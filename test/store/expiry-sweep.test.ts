@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FORGOTTEN_PER_WRITE, Forgetting } from '../../src/server/background/expiry-sweeper.js'
-import { type Op, all, run } from '../../src/store/operation.js'
+import { all, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'
 

@@ -5,11 +5,11 @@ import { newId } from '../../src/domain/ids.js'
 import type { CredentialKey } from '../../src/domain/keyring.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 import { forgetExpired } from '../../src/store/idempotency.js'
+import type { Store } from '../../src/store/store.js'
 import * as vouchers from '../../src/store/vouchers.js'
 import { onPostgres } from '../support/engine-name.js'
 import { beforeEachStore, voucherEngines } from '../support/engines.js'
-import { Ledger, hashedOf, keys } from '../support/ledger.js'
-import type { Store } from '../../src/store/store.js'
+import { hashedOf, keys, Ledger } from '../support/ledger.js'
 
 fc.configureGlobal({ seed: 1 })
 /** Fewer on PostgreSQL, where a run has up to 50 transactions. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Op, all, notify, one, run } from '../../src/store/operation.js'
+import { all, notify, type Op, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { beforeEachStore, closingEngines } from '../support/engines.js'
 

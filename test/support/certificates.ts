@@ -1,4 +1,4 @@
-import { type KeyObject, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
 /** Certificates that are made when a test needs them: X.509 v3 by hand, ECDSA on P-256, valid for an hour around now. */

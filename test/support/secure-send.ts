@@ -1,6 +1,6 @@
-import { type SecureSessionOptions, createSecureSession } from '../../src/secure/index.js'
-import { Answer, type Send } from './server-client.js'
+import { createSecureSession, type SecureSessionOptions } from '../../src/secure/index.js'
 import { START_MS } from './server-app.js'
+import { Answer, type Send } from './server-client.js'
 
 /** Sends requests through the encrypted transport of whatever `send` reaches. */
 export function securely(send: Send, options: Partial<SecureSessionOptions> = {}): Send {

@@ -2,7 +2,7 @@ import type { Chat, Message } from '../../src/contract/chats.js'
 import type { InputOf } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import type { Update } from '../../src/contract/updates.js'
-import { type Tenant, type TestBot, serial } from './server-tenant.js'
+import { serial, type Tenant, type TestBot } from './server-tenant.js'
 
 /** A chat that a user has started, with the id that it is known by. */
 export async function newChat(

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type InjectOptions, type Response, inject as injectTo } from 'light-my-request'
-import { type Endpoint, type InputOf, type OutputOf, membersOf, pathParameters } from '../../src/contract/endpoint.js'
+import { type InjectOptions, inject as injectTo, type Response } from 'light-my-request'
+import { type Endpoint, type InputOf, membersOf, type OutputOf, pathParameters } from '../../src/contract/endpoint.js'
 import type { Envelope } from '../../src/contract/envelope.js'
 
 export interface WireRequest {

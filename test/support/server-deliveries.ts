@@ -1,15 +1,15 @@
-import { type IncomingHttpHeaders, createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { contract } from '../../src/contract/index.js'
 import type { InputOf } from '../../src/contract/endpoint.js'
+import { contract } from '../../src/contract/index.js'
 import type { Delivery } from '../../src/contract/webhook.js'
+import { createSender, type Sender, type SenderOptions } from '../../src/server/delivery/sender.js'
 import { DeliveryWorker } from '../../src/server/delivery/worker.js'
-import { type Sender, type SenderOptions, createSender } from '../../src/server/delivery/sender.js'
 import { verifyWebhook } from '../../src/webhook/signature.js'
 import { listen } from './listen.js'
 import { type TestApp, testApp } from './server-app.js'
-import { type Tenant, type TestBot, newTenant } from './server-tenant.js'
+import { newTenant, type Tenant, type TestBot } from './server-tenant.js'
 
 /** What a receiver got. */
 export interface Received {

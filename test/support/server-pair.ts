@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
 import { type TestDatabase, takeDatabase } from './postgres-database.js'
-import type { Answer } from './server-client.js'
-import { type ServerChild, startServerChild } from './server-child.js'
 import { temporaryFolder } from './server.js'
+import { type ServerChild, startServerChild } from './server-child.js'
+import type { Answer } from './server-client.js'
 import { type Place, Tenant } from './server-tenant.js'
 
 /** The tenant at another server of the same database. */

@@ -1,4 +1,4 @@
-import { type AddressInfo, type Server, type Socket, connect } from 'node:net'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { Answer } from './server-client.js'
 
 /** Makes an app listen on a free port of the loopback; it ends with the app. */

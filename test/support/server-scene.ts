@@ -8,10 +8,10 @@ import { createLimits } from '../../src/server/limits.js'
 import type { RateLimitName } from '../../src/server/options.js'
 import type { Store } from '../../src/store/store.js'
 import { START_MS, type TestApp, testApp } from './server-app.js'
-import { type Answer, type WireRequest, freshKey, wireOf } from './server-client.js'
 import { newChat } from './server-chats.js'
-import { HOOK_URL, failedDelivery } from './server-webhooks.js'
-import { type Tenant, type TestBot, botBody, codeOf, newTenant, serial, templateBody } from './server-tenant.js'
+import { type Answer, freshKey, type WireRequest, wireOf } from './server-client.js'
+import { botBody, codeOf, newTenant, serial, type Tenant, type TestBot, templateBody } from './server-tenant.js'
+import { failedDelivery, HOOK_URL } from './server-webhooks.js'
 
 /** What a call of an endpoint needs to succeed, prepared for a tenant. */
 export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => Promise<Record<string, unknown>>>> = {

@@ -1,9 +1,9 @@
 import type { Bot } from '../../src/contract/bots.js'
-import { type BotScope, type InputOf, type Scope, botScopes, scopes } from '../../src/contract/endpoint.js'
+import { type BotScope, botScopes, type InputOf, type Scope, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import type { Template, TemplateInput } from '../../src/contract/templates.js'
 import type { Credential, IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
-import { type Caller, type Extra, type Send, callerOf } from './server-client.js'
+import { type Caller, callerOf, type Extra, type Send } from './server-client.js'
 
 /** Where a tenant lives. */
 export interface Place {

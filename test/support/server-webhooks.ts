@@ -1,6 +1,6 @@
 import { contract } from '../../src/contract/index.js'
 import type { Delivery } from '../../src/contract/webhook.js'
-import { type Op, notify, run } from '../../src/store/operation.js'
+import { notify, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import type { Tenant, TestBot } from './server-tenant.js'
 

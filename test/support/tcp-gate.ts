@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {
   readonly port: number

@@ -1,5 +1,5 @@
 import { DAY, type VoucherModel } from './voucher-model.js'
-import { Command, type Real, expectCounts, make } from './voucher-steps.js'
+import { Command, expectCounts, make, type Real } from './voucher-steps.js'
 
 /** After the last command: everything that is known is looked at once more, with a token that may. */
 export async function audit(model: VoucherModel, real: Real): Promise<void> {

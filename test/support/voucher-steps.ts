@@ -4,9 +4,9 @@ import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { securely } from './secure-send.js'
 import type { TestApp } from './server-app.js'
-import { type Answer, type Send, callerOf } from './server-client.js'
+import { type Answer, callerOf, type Send } from './server-client.js'
 import { unknownCredential } from './server-scene.js'
-import { type Tenant, newTenant } from './server-tenant.js'
+import { newTenant, type Tenant } from './server-tenant.js'
 import { DAY, type Expected, type ModelTemplate, VoucherModel } from './voucher-model.js'
 
 /** Commands of `fc.commands`: each runs on the model and on the server, and the answers must agree. */

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
+import { signWebhook } from '../../src/webhook/signature.js'
+import { InboxWriter } from '../../src/workbench/inbox/writer.js'
 import type { Heard, Listener, ListenerOptions } from '../../src/workbench/listener.js'
 import { nothing, startListener } from '../../src/workbench/listener.js'
-import { InboxWriter } from '../../src/workbench/inbox/writer.js'
-import { signWebhook } from '../../src/webhook/signature.js'
 import { temporaryDir } from './cli.js'
 
 export const secret = 'a-secret-of-these-tests'

@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
-import { once } from 'node:events'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { AppAnswer } from '../../src/workbench/forwarding.js'

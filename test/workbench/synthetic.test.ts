@@ -5,10 +5,10 @@ import { type ObjectSchema, Type } from '../../src/contract/schema.js'
 import type { UpdateType } from '../../src/contract/updates.js'
 import { updateTypes } from '../../src/contract/updates.js'
 import { redemption, voucher } from '../../src/contract/vouchers.js'
+import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
 import { pathsOf, readOverride, syntheticUpdate } from '../../src/workbench/synthetic.js'
 import type { Shape } from '../../src/workbench/synthetic-shapes.js'
 import { payloadShapes } from '../../src/workbench/synthetic-shapes.js'
-import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
 
 const now = Date.UTC(2026, 10, 21, 10)
 const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })

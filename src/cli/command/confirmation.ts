@@ -1,5 +1,5 @@
-import type { Context } from './context.js'
 import type { Failure } from '../failure.js'
+import type { Context } from './context.js'
 
 interface Loss {
   readonly action: string

@@ -1,7 +1,7 @@
 import type { SecureMode } from '../../client/secure.js'
 import type { Transport } from '../../client/transport.js'
-import { redactHeaders } from './dry-run.js'
 import type { Output } from '../output/output.js'
+import { redactHeaders } from './dry-run.js'
 
 /** Shows each try on stderr: the request without its body and secrets, then status, request id and time. */
 export function traced(transport: Transport, baseUrl: string, output: Output, now: () => number): Transport {

@@ -1,13 +1,13 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CallOptions, CallSettings } from '../../client/call.js'
+import { prepareCall } from '../../client/prepare.js'
 import type { SecureMode } from '../../client/secure.js'
 import { isSecured } from '../../client/secure.js'
 import type { TransportRequest } from '../../client/transport.js'
-import { prepareCall } from '../../client/prepare.js'
 import type { Endpoint } from '../../contract/endpoint.js'
+import type { SecureSettings } from '../config/secure-settings.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
-import type { SecureSettings } from '../config/secure-settings.js'
 import { redact, redactCode } from '../host/secrets.js'
 
 /** A request as a dry run shows it. */

@@ -1,9 +1,9 @@
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
+import { wrap } from '../output/wrap.js'
+import { page, topics } from '../program.js'
 import type { Leaf, Node, Positional } from './leaf.js'
 import { isGroup } from './leaf.js'
-import { page, topics } from '../program.js'
-import { wrap } from '../output/wrap.js'
 
 /** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
 

@@ -1,8 +1,8 @@
-import type { Context } from './context.js'
 import type { Failure } from '../failure.js'
-import type { Shape } from '../output/fields.js'
 import type { Flags, ValuesOf } from '../flags/flags.js'
+import type { Shape } from '../output/fields.js'
 import type { List } from '../output/show.js'
+import type { Context } from './context.js'
 
 /** The one thing that a command acts on. */
 export interface Positional {

@@ -1,11 +1,11 @@
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
-import { integer, toggle } from '../flags/flags.js'
-import type { Context, ContextCallOptions } from './context.js'
 import { defined } from '../flags/defined.js'
-import type { Answer, Outcome, Plan } from './leaf.js'
+import { integer, toggle } from '../flags/flags.js'
 import type { List } from '../output/show.js'
 import { isList } from '../output/show.js'
+import type { Context, ContextCallOptions } from './context.js'
+import type { Answer, Outcome, Plan } from './leaf.js'
 
 /** Of every list that comes in pages. */
 export const pageFlags = {

@@ -1,9 +1,9 @@
-import type { Context } from './context.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import type { Flag, Read } from '../flags/flags.js'
-import type { Input, Leaf } from './leaf.js'
 import type { Asked } from '../host/prompt.js'
+import type { Context } from './context.js'
+import type { Input, Leaf } from './leaf.js'
 
 export type Complete = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
 

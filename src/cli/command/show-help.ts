@@ -1,8 +1,8 @@
 import type { CommandLine } from '../command-line.js'
 import { globalFlags } from '../flags/globals.js'
-import { describeFlags, describeLeaf, helpOfNode, helpOfProgram, leavesOf } from './help.js'
 import type { Output } from '../output/output.js'
 import { page } from '../program.js'
+import { describeFlags, describeLeaf, helpOfNode, helpOfProgram, leavesOf } from './help.js'
 
 /** Shows the help of the program, a topic, a group or a command. */
 export async function showHelp({ topic, node, path }: CommandLine, output: Output): Promise<void> {

@@ -2,10 +2,10 @@ import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import type { Profile } from '../config/config.js'
 import { checkConfigWritable, configFile, updateConfig } from '../config/config.js'
-import type { Context } from './context.js'
 import type { Failure } from '../failure.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, redact } from '../host/secrets.js'
+import type { Context } from './context.js'
 
 /** Of a command with --save: why the profile could not take a token, asked before one is made that is shown once. */
 export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {

@@ -1,7 +1,7 @@
-import { describeFlags, describeLeaf, leavesOf, listed } from '../command/help.js'
 import type { LeafDescription } from '../command/help.js'
-import { globalFlags } from '../flags/globals.js'
+import { describeFlags, describeLeaf, leavesOf, listed } from '../command/help.js'
 import { leaf } from '../command/leaf.js'
+import { globalFlags } from '../flags/globals.js'
 import { page } from '../program.js'
 
 export const commands = leaf({

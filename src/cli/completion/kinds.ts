@@ -1,5 +1,5 @@
-import type { Flag } from '../flags/flags.js'
 import type { Positional } from '../command/leaf.js'
+import type { Flag } from '../flags/flags.js'
 
 /** Things whose ids are asked for when they are completed. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'profiles'

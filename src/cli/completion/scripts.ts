@@ -1,10 +1,10 @@
+import { bashScript } from './bash.js'
 import type { CommandWords } from './command-words.js'
 import { commandWords } from './command-words.js'
-import { bashScript } from './bash.js'
 import { fishScript } from './fish.js'
 import { powershellScript } from './powershell.js'
-import { zshScript } from './zsh.js'
 import type { Shell } from './shells.js'
+import { zshScript } from './zsh.js'
 
 /** Names of the scripts, each as its shell looks for it. */
 export const scriptFiles: Readonly<Record<Shell, string>> = {

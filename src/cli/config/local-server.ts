@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '../../files/process-alive.js'
+import type { Host } from '../host/host.js'
 import type { Profile } from './config.js'
 import { parseObject } from './config.js'
-import type { Host } from '../host/host.js'
 
 /** What a running server says about itself in server.json of its data folder. */
 export interface LocalServer {

@@ -1,6 +1,6 @@
-import type { Config } from './config.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
+import type { Config } from './config.js'
 
 export function profileNotFound(name: string, { profiles }: Config): Failure {
   const known = Object.keys(profiles)

@@ -1,7 +1,7 @@
 import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
-import type { Config, Profile } from './config.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
+import type { Config, Profile } from './config.js'
 import type { ProjectFile } from './project-file.js'
 
 /** Whether a project file may name the server that credentials go to, and why. */

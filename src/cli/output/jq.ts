@@ -1,6 +1,6 @@
-import { escapeControls } from './encode.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
+import { escapeControls } from './encode.js'
 import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 
 export interface Filtered {

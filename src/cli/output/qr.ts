@@ -1,7 +1,7 @@
-import { isColoured } from './colour.js'
 import { codeOf } from '../config/config.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
+import { isColoured } from './colour.js'
 import type { Output } from './output.js'
 
 /** Modules of white around the code (ISO/IEC 18004); scanners need them on a dark screen above all. */

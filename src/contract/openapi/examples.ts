@@ -1,8 +1,8 @@
-import type { Schema } from '../schema.js'
 import type { Endpoint } from '../endpoint.js'
 import { membersOf } from '../endpoint.js'
-import type { Json, JsonObject } from './json.js'
+import type { Schema } from '../schema.js'
 import type { UpdateType } from '../updates.js'
+import type { Json, JsonObject } from './json.js'
 
 /** The examples of the OpenAPI document, all from one coffee shop, so that ids and times are consistent. */
 

@@ -1,5 +1,6 @@
 import { type CredentialKind, type Endpoint, failuresOf, membersOf, pathParameters } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
+import { openEndpoints } from '../secure.js'
 import { bodyExample, dataExample, parameterExamples } from './examples.js'
 import type { Json, JsonObject } from './json.js'
 import {
@@ -13,7 +14,6 @@ import {
   successExample,
   webhookOperations,
 } from './schema.js'
-import { openEndpoints } from '../secure.js'
 
 export interface OpenApiOptions {
   /** Of the package. */

@@ -1,17 +1,17 @@
-import type { Schema } from '../schema.js'
 import { application } from '../apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from '../bots.js'
 import { chat, message, transcriptMessage } from '../chats.js'
 import { type FailureCode, failures } from '../errors.js'
-import type { Json, JsonObject } from './json.js'
-import { requestId, updateExample } from './examples.js'
 import { fault, requestLogEntry, review, secureKey } from '../platform.js'
+import type { Schema } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
-import { payloadSchemas } from './updates.js'
-import { update, type UpdateType, updateTypes } from '../updates.js'
+import { type UpdateType, update, updateTypes } from '../updates.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from '../vouchers.js'
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
+import { requestId, updateExample } from './examples.js'
+import type { Json, JsonObject } from './json.js'
+import { payloadSchemas } from './updates.js'
 
 /** Records that more than one place refers to, by the name that they get in the document. */
 const records: Readonly<Record<string, Schema>> = {

@@ -1,7 +1,7 @@
-import type { Schema } from '../schema.js'
-import { Type } from '../schema.js'
 import { chatTypes, message } from '../chats.js'
 import { oneOf } from '../fields.js'
+import type { Schema } from '../schema.js'
+import { Type } from '../schema.js'
 import type { UpdateType } from '../updates.js'
 import { redemption, voucher } from '../vouchers.js'
 

@@ -1,9 +1,9 @@
 import type { Bot, BotDetail } from '../../contract/bots.js'
 import type { BotScope } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import type { BotRow } from './rows.js'
 import { formatInstant } from '../time.js'
 import { type ShownWebhook, webhookSettings } from '../webhook.js'
+import type { BotRow } from './rows.js'
 
 /** decisions.md 8, bot states. */
 export const BOTS_PER_ACCOUNT = 20

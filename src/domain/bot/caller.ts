@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { type ApplicationPolicy, refuseForApplication } from '../application.js'
-import type { BotRow } from './rows.js'
 import type { ApplicationRow } from '../rows.js'
+import type { BotRow } from './rows.js'
 
 /** A bot token with its bot, and the application that the bot is linked to. */
 export interface BotCallerRow {

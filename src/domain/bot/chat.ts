@@ -1,6 +1,6 @@
 import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
-import type { ChatRow, MessageRow } from './rows.js'
 import { formatInstant } from '../time.js'
+import type { ChatRow, MessageRow } from './rows.js'
 
 /** Where the bot stands with the user of a chat (decisions.md 8, my_chat_member). */
 export type MemberStatus = 'left' | 'member' | 'kicked'

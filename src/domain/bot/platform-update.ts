@@ -1,7 +1,7 @@
-import type { Schema } from '../../contract/schema.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { machineId, text } from '../../contract/fields.js'
 import type { platformUpdateTypes } from '../../contract/platform.js'
+import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 
 /** What the operator gives of an update (decisions.md 7, /bots/:id/updates; members: decisions.md 8, types). */

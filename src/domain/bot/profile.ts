@@ -1,7 +1,7 @@
-import type { BotProfile, apply, update } from '../../contract/bots.js'
+import type { apply, BotProfile, update } from '../../contract/bots.js'
 import type { BotScope, InputOf } from '../../contract/endpoint.js'
-import type { BotRow } from './rows.js'
 import { canonicalJson } from '../canonical.js'
+import type { BotRow } from './rows.js'
 
 const DEFAULT_SCOPES: readonly BotScope[] = ['messages:send', 'messages:receive']
 

@@ -1,10 +1,10 @@
-import { makeClientKeyPair } from './key.js'
 import { exchange } from '../exchange.js'
 import type { SecureFailure } from '../failure.js'
 import type { Send } from '../http.js'
+import type { RandomBytes } from '../suite.js'
+import { makeClientKeyPair } from './key.js'
 import type { ClientSession } from './negotiation.js'
 import { bootstrapRequest, clockOffsetOf, readBootstrap, readSession, sessionRequest } from './negotiation.js'
-import type { RandomBytes } from '../suite.js'
 
 export interface HandshakeContext {
   readonly send: Send

@@ -1,6 +1,4 @@
 import { decodeBase64url, encodeBase64url } from '../base64url.js'
-import type { ClientKeyPair } from './key.js'
-import { agreeAsClient, nobleHkdf } from './key.js'
 import { isInstant } from '../envelope.js'
 import type { SecureFailure } from '../failure.js'
 import { fail, failOuter } from '../failure.js'
@@ -10,7 +8,9 @@ import { asMembers, parseJson } from '../json.js'
 import type { SessionKeys } from '../key-schedule.js'
 import { deriveKeys } from '../key-schedule.js'
 import { decodePublicKey, pinOf } from '../public-key.js'
-import { paths, PROTOCOL_VERSION, SUITE } from '../suite.js'
+import { PROTOCOL_VERSION, paths, SUITE } from '../suite.js'
+import type { ClientKeyPair } from './key.js'
+import { agreeAsClient, nobleHkdf } from './key.js'
 
 // The client's half of bootstrap and session: requests, and the reading of their answers (interface.md F, flow).
 

@@ -1,6 +1,6 @@
-import type { SetTimer } from './deadline.js'
 import type { Send } from '../http.js'
 import type { RandomBytes } from '../suite.js'
+import type { SetTimer } from './deadline.js'
 
 /**
  * `off`: everything goes in plain text. `auto`: in plain text only if the server says that the transport is switched

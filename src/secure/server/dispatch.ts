@@ -5,9 +5,9 @@ import type { HttpResponse } from '../http.js'
 import { writeInnerResponse } from '../inner-response.js'
 import { decodeUtf8, parseJson } from '../json.js'
 import { isMediaType } from '../media-type.js'
-import type { ServerSession } from './session.js'
 import type { RandomBytes, SecureRefusal } from '../suite.js'
 import { CLOCK_SKEW_MS, MAX_ENVELOPE_BYTES, refuse } from '../suite.js'
+import type { ServerSession } from './session.js'
 
 // A dispatch, in the order that decisions.md 10 fixes: checkDispatchHead, readDispatch, a look-up of the session,
 // openDispatch, the first use of (sid, rid) in one atomic insert (the caller's: REQUEST_REPLAYED, never before the tag

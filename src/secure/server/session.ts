@@ -4,10 +4,10 @@ import type { SessionKeys } from '../key-schedule.js'
 import { deriveKeys } from '../key-schedule.js'
 import { isCanonicalOrigin, isOriginAllowed } from '../origin.js'
 import { decodePublicKey } from '../public-key.js'
-import type { ServerKey } from './key.js'
-import { nodeHkdf } from './key.js'
 import type { RandomBytes, SecureRefusal } from '../suite.js'
 import { PROTOCOL_VERSION, refuse, SESSION_LIFETIME_MS, SUITE } from '../suite.js'
+import type { ServerKey } from './key.js'
+import { nodeHkdf } from './key.js'
 
 const SID_BYTES = 16
 const SALT_BYTES = 32

@@ -1,12 +1,12 @@
 import { clearTimeout, setTimeout } from 'node:timers'
 import { DELIVERY_KEPT_MS } from '../../domain/delivery.js'
-import { SETTLED_PER_WRITE, settleBacklog } from '../../store/delivery/backlog.js'
 import { forgetOldCalls } from '../../store/bots/calls.js'
+import { SETTLED_PER_WRITE, settleBacklog } from '../../store/delivery/backlog.js'
 import { forget as forgetDeliveries } from '../../store/delivery/deliveries.js'
+import { forgetOld } from '../../store/delivery/updates.js'
 import { forgetExpired } from '../../store/idempotency.js'
 import type { Op } from '../../store/operation.js'
 import type { Store } from '../../store/store.js'
-import { forgetOld } from '../../store/delivery/updates.js'
 
 /** Rows that one write takes away: one or two milliseconds of SQLite's only thread. */
 export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE

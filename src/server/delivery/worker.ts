@@ -1,20 +1,20 @@
+import type { WebhookRow } from '../../domain/bot/rows.js'
 import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { unseal } from '../../domain/sealing.js'
 import { BACKLOG } from '../../store/delivery/backlog.js'
 import {
   type Attempt,
+  botsWithWork,
   type EndedAttempt,
   type Turn,
   type TurnResult,
-  botsWithWork,
   turn,
 } from '../../store/delivery/turn.js'
-import type { WebhookRow } from '../../domain/bot/rows.js'
 import type { Store } from '../../store/store.js'
-import type { Sender } from './sender.js'
 import { signWebhook } from '../../webhook/signature.js'
 import { type Clock, steadyNow } from '../clock.js'
+import type { Sender } from './sender.js'
 
 export interface DeliveryWorkerOptions {
   readonly store: Store

@@ -1,5 +1,5 @@
 import * as apps from '../../store/apps.js'
-import { type MakeHandlers, answer } from '../handler.js'
+import { answer, type MakeHandlers } from '../handler.js'
 
 export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
   list: async (input, { caller }) => answer(await store.read(() => apps.list(caller.accountId, input))),

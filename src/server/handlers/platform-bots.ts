@@ -1,5 +1,5 @@
 import * as bots from '../../store/bots/bots.js'
-import { type MakeHandlers, answer } from '../handler.js'
+import { answer, type MakeHandlers } from '../handler.js'
 
 type Switches = 'approveBot' | 'rejectBot' | 'disableBot' | 'enableBot'
 

@@ -1,7 +1,7 @@
 import { type PlatformUpdate, platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
 import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
-import { type Checks, type MakeHandlers, answer } from '../handler.js'
+import { answer, type Checks, type MakeHandlers } from '../handler.js'
 
 type UserSide = 'addUpdate' | 'createChat' | 'chats' | 'messages' | 'sendAsUser' | 'blockChat' | 'unblockChat'
 

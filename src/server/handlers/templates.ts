@@ -1,10 +1,10 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
 import type { Refusal } from '../../contract/errors.js'
 import type { TemplateInput } from '../../contract/templates.js'
-import { type TemplateDraft, draftTemplate } from '../../domain/template.js'
+import { draftTemplate, type TemplateDraft } from '../../domain/template.js'
 import { readValidity } from '../../domain/validity.js'
 import * as templates from '../../store/templates.js'
-import { type Checks, type MakeHandlers, answer, invalid } from '../handler.js'
+import { answer, type Checks, invalid, type MakeHandlers } from '../handler.js'
 
 export function validityIssues(body: TemplateInput): ValidationIssue[] {
   const validity = readValidity(body.validity)

@@ -3,7 +3,7 @@ import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
 import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
 import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
-import { type Checks, type MakeHandlers, answer } from '../handler.js'
+import { answer, type Checks, type MakeHandlers } from '../handler.js'
 
 const DAY_MS = 86_400_000
 

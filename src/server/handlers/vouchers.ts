@@ -7,7 +7,7 @@ import type { Faces } from '../../store/template-summary.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Caller } from '../auth.js'
 import type { Deps } from '../deps.js'
-import { type Checks, type MakeHandlers, answer } from '../handler.js'
+import { answer, type Checks, type MakeHandlers } from '../handler.js'
 
 const EXPECTED = {
   redeem_code: 'must be a redeem code of 16 symbols, such as M9S3-46Q3-D25V-T4FJ',

@@ -1,18 +1,18 @@
-import type { WebhookInput, WebhookWarning } from '../../contract/webhook.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { contract } from '../../contract/index.js'
+import type { WebhookInput, WebhookWarning } from '../../contract/webhook.js'
 import { refuseBotCall } from '../../domain/bot/caller.js'
 import type { BotRow } from '../../domain/bot/rows.js'
+import * as bots from '../../store/bots/bots.js'
+import { isPolled } from '../../store/bots/open-polls.js'
 import { callerByHash } from '../../store/bots/tokens.js'
 import { lockQueue } from '../../store/delivery/backlog.js'
-import * as bots from '../../store/bots/bots.js'
 import * as deliveries from '../../store/delivery/deliveries.js'
-import { isPolled } from '../../store/bots/open-polls.js'
-import type { Op } from '../../store/operation.js'
 import * as webhooks from '../../store/delivery/webhooks.js'
+import type { Op } from '../../store/operation.js'
 import { type CheckedUrl, checkAllowedIp, checkUrl, resolve } from '../delivery/guard.js'
 import type { Deps } from '../deps.js'
-import { type MakeHandlers, answer, invalid } from '../handler.js'
+import { answer, invalid, type MakeHandlers } from '../handler.js'
 
 const SECRET_BYTES = 32
 

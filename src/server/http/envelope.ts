@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FailureEnvelope } from '../../contract/envelope.js'
-import { type FailureCode, type Refusal, failures } from '../../contract/errors.js'
+import { type FailureCode, failures, type Refusal } from '../../contract/errors.js'
 import type { HttpResponse } from '../../secure/http.js'
 import type { InnerMessage } from '../transport/inner-exchange.js'
 

@@ -1,6 +1,6 @@
-import type { ObjectSchema } from '../../contract/schema.js'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
+import type { ObjectSchema } from '../../contract/schema.js'
 
 /** What comes in and what goes out, by the schemas of an endpoint. */
 export interface Form {

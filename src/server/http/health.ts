@@ -3,8 +3,8 @@ import { refuse } from '../../contract/errors.js'
 import { one } from '../../store/operation.js'
 import { isOperator } from '../auth.js'
 import type { Deps } from '../deps.js'
-import { sendFailure } from './envelope.js'
 import type { Metrics } from '../observe/metrics.js'
+import { sendFailure } from './envelope.js'
 
 /**
  * /healthz: the process responds, with the id of its start. /readyz: the process can use its store. /metrics: Prometheus

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import { BODY_BYTES_MAX, type ParsedBody, checkInnerBody, parseBody } from './body.js'
+import { BODY_BYTES_MAX, checkInnerBody, type ParsedBody, parseBody } from './body.js'
 
 /** `too_large` is known before everything has come; `broken` is a body whose sender has gone. */
 export type BodyBytes = Buffer | 'too_large' | 'broken'

@@ -1,5 +1,5 @@
-import { contract } from '../../contract/index.js'
 import type { Endpoint } from '../../contract/endpoint.js'
+import { contract } from '../../contract/index.js'
 import { openEndpoints } from '../../contract/secure.js'
 
 export const healthPaths = ['/healthz', '/readyz', '/metrics'] as const

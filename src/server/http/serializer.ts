@@ -1,6 +1,6 @@
 import fastJson from 'fast-json-stringify'
-import { Type } from '../../contract/schema.js'
 import type { Endpoint } from '../../contract/endpoint.js'
+import { Type } from '../../contract/schema.js'
 import { oncePer } from './once-per.js'
 
 const stringifierOf = oncePer(({ output }: Endpoint): ((envelope: unknown) => string) => {

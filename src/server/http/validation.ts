@@ -1,10 +1,10 @@
-import type { Schema } from '../../contract/schema.js'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../../contract/endpoint.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
+import type { Schema } from '../../contract/schema.js'
 import { oncePer } from './once-per.js'
-import { ISSUES_MAX, escapePointer, unknownMember } from './unknown-member.js'
+import { escapePointer, ISSUES_MAX, unknownMember } from './unknown-member.js'
 
 /** Its default of 8 would cut off what tells the alternatives of a union apart. */
 Settings.Set({ maxErrors: 200 })

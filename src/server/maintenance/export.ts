@@ -7,17 +7,17 @@ import { exportText, filledTables, keyChecksOf } from '../../store/move/export.j
 import type { KeyCheck } from '../../store/move/format.js'
 import type { MoveSource } from '../../store/move/session.js'
 import { inHeader } from '../../store/move/tables.js'
+import { OWNER } from '../transport/shared-keys.js'
 import { ExportFile } from './export-file.js'
 import {
   Aborted,
-  type MovePlace,
-  type Progress,
   explained,
+  type MovePlace,
   openSource,
+  type Progress,
   requireKeys,
   transportKeyFile,
 } from './move-place.js'
-import { OWNER } from '../transport/shared-keys.js'
 
 export interface ExportOptions {
   /** Of the package. */

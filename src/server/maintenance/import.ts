@@ -6,17 +6,17 @@ import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ExportRead, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'
 import { KeysUnusable, writePrivate } from '../folder.js'
+import { OWNER } from '../transport/shared-keys.js'
 import {
   Aborted,
   databaseFile,
-  type MovePlace,
-  type Progress,
   explained,
+  type MovePlace,
   openTarget,
+  type Progress,
   requireKeys,
   transportKeyFile,
 } from './move-place.js'
-import { OWNER } from '../transport/shared-keys.js'
 
 type Chunks = AsyncIterable<Uint8Array | string>
 

@@ -1,4 +1,4 @@
-import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { Observation } from './metrics.js'
 
 /** Counts requests and describes the process, in Prometheus's terms. */

@@ -12,10 +12,10 @@ import { hasEnded } from '../../store/sessions.js'
 import type { Deps } from '../deps.js'
 import { headersOf, refuseWithoutHost, targetOf } from '../http/edge.js'
 import { failureAnswer } from '../http/envelope.js'
-import { InnerMessage, exchangeInside } from './inner-exchange.js'
 import { readBytes } from '../http/read-body.js'
 import type { Answered } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
+import { exchangeInside, InnerMessage } from './inner-exchange.js'
 
 /** Whether a request is a dispatch, in whatever form its target is written. */
 export function isDispatch({ method, url = '' }: IncomingMessage): boolean {

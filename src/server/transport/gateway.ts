@@ -5,12 +5,12 @@ import * as contract from '../../contract/secure.js'
 import { asMembers } from '../../secure/json.js'
 import { createServerSession, describeServer } from '../../secure/server/session.js'
 import type { Deps } from '../deps.js'
-import { sendBodyFailure, sendFailure } from '../http/envelope.js'
 import { invalid } from '../handler.js'
+import { sendBodyFailure, sendFailure } from '../http/envelope.js'
 import { headerValues, isPlainUtf8 } from '../http/headers.js'
-import type { LimitVerdict } from '../limits.js'
 import { readJson } from '../http/read-body.js'
 import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
+import type { LimitVerdict } from '../limits.js'
 
 /** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']

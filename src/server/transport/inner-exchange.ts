@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { InnerRequest } from '../../secure/inner-request.js'
 import type { HttpResponse } from '../../secure/http.js'
+import type { InnerRequest } from '../../secure/inner-request.js'
 
 /** The connection that a call came over. */
 export interface Outer {

@@ -4,7 +4,7 @@ import type { RandomBytes } from '../../domain/ids.js'
 import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
 import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
 import { pinOf } from '../../secure/public-key.js'
-import { type ServerKey, loadServerKey, makeServerPrivateKey } from '../../secure/server/key.js'
+import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { KeysUnusable, writePrivate } from '../folder.js'
 
 /** How long a key that was replaced still opens sessions (decisions.md 10, server keys). */

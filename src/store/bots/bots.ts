@@ -9,13 +9,13 @@ import {
   decideBot,
   refuseUnapproved,
 } from '../../domain/bot/bot.js'
-import { type BotApplication, type BotPatch, appliedBot, patchedBot } from '../../domain/bot/profile.js'
+import { appliedBot, type BotApplication, type BotPatch, patchedBot } from '../../domain/bot/profile.js'
 import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { all, lock, notify, type Op, one, run } from '../operation.js'
+import { listPage, type Page, type PageRequest } from '../page.js'
 import { replaceToken } from './tokens.js'
-import { type Op, all, lock, notify, one, run } from '../operation.js'
-import { type Page, type PageRequest, listPage } from '../page.js'
 
 /** The bot when the account owns it. */
 export function* owned(accountId: string, botId: string): Op<BotRow | undefined> {

@@ -1,15 +1,15 @@
 import type { BotMetrics } from '../../contract/bots.js'
 import type { Refusal } from '../../contract/errors.js'
 import {
-  METRICS_MS,
-  TIMED_ATTEMPTS_MAX,
   type CallCount,
   callMetrics,
+  METRICS_MS,
   minuteOf,
   percentileOffset,
+  TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
+import { all, type Op, one, run, runEach } from '../operation.js'
 import { approved } from './bots.js'
-import { type Op, all, one, run, runEach } from '../operation.js'
 
 /** Calls of one bot that were answered alike within one minute. */
 export interface BotCallBucket extends CallCount {

@@ -1,13 +1,13 @@
 import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { refuseUnapproved } from '../../domain/bot/bot.js'
+import { chatRecord, type MemberStatus, memberChange, messageRecord, transcriptRecord } from '../../domain/bot/chat.js'
 import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
-import { type MemberStatus, chatRecord, memberChange, messageRecord, transcriptRecord } from '../../domain/bot/chat.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
-import { type Op, type Value, all, one, run } from '../operation.js'
 import { addUpdate } from '../delivery/outbox.js'
-import { type Page, type PageRequest, listPage } from '../page.js'
+import { all, type Op, one, run, type Value } from '../operation.js'
+import { listPage, type Page, type PageRequest } from '../page.js'
 import { credentialsOf } from '../vouchers.js'
 
 export interface ChatStart {

@@ -1,11 +1,11 @@
 import type { DeliveredVoucher } from '../../contract/bots.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import type { IssuedVoucher } from '../../contract/vouchers.js'
-import type { MessageRow } from '../../domain/bot/rows.js'
 import { voucherText } from '../../domain/bot/chat.js'
-import { addMessage, chatOfBot } from './chats.js'
+import type { MessageRow } from '../../domain/bot/rows.js'
 import { type Op, one } from '../operation.js'
-import { type Answered, type Issue, type IssueRefusal, issueNow, issuedUnderKey } from '../vouchers.js'
+import { type Answered, type Issue, type IssueRefusal, issuedUnderKey, issueNow } from '../vouchers.js'
+import { addMessage, chatOfBot } from './chats.js'
 
 export interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
   readonly botId: string

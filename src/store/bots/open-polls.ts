@@ -1,5 +1,5 @@
 import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
-import { type Op, notify, one, run } from '../operation.js'
+import { notify, type Op, one, run } from '../operation.js'
 
 /**
  * Who polls for a bot, where several processes share a store. Times are true time, ms: a holder whose process is gone

@@ -4,10 +4,10 @@ import type { Template } from '../../contract/templates.js'
 import { refuseTemplateCall } from '../../domain/bot/bot.js'
 import type { BotRow } from '../../domain/bot/rows.js'
 import type { TemplateDraft } from '../../domain/template.js'
-import { owned } from './bots.js'
 import type { Op } from '../operation.js'
 import type { Page } from '../page.js'
 import * as templates from '../templates.js'
+import { owned } from './bots.js'
 
 /**
  * The bot-side template calls of the console (interface.md, D): they work on the linked application's templates, or,

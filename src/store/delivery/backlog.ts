@@ -1,5 +1,5 @@
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
-import { type Op, all, notify, one, run, runEach } from '../operation.js'
+import { all, notify, type Op, one, run, runEach } from '../operation.js'
 
 /**
  * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue and changes the

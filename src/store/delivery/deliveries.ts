@@ -1,11 +1,11 @@
-import type { Delivery } from '../../contract/webhook.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import type { Delivery } from '../../contract/webhook.js'
 import type { DeliveryAttemptRow, DeliveryRow } from '../../domain/bot/rows.js'
-import { SHOWN_ATTEMPTS_MAX, decideRetry, deliveryRecord } from '../../domain/delivery.js'
-import { type CancelledTo, cancelledTo } from './backlog.js'
+import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { type Op, type Value, all, notify, one, run, runEach } from '../operation.js'
-import { type Page, type PageRequest, listPage } from '../page.js'
+import { all, notify, type Op, one, run, runEach, type Value } from '../operation.js'
+import { listPage, type Page, type PageRequest } from '../page.js'
+import { type CancelledTo, cancelledTo } from './backlog.js'
 import { webhookOf } from './webhooks.js'
 
 type Refused = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>

@@ -1,8 +1,8 @@
 import type { UpdateType } from '../../contract/updates.js'
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
-import { type UpdatePayload, isWanted, updateBody } from '../../domain/update.js'
+import { isWanted, type UpdatePayload, updateBody } from '../../domain/update.js'
+import { all, change, notify, type Op, one, run } from '../operation.js'
 import { chatKey } from './backlog.js'
-import { type Op, all, change, notify, one, run } from '../operation.js'
 
 export interface NewUpdate {
   readonly botId: string

@@ -2,18 +2,18 @@ import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import {
   type AfterAttempt,
   type AttemptOutcome,
+  afterAttempt,
   LEASE_MS,
+  leaseExpired,
   RETRY_DELAY_MS_MAX,
   type Standing,
-  afterAttempt,
-  leaseExpired,
   saysOfEndpoint,
   slotsFor,
 } from '../../domain/delivery.js'
 import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
 import { UNCONFIRMED_UPDATE_MS } from '../../domain/update.js'
+import { all, type Op, one, run } from '../operation.js'
 import { DELIVERABLE, SETTLED_PER_WRITE } from './backlog.js'
-import { type Op, all, one, run } from '../operation.js'
 
 /** One attempt, from its claim on. */
 export interface Attempt {

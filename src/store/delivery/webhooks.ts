@@ -4,15 +4,15 @@ import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'
 import {
+  decideWebhook,
+  deliveryModeRecord,
   type OpenWebhook,
   type WebhookChange,
   type WebhookWish,
-  decideWebhook,
-  deliveryModeRecord,
   webhookInfo,
 } from '../../domain/webhook.js'
+import { all, notify, type Op, one, type RowLock, run } from '../operation.js'
 import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
-import { type Op, type RowLock, all, notify, one, run } from '../operation.js'
 
 /** What sealing needs. */
 export interface Sealing {

@@ -1,6 +1,6 @@
 import { Digest, type Sums } from './digest.js'
-import { FORMAT, type Header, type KeyCheck, endLine, headerLine, rowLines } from './format.js'
-import { type MoveSource, type Table, countOf } from './session.js'
+import { endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines } from './format.js'
+import { countOf, type MoveSource, type Table } from './session.js'
 import { moved } from './tables.js'
 
 /** Text of an export, in pieces, and how many rows are in each; at the end what the last line says. */

@@ -1,12 +1,12 @@
 import { Client } from 'pg'
-import { migrations } from '../postgres/migrations/index.js'
 import type { Row, Value } from '../operation.js'
 import { Batch, type Result, Statements } from '../postgres/batch.js'
 import { DatabaseFailure } from '../postgres/errors.js'
 import { LOCK_MIGRATIONS, noteOf, unusable, versionOf } from '../postgres/migrate.js'
-import { type PostgresSettings, connectionOf } from '../postgres/settings.js'
+import { migrations } from '../postgres/migrations/index.js'
+import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
 import { StoreUnusable } from '../store.js'
-import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
+import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
 import { inHeader, leftOut, type Moved, moved } from './tables.js'
 
 const CONNECT_MS_MAX = 5_000

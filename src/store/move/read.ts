@@ -1,10 +1,10 @@
 import type { Row } from '../operation.js'
 import { Digest, type Sums } from './digest.js'
-import { END_START, ExportUnusable, type Header, endLine, rowStart } from './format.js'
+import { END_START, ExportUnusable, endLine, type Header, rowStart } from './format.js'
 import { parseHeader } from './header.js'
 import { linesOf } from './lines.js'
 import { PAGE_ROWS } from './session.js'
-import { type Moved, isMoved, moved } from './tables.js'
+import { isMoved, type Moved, moved } from './tables.js'
 import { whatChanged } from './what-changed.js'
 
 /** Of rows that are written at once. */

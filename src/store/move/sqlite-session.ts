@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { migrations } from '../sqlite/migrations/index.js'
 import type { Row, Value } from '../operation.js'
-import { type PreparedStatement, type SqliteDatabase, prepareStatement } from '../sqlite/engine.js'
+import { type PreparedStatement, prepareStatement, type SqliteDatabase } from '../sqlite/engine.js'
+import { migrations } from '../sqlite/migrations/index.js'
 import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite/open.js'
-import { type MoveSource, type MoveTarget, PAGE_ROWS, type Table, quoted, selectOf } from './session.js'
+import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
 import { inHeader, leftOut, type Moved, moved } from './tables.js'
 
 /**

@@ -1,4 +1,4 @@
-import { type Op, all } from '../operation.js'
+import { all, type Op } from '../operation.js'
 
 /** Several schemas of one database may each have a fleet of their own. */
 const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from 'pg'
-import { migrations } from './migrations/index.js'
-import { DatabaseFailure } from './errors.js'
 import { StoreUnusable } from '../store.js'
+import { DatabaseFailure } from './errors.js'
+import { migrations } from './migrations/index.js'
 
 /** "vchr" twice: those who bring the schema up to date do it one after the other. */
 export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`

@@ -3,9 +3,9 @@ import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
+import { StoreUnusable } from '../store.js'
 import { passwordFromFile } from './passfile.js'
 import { supportsTls } from './tls.js'
-import { StoreUnusable } from '../store.js'
 
 export interface PostgresSettings {
   /** `postgres://user@host:5432/database?sslmode=verify-full`; what it leaves out comes from the environment. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { type Store, StoreUnavailable } from '../store.js'
 import { Listener } from './listen.js'
 import { migratePostgres, unusable } from './migrate.js'
 import { Connections } from './pool.js'
 import { Reads } from './reads.js'
-import { type PostgresSettings, connectionOf } from './settings.js'
+import { connectionOf, type PostgresSettings } from './settings.js'
 import { Writes } from './writes.js'
-import { type Store, StoreUnavailable } from '../store.js'
 
 /** Channels belong to a database: programs beside this one have others. */
 const CHANNEL = 'voucherctl_notices'

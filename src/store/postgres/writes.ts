@@ -1,10 +1,10 @@
 import { type Op, Superseded } from '../operation.js'
+import { type Shared, StoreUnavailable } from '../store.js'
 import type { Sent } from './batch.js'
 import { DatabaseFailure, type PostgresProblem } from './errors.js'
 import { Lanes } from './lanes.js'
 import type { Connections, Lent } from './pool.js'
 import { Steps } from './steps.js'
-import { type Shared, StoreUnavailable } from '../store.js'
 
 /** Transactions at a time: what comes meanwhile gathers, and shares the next commit where it may. */
 const TRANSACTIONS_MAX = 6

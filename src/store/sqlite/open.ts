@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
-import { migrations } from './migrations/index.js'
-import { type SqliteDatabase, closeDatabase, openDatabase, sqliteProblemOf } from './engine.js'
-import { isJournalDamaged } from './journal.js'
-import { compareSum, dropSum, sumPathOf, writeSum } from './sum.js'
 import { StoreUnusable } from '../store.js'
+import { closeDatabase, openDatabase, type SqliteDatabase, sqliteProblemOf } from './engine.js'
+import { isJournalDamaged } from './journal.js'
+import { migrations } from './migrations/index.js'
+import { compareSum, dropSum, sumPathOf, writeSum } from './sum.js'
 
 /** "vchr": marks a file as this program's (SQLite's application_id). */
 const APPLICATION_ID = 0x76636872

@@ -1,15 +1,15 @@
 import type { Notice, Op, Statement } from '../operation.js'
+import { type Store, StoreUnavailable } from '../store.js'
 import {
-  type PreparedStatement,
-  type SqliteDatabase,
   closeDatabase,
   isOfOperation,
+  type PreparedStatement,
   prepareStatement,
+  type SqliteDatabase,
   sqliteProblemOf,
 } from './engine.js'
 import { Memo } from './memo.js'
 import { closeSqliteFile, openSqliteFile } from './open.js'
-import { type Store, StoreUnavailable } from '../store.js'
 
 /** Operations that share one commit at most: keeps the event loop free for reads in between. */
 const BATCH_MAX = 256

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { readLines } from '../../files/summed-lines.js'
 import type { InboxFile } from './files.js'
 import { announceWriter, inboxBytes, inboxFiles, listFiles, syncFolder, writersIn } from './files.js'
+import { Inbox } from './inbox.js'
 import type { LineSummary } from './lines.js'
 import { summaryOf } from './lines.js'
-import { readLines } from '../../files/summed-lines.js'
-import { Inbox } from './inbox.js'
 
 export interface Cleared {
   /** Deliveries. */

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROGRAM, VERSION, encodeLine, isOwnHead, summaryOf } from './lines.js'
 import { isAlive } from '../../files/process-alive.js'
 import { readAt } from '../../files/summed-lines.js'
+import { encodeLine, isOwnHead, PROGRAM, summaryOf, VERSION } from './lines.js'
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
 const WRITER = /^(\d+)-(\d+)-[0-9a-f]{8}\.writer$/

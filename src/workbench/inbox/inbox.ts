@@ -1,9 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
+import { readAt, readLines } from '../../files/summed-lines.js'
 import type { InboxFile } from './files.js'
 import { listFiles, writerOf, writersIn } from './files.js'
-import type { InboxRecord, LineSummary, InboxVerdict, RecordedDelivery, RecordedResponse } from './lines.js'
+import type { InboxRecord, InboxVerdict, LineSummary, RecordedDelivery, RecordedResponse } from './lines.js'
 import { decodeLine, salvage, summaryOf } from './lines.js'
-import { readAt, readLines } from '../../files/summed-lines.js'
 
 /** A recorded delivery without headers and bodies, which stay in its file. */
 export interface Listed {

@@ -4,7 +4,7 @@ import { AppendedLines } from './append.js'
 import type { InboxFile, Writer } from './files.js'
 import { announceWriter, createFile, fileOf, listFiles, openNew, syncFolder, writerOf, writersIn } from './files.js'
 import type { RecordedDelivery, RecordedResponse } from './lines.js'
-import { RESPONSE_BYTES_MAX, encodeLine } from './lines.js'
+import { encodeLine, RESPONSE_BYTES_MAX } from './lines.js'
 
 /**
  * Limits on refused deliveries, which any web page can send: their file restarts at either limit, and the files of ended

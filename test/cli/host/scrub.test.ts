@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { remember, scrub, scrubAll } from '../../../src/cli/host/scrub.js'
-import { qrToken } from '../../support/cli-samples.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../../support/cli.js'
-import { app, token } from '../../support/cli-samples.js'
+import { app, qrToken, token } from '../../support/cli-samples.js'
 
 const host = () => ({ env: {} })
 

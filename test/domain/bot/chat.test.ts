@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { ChatRow, MessageRow } from '../../../src/domain/bot/rows.js'
 import { memberChange, messageRecord, unixSeconds, voucherText } from '../../../src/domain/bot/chat.js'
+import type { ChatRow, MessageRow } from '../../../src/domain/bot/rows.js'
 
 const chat: ChatRow = {
   id: 'chat_1',

@@ -1,7 +1,7 @@
 import type { Campaign } from '../campaign.js'
 import { clockJumps } from './clock-jumps.js'
-import { databaseAway } from './database-away.js'
 import { damagedFiles } from './damaged-files.js'
+import { databaseAway } from './database-away.js'
 import { droppedAnswers } from './dropped-answers.js'
 import { failingFsync } from './failing-fsync.js'
 import { fullDisk } from './full-disk.js'

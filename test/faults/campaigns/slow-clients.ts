@@ -1,4 +1,4 @@
-import { type Socket, connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'

@@ -3,13 +3,13 @@ import { contract } from '../../../src/contract/index.js'
 import { BotCalls } from '../../../src/server/background/bot-calls.js'
 import { createLimits } from '../../../src/server/limits.js'
 import { forgetOldCalls } from '../../../src/store/bots/calls.js'
-import { all, run } from '../../../src/store/operation.js'
 import { addUpdate } from '../../../src/store/delivery/outbox.js'
+import { all, run } from '../../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
-import { DAY_MS, type TestApp, testApp } from '../../support/server-app.js'
 import { inFolder, liveServer } from '../../support/server.js'
+import { DAY_MS, type TestApp, testApp } from '../../support/server-app.js'
 import { callerOf } from '../../support/server-client.js'
-import { type Tenant, newTenant } from '../../support/server-tenant.js'
+import { newTenant, type Tenant } from '../../support/server-tenant.js'
 
 const { bots } = contract
 

@@ -3,7 +3,7 @@ import { contract } from '../../../src/contract/index.js'
 import { all } from '../../../src/store/operation.js'
 import { type TestApp, testApp } from '../../support/server-app.js'
 import { wireOf } from '../../support/server-client.js'
-import { type Tenant, botBody, newTenant, serial, templateBody } from '../../support/server-tenant.js'
+import { botBody, newTenant, serial, type Tenant, templateBody } from '../../support/server-tenant.js'
 
 let server: TestApp
 beforeAll(() => {

@@ -7,7 +7,7 @@ import { liveServer } from '../../support/server.js'
 import { type TestApp, testApp } from '../../support/server-app.js'
 import { type Answer, sendTo } from '../../support/server-client.js'
 import { bearerLine, portOf } from '../../support/server-raw.js'
-import { type Tenant, type TestBot, newTenant } from '../../support/server-tenant.js'
+import { newTenant, type Tenant, type TestBot } from '../../support/server-tenant.js'
 import { HOOK_URL } from '../../support/server-webhooks.js'
 import { WatchedPolls } from '../../support/watched-polls.js'
 

@@ -9,7 +9,7 @@ import { onPostgres } from '../../support/engine-name.js'
 import { type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
 import { inFolder } from '../../support/server.js'
 import { type ServerChild, startServerChild } from '../../support/server-child.js'
-import { type Receiver, SECRET, newReceiver, until } from '../../support/server-deliveries.js'
+import { newReceiver, type Receiver, SECRET, until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
 let dataDir: string

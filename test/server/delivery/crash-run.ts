@@ -1,10 +1,10 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
 import { startServerChild } from '../../support/server-child.js'
-import { SECRET, newReceiver, until } from '../../support/server-deliveries.js'
+import { newReceiver, SECRET, until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
 /**

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { selfSigned } from '../../support/self-signed.js'
 import { closedPort } from '../../support/listen.js'
+import { selfSigned } from '../../support/self-signed.js'
 import { expiredHooksExampleCom, hooksExampleCom } from './certificates.js'
 import {
   answering,

@@ -3,7 +3,7 @@ import { contract } from '../../../src/contract/index.js'
 import { DELIVERY_SLOTS, slotsFor } from '../../../src/domain/delivery.js'
 import { all } from '../../../src/store/operation.js'
 import { DeliveryScene, until } from '../../support/server-deliveries.js'
-import { type Tenant, newTenant } from '../../support/server-tenant.js'
+import { newTenant, type Tenant } from '../../support/server-tenant.js'
 
 const SLOTS = 8
 

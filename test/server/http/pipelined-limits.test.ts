@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { type AddressInfo, type Socket, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, it, vi } from 'vitest'
 import { createServer } from '../../../src/server/http/connections.js'
 

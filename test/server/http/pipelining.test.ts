@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../../support/server.js'
-import { RawConnection, bearerLine } from '../../support/server-raw.js'
-import { type Tenant, newTenant, templateBody } from '../../support/server-tenant.js'
+import { bearerLine, RawConnection } from '../../support/server-raw.js'
+import { newTenant, type Tenant, templateBody } from '../../support/server-tenant.js'
 
 fc.configureGlobal({ seed: 1 })
 

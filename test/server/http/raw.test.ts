@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { contract } from '../../../src/contract/index.js'
 import { failures, isFailureCode } from '../../../src/contract/errors.js'
+import { contract } from '../../../src/contract/index.js'
 import { type LiveServer, liveServer } from '../../support/server.js'
 import { testApp } from '../../support/server-app.js'
 import type { Answer } from '../../support/server-client.js'
-import { RawConnection, bearerLine, getBytes, portOf, rawAnswer } from '../../support/server-raw.js'
-import { type Tenant, codeOf, newTenant, templateBody } from '../../support/server-tenant.js'
+import { bearerLine, getBytes, portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
+import { codeOf, newTenant, type Tenant, templateBody } from '../../support/server-tenant.js'
 
 fc.configureGlobal({ seed: 1 })
 

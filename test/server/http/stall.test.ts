@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { endpoints } from '../../../src/contract/index.js'
+import * as tokens from '../../../src/contract/tokens.js'
 import { checks } from '../../../src/server/handlers/index.js'
 import { parseBody } from '../../../src/server/http/body.js'
 import { lazyValidator } from '../../../src/server/http/validation.js'
-import { endpoints } from '../../../src/contract/index.js'
-import * as tokens from '../../../src/contract/tokens.js'
 import { testApp } from '../../support/server-app.js'
 import { Scene } from '../../support/server-scene.js'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { inFolder } from '../../support/server.js'
-import { RawConnection } from '../../support/server-raw.js'
 import { startServerChild } from '../../support/server-child.js'
+import { RawConnection } from '../../support/server-raw.js'
 
 const PER_WRITE = 200
 /** About 250 bytes of log each: more than twice what the log keeps for a reader (1 MiB). */

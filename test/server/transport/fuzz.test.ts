@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { contract } from '../../../src/contract/index.js'
 import { isFailureCode } from '../../../src/contract/errors.js'
+import { contract } from '../../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
 import { anyCharacter } from '../../support/any-character.js'
 import { type WireSession, wireSession } from '../../support/secure-wire.js'

@@ -11,7 +11,7 @@ import { securely } from '../../support/secure-send.js'
 import { wireSession } from '../../support/secure-wire.js'
 import { type TestApp, testApp, testDeps } from '../../support/server-app.js'
 import { callerOf } from '../../support/server-client.js'
-import { RawConnection, portOf, rawAnswer } from '../../support/server-raw.js'
+import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
 import { newTenant, templateBody } from '../../support/server-tenant.js'
 
 /** The three endpoints themselves: what they take, in which order they refuse, and how they end. */

@@ -9,9 +9,9 @@ import { securely } from '../../support/secure-send.js'
 import { type InnerCall, wireSession } from '../../support/secure-wire.js'
 import { type TestApp, testApp } from '../../support/server-app.js'
 import { callerOf, sendTo, wireOf } from '../../support/server-client.js'
-import { RawConnection, portOf } from '../../support/server-raw.js'
+import { portOf, RawConnection } from '../../support/server-raw.js'
 import { Scene } from '../../support/server-scene.js'
-import { type Tenant, codeOf, newTenant, serial } from '../../support/server-tenant.js'
+import { codeOf, newTenant, serial, type Tenant } from '../../support/server-tenant.js'
 import { WatchedPolls } from '../../support/watched-polls.js'
 
 /** Calls inside: what differs from plain ones, and that nothing else does. */

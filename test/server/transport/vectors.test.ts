@@ -1,22 +1,22 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import * as secure from '../../../src/secure/index.js'
+import { paths } from '../../../src/secure/index.js'
 import { TestClock } from '../../../src/server/clock.js'
 import { SecureKeys } from '../../../src/server/transport/keys.js'
-import { paths } from '../../../src/secure/index.js'
-import * as secure from '../../../src/secure/index.js'
 import { memorySessions } from '../../../src/store/sessions.js'
 import type { Store } from '../../../src/store/store.js'
-import { openTestStore } from '../../support/engines.js'
 import {
-  type OuterRequest,
-  type PositiveCase,
   bodyOf,
   bytes,
   keysOf,
+  type OuterRequest,
+  type PositiveCase,
   positive,
   sessionOf,
   vectors,
 } from '../../secure/vectors.js'
-import { type TestApp, seededRandom, testApp, testDeps } from '../../support/server-app.js'
+import { openTestStore } from '../../support/engines.js'
+import { seededRandom, type TestApp, testApp, testDeps } from '../../support/server-app.js'
 import type { Answer } from '../../support/server-client.js'
 import { portOf, rawAnswer } from '../../support/server-raw.js'
 

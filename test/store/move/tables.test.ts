@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { openSqliteFile } from '../../../src/store/sqlite/open.js'
 import { inHeader, instead, leftOut, moved } from '../../../src/store/move/tables.js'
-import { onPostgres } from '../../support/engine-name.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
+import { openSqliteFile } from '../../../src/store/sqlite/open.js'
+import { onPostgres } from '../../support/engine-name.js'
 import { takeDatabase } from '../../support/postgres-database.js'
 
 interface Column {

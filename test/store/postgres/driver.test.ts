@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { forgetExpired } from '../../../src/store/idempotency.js'
-import { type Op, Superseded, all, change, lock, notify, one, run } from '../../../src/store/operation.js'
+import { all, change, lock, notify, type Op, one, run, Superseded } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { count, counter, counterValue, holdLock } from '../../support/postgres-counters.js'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { migrations } from '../../../src/store/sqlite/migrations/index.js'
 import { openSqliteTarget } from '../../../src/store/move/sqlite-session.js'
 import { moved } from '../../../src/store/move/tables.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
+import { migrations } from '../../../src/store/sqlite/migrations/index.js'
 import { closeSqliteFile, openSqliteFile } from '../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import {

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../support/server.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { type Send, sendTo } from '../../support/server-client.js'
 import { newReceiver, until } from '../../support/server-deliveries.js'
-import { Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { codeOf, newTenant, Tenant } from '../../support/server-tenant.js'
 
 let folder: string
 const open: (() => Promise<void>)[] = []

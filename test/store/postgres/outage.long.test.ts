@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { wireSession } from '../../support/secure-wire.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { wireSession } from '../../support/secure-wire.js'
 import { type LiveServer, liveServer, temporaryFolder } from '../../support/server.js'
 import type { Answer } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
-import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
 
 /** A database server of this file alone, with fsync, that tests stop and kill. */

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { takeDatabase } from '../../support/postgres-database.js'
 import { temporaryFolder } from '../../support/server.js'
-import { type ServerChild, startServerChild } from '../../support/server-child.js'
 import { newChat, say } from '../../support/server-chats.js'
+import { type ServerChild, startServerChild } from '../../support/server-child.js'
 import type { Answer } from '../../support/server-client.js'
 import { newReceiver, until } from '../../support/server-deliveries.js'
 import { at, serverPair, tally } from '../../support/server-pair.js'
-import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 
 const servers = serverPair()
 

@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { query } from '../../support/postgres-query.js'
+import { wireSession } from '../../support/secure-wire.js'
 import { temporaryFolder } from '../../support/server.js'
-import { type ServerChild, startServerChild } from '../../support/server-child.js'
 import { newChat, say } from '../../support/server-chats.js'
+import { type ServerChild, startServerChild } from '../../support/server-child.js'
 import { type Answer, callerOf } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
 import { at, serverPair, tally } from '../../support/server-pair.js'
-import { wireSession } from '../../support/secure-wire.js'
-import { type Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 
 const servers = serverPair()
 const spread: typeof servers.spread = (...call) => servers.spread(...call)

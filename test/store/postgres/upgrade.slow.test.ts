@@ -1,15 +1,15 @@
 import { rmSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { migrations } from '../../../src/store/postgres/migrations/index.js'
 import { migratePostgres } from '../../../src/store/postgres/migrate.js'
+import { migrations } from '../../../src/store/postgres/migrations/index.js'
 import { connectionOf } from '../../../src/store/postgres/settings.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
 import { liveServer, temporaryFolder } from '../../support/server.js'
 import type { Answer } from '../../support/server-client.js'
 import { until } from '../../support/server-deliveries.js'
-import { Tenant, codeOf, newTenant } from '../../support/server-tenant.js'
+import { codeOf, newTenant, Tenant } from '../../support/server-tenant.js'
 
 async function migrate(url: string, known: typeof migrations) {
   const { config, name } = await connectionOf({ url, env: {} })

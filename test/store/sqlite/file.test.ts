@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { all, type Op, one, run } from '../../../src/store/operation.js'
 import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { isSafeWithTwoConnections } from '../../../src/store/sqlite/open.js'
-import { sumPathOf } from '../../../src/store/sqlite/sum.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
-import { type Op, all, one, run } from '../../../src/store/operation.js'
+import { sumPathOf } from '../../../src/store/sqlite/sum.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../../../src/store/store.js'
-import { Ledger, everything } from '../../support/ledger.js'
+import { everything, Ledger } from '../../support/ledger.js'
 import { temporaryFolder } from '../../support/server.js'
 
 let folder: string

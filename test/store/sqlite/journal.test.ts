@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Op, all, run } from '../../../src/store/operation.js'
+import { all, type Op, run } from '../../../src/store/operation.js'
 import { isJournalDamaged } from '../../../src/store/sqlite/journal.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { temporaryFolder } from '../../support/server.js'

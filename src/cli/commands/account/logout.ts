@@ -1,8 +1,8 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { leaf } from '../../command/leaf.js'
+import { changeProfile } from '../../command/store-credential.js'
 import { profileNotFound } from '../../config/profile-not-found.js'
 import { credentialNames } from '../../host/secrets.js'
-import { changeProfile } from '../../command/store-credential.js'
 
 export const logout = leaf({
   name: 'logout',

@@ -1,10 +1,10 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { findCredential } from '../../config/credentials.js'
-import type { Failure } from '../../failure.js'
 import type { Plan } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { plainLine } from '../../output/plain.js'
+import { findCredential } from '../../config/credentials.js'
+import type { Failure } from '../../failure.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../../host/secrets.js'
+import { plainLine } from '../../output/plain.js'
 import { textOf } from '../../output/show.js'
 import { probe } from './probe.js'
 

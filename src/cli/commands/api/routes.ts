@@ -1,7 +1,7 @@
 import { leaf } from '../../command/leaf.js'
-import { knownRoutes } from './endpoint.js'
-import type { Route } from './endpoint.js'
 import { commandOf } from './commands.js'
+import type { Route } from './endpoint.js'
+import { knownRoutes } from './endpoint.js'
 
 /** A route as it is listed. */
 interface Listed {

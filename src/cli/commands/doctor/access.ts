@@ -4,13 +4,13 @@ import { withSecure } from '../../../client/secure.js'
 import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
+import { openPlain, secureOptions } from '../../command/transport.js'
 import { findCredential } from '../../config/credentials.js'
 import { fromCall } from '../../failure.js'
-import { openPlain, secureOptions } from '../../command/transport.js'
 import { credentialNames, describeJwt, kindOf } from '../../host/secrets.js'
+import { ASK_MS } from './ask.js'
 import type { Check } from './check.js'
 import { bad, ok, skip, warn } from './check.js'
-import { ASK_MS } from './ask.js'
 
 interface Question {
   readonly method: string

@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, configDir, configFile } from '../../config/config.js'
+import { defaultDataDir, findLocalServer } from '../../config/local-server.js'
+import type { Tolerated } from '../../config/settings.js'
 import type { Failure } from '../../failure.js'
 import type { Host } from '../../host/host.js'
-import { defaultDataDir, findLocalServer } from '../../config/local-server.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
-import type { Tolerated } from '../../config/settings.js'
 import type { Check } from './check.js'
 import { bad, ok, warn } from './check.js'
 

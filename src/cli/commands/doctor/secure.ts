@@ -1,8 +1,8 @@
 import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiation.js'
 import type { Context } from '../../command/context.js'
+import { ask } from './ask.js'
 import type { Check } from './check.js'
 import { bad, ok, skip } from './check.js'
-import { ask } from './ask.js'
 
 const name = 'encrypted transport'
 

@@ -1,6 +1,6 @@
+import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect } from 'node:tls'
-import { isIP } from 'node:net'
 import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { codeOf } from '../../config/config.js'

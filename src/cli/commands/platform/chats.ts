@@ -1,14 +1,14 @@
 import type { Chat, Message, TranscriptMessage } from '../../../contract/chats.js'
 import { chatTypes } from '../../../contract/chats.js'
 import * as contract from '../../../contract/platform.js'
-import { defined } from '../../flags/defined.js'
-import { choice, required, text } from '../../flags/flags.js'
 import type { Group, View } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
+import { defined } from '../../flags/defined.js'
+import { choice, required, text } from '../../flags/flags.js'
 import { plainLine } from '../../output/plain.js'
 import { isList } from '../../output/show.js'
 import { operatorNotes as notes } from './operator-notes.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
 const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']

@@ -1,13 +1,13 @@
 import type { Application } from '../../../contract/apps.js'
 import * as contract from '../../../contract/platform.js'
 import type { Template } from '../../../contract/templates.js'
-import { choice, durationMs, integer, list, one, required, text } from '../../flags/flags.js'
-import { defined } from '../../flags/defined.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { operatorNotes as notes } from './operator-notes.js'
+import { defined } from '../../flags/defined.js'
+import { choice, durationMs, integer, list, one, required, text } from '../../flags/flags.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
+import { operatorNotes as notes } from './operator-notes.js'
 
 const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' }
 const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }

@@ -1,13 +1,13 @@
-import { updateConfig } from '../../config/config.js'
 import type { Context } from '../../command/context.js'
-import type { Failure } from '../../failure.js'
-import { fail } from '../../failure.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { plainLine } from '../../output/plain.js'
+import { updateConfig } from '../../config/config.js'
 import type { PassedOver, ProjectFile } from '../../config/project-file.js'
 import type { Permission } from '../../config/project-permission.js'
 import { permissionOf } from '../../config/project-permission.js'
+import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
+import { plainLine } from '../../output/plain.js'
 
 interface Shown {
   readonly path: string | null

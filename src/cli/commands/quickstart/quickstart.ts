@@ -1,12 +1,12 @@
 import type { RunningServer } from '../../../server/options.js'
-import { codeOf } from '../../config/config.js'
 import type { Context } from '../../command/context.js'
-import { fail } from '../../failure.js'
 import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
+import { codeOf } from '../../config/config.js'
+import { fail } from '../../failure.js'
 import { type Receiver, startReceiver } from './receiver.js'
-import { asTyped, Story } from './story.js'
 import { tell } from './steps.js'
+import { asTyped, Story } from './story.js'
 
 export const quickstart = leaf({
   name: 'quickstart',

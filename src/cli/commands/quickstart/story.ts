@@ -1,5 +1,5 @@
-import { createCall } from '../../../client/call.js'
 import type { CallOptions } from '../../../client/call.js'
+import { createCall } from '../../../client/call.js'
 import { createHttpTransport } from '../../../client/http.js'
 import { withRetry } from '../../../client/retry.js'
 import type { Transport } from '../../../client/transport.js'

@@ -1,6 +1,6 @@
+import { profileLatch } from '../../command/downgrade-protection.js'
 import type { Group, Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { profileLatch } from '../../command/downgrade-protection.js'
 import { secureCall } from './call.js'
 import { check } from './check.js'
 import { pin } from './pin.js'

@@ -2,10 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { unanswered } from '../../../client/failure.js'
 import { secureError } from '../../../client/secure.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
-import { exchange } from '../../../secure/exchange.js'
-import type { Phase, SecureFailure } from '../../../secure/failure.js'
-import { fail as failSecurely } from '../../../secure/failure.js'
-import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Bootstrap, ClientSession, DisabledBootstrap } from '../../../secure/client/negotiation.js'
 import {
   bootstrapRequest,
@@ -14,11 +10,15 @@ import {
   readSession,
   sessionRequest,
 } from '../../../secure/client/negotiation.js'
+import { exchange } from '../../../secure/exchange.js'
+import type { Phase, SecureFailure } from '../../../secure/failure.js'
+import { fail as failSecurely } from '../../../secure/failure.js'
+import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Context } from '../../command/context.js'
 import { refuseImpostor } from '../../command/context.js'
+import { openPlain } from '../../command/transport.js'
 import type { Failure } from '../../failure.js'
 import { fromCall } from '../../failure.js'
-import { openPlain } from '../../command/transport.js'
 
 /** The protocol of the chosen server one call at a time: nothing is repeated, so that each step shows what it is. */
 export interface SecureServer {

@@ -4,12 +4,12 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeOf, parseObject } from '../../config/config.js'
+import { findLocalServer } from '../../config/local-server.js'
+import { identify } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 import type { Host } from '../../host/host.js'
-import { findLocalServer } from '../../config/local-server.js'
 import { looksSecret } from '../../host/secrets.js'
-import { identify } from '../../config/server-identity.js'
 
 export interface Detached {
   readonly base_url: string

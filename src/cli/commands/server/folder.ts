@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
 import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
 import type { Context } from '../../command/context.js'
+import { dataDirOf, defaultDataDir } from '../../config/local-server.js'
+import { profileNotFound } from '../../config/profile-not-found.js'
+import type { Settings } from '../../config/settings.js'
+import { isGivenForCall } from '../../config/sourced.js'
 import type { Failure } from '../../failure.js'
 import { usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
-import { dataDirOf, defaultDataDir } from '../../config/local-server.js'
-import { profileNotFound } from '../../config/profile-not-found.js'
-import type { Settings } from '../../config/settings.js'
 import { shellWord } from '../../host/shell.js'
-import { isGivenForCall } from '../../config/sourced.js'
 
 export const dataFlag = {
   data: text('DIR', 'Data folder, default that of the profile, else $XDG_DATA_HOME/voucherctl'),

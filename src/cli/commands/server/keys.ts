@@ -1,5 +1,5 @@
-import * as contract from '../../../contract/platform.js'
 import type { SecureKey } from '../../../contract/platform.js'
+import * as contract from '../../../contract/platform.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { operatorNotes } from '../platform/operator-notes.js'

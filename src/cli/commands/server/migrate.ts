@@ -1,6 +1,6 @@
-import { codeOf } from '../../config/config.js'
-import { type LocalCode, fail, isLocalCode, usage } from '../../failure.js'
 import { leaf } from '../../command/leaf.js'
+import { codeOf } from '../../config/config.js'
+import { fail, isLocalCode, type LocalCode, usage } from '../../failure.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
 
 interface Report {

@@ -2,12 +2,12 @@ import { scopes } from '../../../contract/endpoint.js'
 import type { Token } from '../../../contract/tokens.js'
 import * as contract from '../../../contract/tokens.js'
 import { confirmLoss } from '../../command/confirmation.js'
-import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
-import type { Read } from '../../flags/flags.js'
-import { atLeastOne, list, one, required, text, toggle } from '../../flags/flags.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
+import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
+import type { Read } from '../../flags/flags.js'
+import { atLeastOne, list, one, required, text, toggle } from '../../flags/flags.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']

@@ -1,14 +1,14 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
 import * as contract from '../../../contract/vouchers.js'
-import type { BulkInput } from './bulk/input/input.js'
-import type { RunPaths } from './bulk/run-files.js'
-import type { Row } from './bulk/input/row.js'
 import type { Context } from '../../command/context.js'
-import type { Failure } from '../../failure.js'
-import { integer, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
+import type { Failure } from '../../failure.js'
+import { integer, required, text, toggle } from '../../flags/flags.js'
+import type { BulkInput } from './bulk/input/input.js'
+import type { Row } from './bulk/input/row.js'
 import type { BulkSummary } from './bulk/run.js'
+import type { RunPaths } from './bulk/run-files.js'
 
 /** Twice what a server carries out together: while it works on some, the answers of the others are taken. */
 const CONCURRENCY = 64

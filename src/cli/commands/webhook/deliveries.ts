@@ -1,12 +1,12 @@
 import type { Delivery, DeliveryAttempt } from '../../../contract/webhook.js'
 import * as contract from '../../../contract/webhook.js'
+import { leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text, toggle } from '../../flags/flags.js'
-import { leaf } from '../../command/leaf.js'
 import { plainLine } from '../../output/plain.js'
 import type { List } from '../../output/show.js'
 import { isList } from '../../output/show.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
 
 export const deliveries = leaf({
   name: 'deliveries',

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Inbox } from '../../../workbench/inbox/inbox.js'
 import type { Context } from '../../command/context.js'
+import { codeOf } from '../../config/config.js'
+import { defaultDataDir } from '../../config/local-server.js'
 import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
-import { defaultDataDir } from '../../config/local-server.js'
-import { codeOf } from '../../config/config.js'
 
 export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
 

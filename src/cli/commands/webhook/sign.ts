@@ -1,10 +1,10 @@
 import type { Context } from '../../command/context.js'
+import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
 import { fail, usage } from '../../failure.js'
+import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
 import type { BytesResult } from '../../host/files.js'
 import { readBytes } from '../../host/files.js'
-import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
-import { leaf } from '../../command/leaf.js'
 import { recordedDelivery, recordedFlags, wrongPlace } from './recorded.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 

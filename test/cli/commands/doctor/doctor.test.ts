@@ -15,12 +15,12 @@ import {
 } from '../../../../src/cli/commands/doctor/machine.js'
 import { clockOf } from '../../../../src/cli/commands/doctor/server.js'
 import { checkTls } from '../../../../src/cli/commands/doctor/tls.js'
+import { expiredHooksExampleCom } from '../../../server/delivery/certificates.js'
 import { cli, type Given, type Ran, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli.js'
 import { closedPort, listen, rawServer } from '../../../support/listen.js'
 import { selfSigned } from '../../../support/self-signed.js'
 import { type LiveServer, liveServer } from '../../../support/server.js'
 import { newTenant, type Tenant } from '../../../support/server-tenant.js'
-import { expiredHooksExampleCom } from '../../../server/delivery/certificates.js'
 
 let server: LiveServer
 let tenant: Tenant

@@ -1,12 +1,12 @@
-import { existsSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
+import { existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { built } from '../../../support/built-cli.js'
-import { fillMoveFolders } from '../../../support/move-source.js'
 import { rowLinesOf } from '../../../support/move.js'
+import { fillMoveFolders } from '../../../support/move-source.js'
 import { temporaryFolder } from '../../../support/server.js'
 
 const home = temporaryFolder()

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { built } from '../../../support/built-cli.js'
-import { type MoveFolders, fillMoveFolders } from '../../../support/move-source.js'
 import { rowLinesOf } from '../../../support/move.js'
+import { fillMoveFolders, type MoveFolders } from '../../../support/move-source.js'
 import { temporaryFolder } from '../../../support/server.js'
 
 const home = temporaryFolder()

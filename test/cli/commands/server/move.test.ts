@@ -1,11 +1,10 @@
-import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import {
   copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -13,8 +12,9 @@ import {
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { run } from '../../../../src/store/operation.js'
+import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.js'
-import { type Given, cli, temporaryDir } from '../../../support/cli.js'
+import { cli, type Given, temporaryDir } from '../../../support/cli.js'
 import { rowLinesOf } from '../../../support/move.js'
 
 let home: string

@@ -1,6 +1,6 @@
 import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
-import type { Route } from '../../api/endpoint.js'
 import type { ScriptedAnswer } from '../../../../workbench/responses.js'
+import type { Route } from '../../api/endpoint.js'
 
 /** Of the server that is started for a scenario; meaningless for one that runs already. */
 export interface StageOptions {

@@ -1,6 +1,6 @@
 import { type JqThread, reasonIn } from '../../../output/jq-thread.js'
-import type { Scenario } from './document.js'
 import type { Jq } from './assertion.js'
+import type { Scenario } from './document.js'
 import { filledWith } from './variables.js'
 
 /** jq expressions on answers and deliveries, until the signal. */

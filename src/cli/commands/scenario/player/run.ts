@@ -2,8 +2,8 @@ import type { Context } from '../../../command/context.js'
 import type { Failure } from '../../../failure.js'
 import { JqThread } from '../../../output/jq-thread.js'
 import type { Scenario, Step } from './document.js'
-import { Player } from './player.js'
 import { openStage } from './fixture.js'
+import { Player } from './player.js'
 
 export interface StepReport {
   readonly name: string

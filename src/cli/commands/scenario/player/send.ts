@@ -4,9 +4,9 @@ import { unsendable } from '../../../../client/failure.js'
 import type { PreparedCall, UnsendableCall } from '../../../../client/prepare.js'
 import { prepareCall } from '../../../../client/prepare.js'
 import type { Transport } from '../../../../client/transport.js'
+import type { Context } from '../../../command/context.js'
 import { readPath } from '../../api/path.js'
 import { prepareAny } from '../../api/send.js'
-import type { Context } from '../../../command/context.js'
 import type { CallStep } from './document.js'
 
 /** A call with everything filled in. */

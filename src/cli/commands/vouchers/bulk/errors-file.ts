@@ -3,9 +3,9 @@ import { codeOf } from '../../../config/config.js'
 import type { Failure } from '../../../failure.js'
 import { fail, usage } from '../../../failure.js'
 import { Appender } from './appender.js'
-import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 import type { BulkFormat } from './input/read-rows.js'
 import { formatOf } from './input/read-rows.js'
+import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 
 /** The rows of one run that have no voucher, and why. Made when there is one; the next run makes it anew. */
 export class ErrorsFile {

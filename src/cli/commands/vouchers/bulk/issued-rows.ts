@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { readCsv } from './input/csv-records.js'
 import { readLines } from './input/lines.js'
-import { resultColumns } from './output-lines.js'
 import type { BulkFormat } from './input/read-rows.js'
 import type { Row } from './input/row.js'
+import { resultColumns } from './output-lines.js'
 
 /** The rows in the first bytes of a results file, with the lines that they have in the input. */
 export async function* readIssuedRows(path: string, bytes: number, format: BulkFormat): AsyncGenerator<Row> {

@@ -1,6 +1,6 @@
 // The journal of issue-many (contract/DECISIONS.md#journal-of-issue-many).
 import { closeSync, openSync } from 'node:fs'
-import { readLines, withSum, withoutSum } from '../../../../files/summed-lines.js'
+import { readLines, withoutSum, withSum } from '../../../../files/summed-lines.js'
 import { Fingerprints } from './fingerprints.js'
 
 /** What a run issues, and where: another run may go on only with the same. No secret is in it. */

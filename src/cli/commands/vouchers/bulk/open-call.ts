@@ -2,8 +2,8 @@ import type { Call } from '../../../../client/call.js'
 import { createCall } from '../../../../client/call.js'
 import type { Context } from '../../../command/context.js'
 import { bannerOf, refuseImpostor } from '../../../command/context.js'
-import type { Failure } from '../../../failure.js'
 import { openInMode, openPool, withRepeats } from '../../../command/transport.js'
+import type { Failure } from '../../../failure.js'
 import { raisingTooManyCalls } from './too-many-calls.js'
 
 export interface OpenedCall {

@@ -1,12 +1,12 @@
 import type { IssuedVoucher } from '../../../../contract/vouchers.js'
-import { credentialOf } from '../issue.js'
-import type { Appender } from './appender.js'
 import { defined } from '../../../flags/defined.js'
 import { plainLine } from '../../../output/plain.js'
-import { encodeEntry } from './journal.js'
-import { encodeLine, errorColumns, idOf, resultColumns, textOrNull } from './output-lines.js'
+import { credentialOf } from '../issue.js'
+import type { Appender } from './appender.js'
 import type { BulkFormat } from './input/read-rows.js'
 import type { BadRow, Row } from './input/row.js'
+import { encodeEntry } from './journal.js'
+import { encodeLine, errorColumns, idOf, resultColumns, textOrNull } from './output-lines.js'
 
 /** Where a run writes. */
 export interface LedgerFiles {

@@ -1,7 +1,7 @@
 import type { Context } from '../../../command/context.js'
-import type { Pace } from './throttle.js'
-import { progressLine } from './progress-line.js'
 import type { Tally } from './counters.js'
+import { progressLine } from './progress-line.js'
+import type { Pace } from './throttle.js'
 
 const FRAME_MS = 200
 /** Without a terminal: a line now and then, so that the log of a job shows that it goes on. */
