@@ -10,7 +10,7 @@ import { findEntry, findNode, page, topics } from './program.js'
 
 /**
  * The arguments, which commander parses once from the command tree; no other module reads them. A group is loaded when
- * commander reaches its name (contract/DECISIONS.md#command-line).
+ * commander reaches its name (DECISIONS.md#command-line).
  */
 export class CommandLine {
   /** Full names of the command: `vouchers issue`. Empty for the program itself. */
@@ -115,7 +115,7 @@ export class CommandLine {
 
   #addFlags(command: Command, flags: Flags): void {
     for (const [name, { letter, value }] of Object.entries(flags)) {
-      // Where a value is optional, commander takes no word that begins with a dash (contract/DECISIONS.md#values-of-flags).
+      // Where a value is optional, commander takes no word that begins with a dash (DECISIONS.md#values-of-flags).
       const long = value === undefined ? `--${name}` : `--${name} [value]`
       command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
       command.on(`option:${name}`, (text: string | null | undefined) => {

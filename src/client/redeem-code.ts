@@ -8,8 +8,8 @@ const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 export type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
 
 /**
- * Checks a redeem code of the reference server without asking it (decisions.md 4): a wrong symbol, or two that were
- * swapped, are found before a call is made. Other servers may form their codes in any way.
+ * Checks a redeem code of the reference server before a call (DECISIONS.md#credentials): it finds a wrong symbol or two
+ * swapped ones. Other servers may form their codes in any way.
  */
 export function checkRedeemCode(value: string): RedeemCodeCheck {
   const symbols = value

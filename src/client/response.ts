@@ -24,7 +24,7 @@ export interface Expected {
 /**
  * Reads a response. A success has a 2xx status, the envelope (`success: true` with `data`) and the required members of
  * the call. A refusal has the envelope with `success: false`. Any other response is not from a voucher service, but for
- * example from the login page of a network, a proxy or another web server (contract/DECISIONS.md#success).
+ * example from the login page of a network, a proxy or another web server (DECISIONS.md#success).
  */
 export function readAnswer<Data>(
   response: TransportResponse,

@@ -23,7 +23,7 @@ const CLIMBING = /\.\.|%2e/i
 export const isSecured = (path: string) => !OUTSIDE.test(path) || CLIMBING.test(path)
 
 /**
- * A transport that sends its requests through the encrypted transport of the server (interface.md F, decisions.md 10).
+ * A transport that sends its requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport).
  * Put it inside of withRetry and around http or pool: an envelope is used once, so that nothing beneath may
  * repeat. Sessions are negotiated when they are needed and shared by all calls.
  *

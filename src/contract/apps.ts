@@ -5,7 +5,7 @@ import { Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })
 
-/** Application record (decisions.md 2). */
+/** Application record (DECISIONS.md#applications). */
 export const application = Type.Object({
   id: Type.String(),
   name: Type.String(),

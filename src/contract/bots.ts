@@ -31,7 +31,7 @@ export function httpsUrl() {
   })
 }
 
-/** Bot record (interface.md, Bot; decisions.md 8). */
+/** Bot record (DECISIONS.md#bot-records). */
 const record = {
   id: Type.String(),
   name: Type.String(),

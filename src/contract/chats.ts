@@ -5,7 +5,7 @@ import { credentialTypes } from './vouchers.js'
 
 export const chatTypes = ['private', 'group'] as const
 
-/** A chat as its user's side sees it (decisions.md 7). */
+/** A chat as its user's side sees it (DECISIONS.md#chats). */
 export const chat = Type.Object({
   id: Type.String(),
   type: oneOf(chatTypes),
@@ -16,7 +16,7 @@ export const chat = Type.Object({
 })
 export type Chat = Static<typeof chat>
 
-/** Members of a message; `date` counts Unix seconds (decisions.md 8, sendMessage). */
+/** Members of a message; `date` counts Unix seconds (DECISIONS.md#messages). */
 const messageFields = {
   message_id: Type.Integer(),
   date: Type.Integer(),

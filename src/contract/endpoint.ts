@@ -1,7 +1,7 @@
 import type { FailureCode } from './errors.js'
 import type { ObjectSchema, Properties, Schema, Static } from './schema.js'
 
-/** Scopes of an application token (interface.md, Authentication). */
+/** Scopes of an application token (DECISIONS.md#scopes). */
 export const scopes = [
   'vouchers:read',
   'vouchers:templates:write',
@@ -12,7 +12,7 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** Scopes of a bot (decisions.md 8). */
+/** Scopes of a bot (DECISIONS.md#bot-states). */
 export const botScopes = [
   'messages:send',
   'messages:receive',
@@ -25,7 +25,7 @@ export type BotScope = (typeof botScopes)[number]
 /** Credential kinds: application token (sop_), bot token (sbot_), account JWT, operator key (opk_). */
 export type CredentialKind = 'token' | 'bot' | 'jwt' | 'operator'
 
-/** Names of the rate limits (decisions.md 6). */
+/** Names of the rate limits (DECISIONS.md#rate-limits). */
 export type LimitName =
   | 'issue'
   | 'verify'
@@ -82,7 +82,7 @@ export interface Endpoint {
   readonly statuses?: readonly (200 | 201)[]
   /** `data` of the success envelope, or a stream of such objects, one JSON document a line. */
   readonly output: Schema
-  /** Required members of `data`: without them a 2xx is not a success (contract/DECISIONS.md#success). */
+  /** Required members of `data`: without them a 2xx is not a success (DECISIONS.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
   /** Present where the answer holds JSON that is stored as text: handlers answer the text of `data`, which goes out as it is. */

@@ -1,4 +1,4 @@
-/** The body of every JSON answer (decisions.md 1, envelope). */
+/** The body of every JSON response (DECISIONS.md#envelope). */
 export type Envelope<Data> = SuccessEnvelope<Data> | FailureEnvelope
 
 export interface SuccessEnvelope<Data> {

@@ -1,7 +1,6 @@
 /**
- * The failure table: every code that a voucher service answers, with the HTTP status it travels under, the
- * exit code of the command that meets it, whether the same call may be repeated, and what to do about it.
- * Source: interface.md, Errors; decisions.md 2 to 7.
+ * The failure table (DECISIONS.md#failure-codes): every code that a voucher service returns, with its HTTP status, the
+ * exit code of the command that receives it, whether the same call may be repeated, and what to do about it.
  */
 export interface FailureRule {
   /** HTTP status of the answer. */

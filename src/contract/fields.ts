@@ -3,7 +3,7 @@ import { Type } from './schema.js'
 
 /**
  * Building blocks of the records. `x-expected` is what a validation error says that a value must be;
- * patterns are matched with the u flag, lengths count code points (decisions.md 1, text).
+ * patterns are matched with the u flag, lengths count code points (DECISIONS.md#text).
  */
 const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
 

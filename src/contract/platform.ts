@@ -19,7 +19,7 @@ import { Type } from './schema.js'
 import { template } from './templates.js'
 import { update } from './updates.js'
 
-/** The operator's side (decisions.md 7): outside the specification, absent unless switched on. */
+/** The operator API: outside the specification, absent unless switched on (DECISIONS.md#operator-api). */
 
 const templateId = Type.Object({ templateId: Type.String() })
 const appId = Type.Object({ appId: Type.String() })

@@ -3,8 +3,8 @@ import { input, oneOf } from './fields.js'
 import { Type } from './schema.js'
 
 /**
- * The encrypted transport's own endpoints (interface.md F). They take no credential, answer success without the
- * envelope, and are bound by the gateway instead of the contract's binder: their order of checks is their own.
+ * The encrypted transport's own endpoints. They take no credential, return a success without the envelope, and are
+ * bound by the gateway, because they have their own order of checks (DECISIONS.md#dispatch-order).
  */
 export type OpenEndpoint = Pick<
   Endpoint,

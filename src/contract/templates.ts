@@ -17,7 +17,7 @@ import { Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 
-/** Values that help suggests; any other of the form is accepted (decisions.md 3). */
+/** Values that help suggests; any lower-case word is accepted (DECISIONS.md#templates). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
 export const suggestedSources = [
   'free_claim',
@@ -55,7 +55,7 @@ export const validity = Type.Union([
 ])
 export type Validity = Static<typeof validity>
 
-/** Template record (interface.md, Voucher template; decisions.md 3). */
+/** Template record (DECISIONS.md#templates). */
 export const template = Type.Object({
   id: Type.String(),
   externalTemplateId: Type.String(),

@@ -6,7 +6,7 @@ import { Type } from './schema.js'
 const appId = Type.Object({ appId: Type.String() })
 const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })
 
-/** Token record (decisions.md 2); the token itself is only in the answer of its creation. */
+/** Token record (DECISIONS.md#application-tokens); only the response that creates it has the token. */
 const record = {
   id: Type.String(),
   name: Type.String(),

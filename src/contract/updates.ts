@@ -2,7 +2,7 @@ import { oneOf } from './fields.js'
 import type { Static } from './schema.js'
 import { Type } from './schema.js'
 
-/** What a bot can be told (decisions.md 8, types): the first five by default, the others when it names them. */
+/** Types of updates: a bot gets the first five by default, the others if it names them (DECISIONS.md#update-types). */
 export const updateTypes = [
   'message',
   'my_chat_member',

@@ -16,14 +16,14 @@ import { Type } from './schema.js'
 export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]
 
-/** interface.md, Credential. The form of the value is checked by the domain. */
+/** A credential (DECISIONS.md#credentials). The domain checks the form of its value. */
 export const credential = input({
   type: oneOf(credentialTypes),
   value: Type.String({ minLength: 1, maxLength: 256 }),
 })
 export type Credential = Static<typeof credential>
 
-/** Voucher record (decisions.md 4). */
+/** Voucher record (DECISIONS.md#vouchers). */
 const voucherFields = {
   id: Type.String(),
   templateId: Type.String(),
@@ -74,7 +74,7 @@ export const verification = Type.Object({
 })
 export type Verification = Static<typeof verification>
 
-/** Redemption record (decisions.md 4). */
+/** Redemption record (DECISIONS.md#redemptions). */
 export const redemption = Type.Object({
   id: Type.String(),
   status: oneOf(['succeeded', 'reversed']),

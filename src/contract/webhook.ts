@@ -21,7 +21,7 @@ export type WebhookSettings = Static<typeof webhookSettings>
 export const webhookWarnings = ['host_unresolved'] as const
 export type WebhookWarning = (typeof webhookWarnings)[number]
 
-/** What setting and deleting a webhook answer (decisions.md 8, delete webhook). */
+/** Response to setting or deleting a webhook (DECISIONS.md#webhook-settings, DECISIONS.md#webhook-removal). */
 export const deliveryMode = Type.Object({
   delivery_mode: oneOf(['webhook', 'polling']),
   ...settings,
@@ -141,7 +141,7 @@ export const deliveryAttempt = Type.Object({
 })
 export type DeliveryAttempt = Static<typeof deliveryAttempt>
 
-/** One update on its way to a webhook (decisions.md 9, record). */
+/** One update on its way to a webhook (DECISIONS.md#deliveries). */
 export const delivery = Type.Object({
   id: Type.String(),
   bot_id: Type.String(),

@@ -4,7 +4,7 @@ import type { Token } from '../contract/tokens.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
 import { formatInstant } from './time.js'
 
-/** decisions.md 2. */
+/** Limits of DECISIONS.md#applications and DECISIONS.md#application-tokens. */
 export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
@@ -74,7 +74,7 @@ export type ApplicationPolicy = Pick<
 >
 
 /**
- * Whether an application takes a call, in the order of decisions.md 1. Null when it does.
+ * Why an application refuses a call, in the order of DECISIONS.md#order-of-checks; null if it accepts.
  * @param origin of the encrypted session that the call came through, empty for none; null for a call in plain text
  */
 export function refuseForApplication(
@@ -89,7 +89,7 @@ export function refuseForApplication(
   return policy.features.includes('"vouchers"') ? null : refuse('FEATURE_UNAVAILABLE')
 }
 
-/** A list without `*` wants an origin of its own: a session without one is refused (interface.md F, rule 6). */
+/** A list without `*` requires an origin: a session without one is refused (DECISIONS.md#session-origins). */
 function isOriginAllowed(allowed: readonly string[], origin: string): boolean {
   return allowed.includes('*') || (origin !== '' && allowed.includes(origin))
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 /**
  * One text for every JSON text of the same value: members sorted by code unit, numbers and strings by value
- * (decisions.md 5, scope). An absent body counts as `{}`; absent members as not there.
+ * (DECISIONS.md#idempotency-keys). An absent body counts as `{}`; absent members as not there.
  */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return '{}'

@@ -2,7 +2,7 @@ import type { CredentialType } from '../contract/vouchers.js'
 import { ALPHABET, encodeBits } from './crockford.js'
 import { hmacSha256 } from './hmac.js'
 
-/** Form, normalisation, check symbol, derivation and index of credentials (decisions.md 4). */
+/** Form, normalisation, check symbol, derivation and index of credentials (DECISIONS.md#credentials). */
 
 const CODE_SYMBOLS = 15
 const QR_SYMBOLS = 32

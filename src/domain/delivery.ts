@@ -5,18 +5,18 @@ import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
 import { formatInstant } from './time.js'
 
 /**
- * Seconds from the end of an attempt that failed to the next one (interface.md, Limits). After as many of them as
- * there are, one more failure makes a dead letter: five calls altogether.
+ * Seconds from the end of a failed attempt to the next one. The fifth failed attempt makes a dead letter
+ * (DECISIONS.md#retry-schedule).
  */
 export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
 /** No attempt is ever due later than this, whatever the clock said when it was planned. */
 export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
 
-/** An attempt that has not ended by then, in true time, is lost: it counts as failed (decisions.md 9, statuses). */
+/** An attempt that has not ended by then, in true time, is lost and has failed (DECISIONS.md#delivery-attempts). */
 export const LEASE_MS = 30_000
 
-/** Deliveries, their attempts and the bytes of their updates are kept so long (decisions.md 8, update). */
+/** How long deliveries, their attempts and the bytes of their updates are kept (DECISIONS.md#updates). */
 export const DELIVERY_KEPT_MS = 30 * 86_400_000
 
 /** Of the attempts of a delivery, the latest so many are shown. */
@@ -26,7 +26,7 @@ export const SHOWN_ATTEMPTS_MAX = 100
 export const DELIVERY_SLOTS = 1_000
 
 /**
- * How many more slots an account may take (contract/DECISIONS.md#delivery-slots). It holds at most a third of the number
+ * How many more slots an account may take (DECISIONS.md#delivery-slots). It holds at most a third of the number
  * that is free then: a quarter of all if it is alone, less beside others, and always a first slot while any is free.
  */
 export function slotsFor(free: number, held: number): number {
@@ -114,7 +114,7 @@ export function afterAttempt(
     : { ...counted, status: 'failed', next_attempt_at: now + delaySeconds * 1000 }
 }
 
-/** Whether a delivery may be made once more by hand, now (decisions.md 9, retry by hand). */
+/** Decides a manual retry (DECISIONS.md#manual-retries). */
 export function decideRetry(
   { status }: Pick<DeliveryRow, 'status'>,
   { hasWebhook, hasBody, force }: { hasWebhook: boolean; hasBody: boolean; force: boolean },

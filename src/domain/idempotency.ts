@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { IdempotencyRow } from './rows.js'
 
-/** How long the success of issue and reverse is replayed; a redemption remembers its key for ever (decisions.md 5). */
+/** How long a success of issue or reverse is replayed; a redemption keeps its key (DECISIONS.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * 86_400_000
 
 export const IDEMPOTENCY_WAIT_MS = 5_000

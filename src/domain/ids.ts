@@ -3,7 +3,7 @@ import { ALPHABET, encodeBits } from './crockford.js'
 /** `size` bytes from a cryptographic source. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** decisions.md 1, ids. */
+/** Kinds of ids (DECISIONS.md#ids). */
 export type IdPrefix = 'app' | 'tok' | 'tpl' | 'vch' | 'rdm' | 'bot' | 'dlv' | 'chat' | 'req'
 
 const TIME_SYMBOLS = 10

@@ -3,9 +3,8 @@ import type { RandomBytes } from './ids.js'
 import { type Keyring, keyOf } from './keyring.js'
 
 /**
- * What the database must give back in clear, since it signs or connects with it, is sealed with AES-256-GCM under a
- * key derived from the data folder's: `<key id>.<iv>.<ciphertext and tag>`, unpadded base64url (architecture.md,
- * "Everything with a secret is derived or hashed").
+ * Secrets that the server must read back are sealed with AES-256-GCM under a key derived from the data folder's:
+ * `<key id>.<iv>.<ciphertext and tag>`, unpadded base64url (DECISIONS.md#stored-secrets).
  */
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12

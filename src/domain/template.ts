@@ -62,7 +62,7 @@ export function draftTemplate(input: TemplateInput, validity: Validity, id: stri
 }
 
 /**
- * draft or rejected -> reviewing (interface.md, States; decisions.md 3).
+ * draft or rejected -> reviewing (DECISIONS.md#template-states).
  * @param holder another template that is not rejected and has the same external_template_id
  */
 export function decideSubmit(

@@ -1,4 +1,4 @@
-/** Instants on the wire: RFC 3339 (decisions.md 1, times). Inside they are integers, ms since the epoch. */
+/** Instants on the wire: RFC 3339; inside they are integers, ms since the epoch (DECISIONS.md#times). */
 
 const FORM = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 

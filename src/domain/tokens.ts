@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { RandomBytes } from './ids.js'
 
-/** Application token, bot token, operator key: prefix, 30 random base62, 6 base62 of CRC-32 (decisions.md 2, token). */
+/** Prefixes of application token, bot token and operator key (DECISIONS.md#token-form). */
 export type TokenPrefix = 'sop_' | 'sbot_' | 'opk_'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

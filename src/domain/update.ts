@@ -3,7 +3,7 @@ import { formatInstant } from './time.js'
 
 export type UpdatePayload = object
 
-/** How long an update that nobody fetched and no attempt touched is kept (decisions.md 8, update). */
+/** How long an update is kept that no poll confirmed and no attempt touched (DECISIONS.md#updates). */
 export const UNCONFIRMED_UPDATE_MS = 86_400_000
 
 /** The types that a bot is told of. @param allowed JSON as the queue keeps it, null for the default */

@@ -2,7 +2,7 @@ import type { ValidationIssue } from '../contract/envelope.js'
 import type { TemplateInput, Validity } from '../contract/templates.js'
 import { formatInstant, parseInstant } from './time.js'
 
-/** Validity of a template and the window that a voucher gets from it (decisions.md 3, validity). */
+/** Validity of a template and the window that a voucher gets from it (DECISIONS.md#validity). */
 
 /** A day is 86,400 s from the issue instant, whatever a calendar says. */
 const DAY_MS = 86_400_000

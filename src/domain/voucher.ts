@@ -6,7 +6,7 @@ import { windowOf } from './validity.js'
 
 const DAY_MS = 86_400_000
 
-/** How long a redemption can be reversed (decisions.md 4, reverse). */
+/** How long a redemption can be reversed (DECISIONS.md#reversal). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
 type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>

@@ -14,7 +14,7 @@ export interface EnvelopeHead {
   readonly ts: number
 }
 
-/** An envelope on the wire (interface.md F, Envelope fields). */
+/** An envelope on the wire (DECISIONS.md#envelopes). */
 export interface Envelope extends EnvelopeHead {
   readonly v: number
   readonly suite: string
@@ -40,7 +40,7 @@ const RID = /^[A-Za-z0-9_-]{16,64}$/
 /** The shortest JSON object has two bytes. */
 const MIN_SEALED_BYTES = TAG_BYTES + 2
 
-/** Additional data of a message (interface.md F, Cryptographic parameters). */
+/** Additional data of a message (DECISIONS.md#bootstrap-and-session). */
 export function additionalData({ kid, sid, rid, ts }: EnvelopeHead, direction: Direction): string {
   return `platform|v1|http|${direction}|${kid}|${sid}|${rid}|${ts}`
 }
@@ -76,7 +76,7 @@ export type ParsedEnvelope =
   | { readonly ok: true; readonly message: SealedMessage }
   | SecureRefusal<'SECURE_ENVELOPE_INVALID' | 'SECURE_VERSION_UNSUPPORTED'>
 
-/** Checks the form of a request's envelope: the version first, then exactly the eight fields (decisions.md 10, order). */
+/** Checks the form of an envelope: the version first, then exactly the eight fields (DECISIONS.md#dispatch-order). */
 export function parseEnvelope(value: unknown): ParsedEnvelope {
   const members = asMembers(value)
   if (members === undefined || !Number.isInteger(members.v) || typeof members.suite !== 'string') {

@@ -57,7 +57,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * True for a logical path: `/api/v1/` and segments of unreserved characters, none of them `.`, `..` or `secure` in any
- * case. Matched as text: a URL parser would first change what is checked (decisions.md 10, inner path).
+ * case. Matched as text: a URL parser would first change what is checked (DECISIONS.md#inner-requests).
  */
 export function isLogicalPath(path: string): boolean {
   return path.length <= MAX_PATH_LENGTH && PATH.test(path) && !BARRED_SEGMENT.test(path)

@@ -44,7 +44,7 @@ export function readInnerResponse(plaintext: Uint8Array): HttpResponse | undefin
   return { status, headers, body: body === null ? '' : JSON.stringify(body) }
 }
 
-/** What a caller checks of a business answer: status 2xx, and `success` not false (interface.md F, rule 4). */
+/** True for a success of the inner call: status 2xx, and `success` not false (DECISIONS.md#inner-responses). */
 export function isBusinessSuccess({ status, body }: HttpResponse): boolean {
   return status >= 200 && status <= 299 && asMembers(parseJson(body))?.success !== false
 }

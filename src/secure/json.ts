@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { asBuffer } from './base64url.js'
 
-/** Levels of objects and arrays (decisions.md 10, sizes). */
+/** Levels of objects and arrays (DECISIONS.md#envelopes). */
 const MAX_DEPTH = 64
 
 /** The text of bytes, or undefined when they are not UTF-8. A byte order mark stays and is no JSON. */

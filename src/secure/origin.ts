@@ -7,8 +7,8 @@ export function isCanonicalOrigin(text: string): boolean {
 }
 
 /**
- * Applies a list of allowed origins (interface.md F, rule 6). `*` allows any origin and none; a list without it wants
- * one of its own. Compared byte for byte.
+ * Applies a list of allowed origins (DECISIONS.md#session-origins). `*` allows any origin and none; a list without it
+ * requires one of its own. Compared byte for byte.
  * @param origin the Origin header, `''` when there is none
  */
 export function isOriginAllowed(policy: readonly string[], origin: string): boolean {

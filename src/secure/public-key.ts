@@ -11,7 +11,7 @@ const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 /**
  * The 65 bytes of a P-256 public key on the wire: 87 characters of unpadded base64url of the uncompressed SEC 1 point
  * `04 | x | y`, coordinates below p, on the curve. Undefined for anything else. Checked here and not by a library:
- * several take compressed and hybrid forms too (decisions.md 10, keys on the wire).
+ * several take compressed and hybrid forms too (DECISIONS.md#public-keys).
  */
 export function decodePublicKey(text: string): Uint8Array | undefined {
   const point = decodeBase64url(text)

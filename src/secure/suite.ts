@@ -1,4 +1,4 @@
-/** The encrypted transport: constants of its one suite. Source: interface.md F; decisions.md 10. */
+/** The encrypted transport: constants of its one suite (DECISIONS.md#encrypted-transport). */
 
 export const PROTOCOL_VERSION = 1
 export const SUITE = 'P256-HKDF-SHA256-A256GCM'

@@ -108,7 +108,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     done(null, payload)
   })
 
-  // Answered before the body is read: what is wrong with it is checked later (decisions.md 1, order of checks).
+  // Refused before the body is read (DECISIONS.md#order-of-checks).
   const answerOutsideRoutes = (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = allowedMethods(request.url, deps.operatorKeyHash !== null)
     if (allowed.length === 0) return sendFailure(request, reply, refuse('ROUTE_NOT_FOUND'))

@@ -56,7 +56,7 @@ function kindOf(value: string): CredentialKind | null {
   }
 }
 
-/** Authenticates a request and checks what its credential may do (decisions.md 1, order of checks). */
+/** Authenticates a request and checks what its credential may do (DECISIONS.md#order-of-checks). */
 export function authenticate(
   deps: Deps,
   endpoint: Endpoint,

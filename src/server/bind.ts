@@ -36,7 +36,7 @@ interface Binding {
 const NO_QUERY = strictInput({})
 
 /**
- * Makes a route of an endpoint and its handler. The order of checks is that of decisions.md 1: credential,
+ * Makes a route of an endpoint and its handler. The order of checks is DECISIONS.md#order-of-checks: credential,
  * application, feature, scope and rate limit before the body is read; then body, Idempotency-Key, handler.
  */
 export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): void {

@@ -16,7 +16,7 @@ export const steadyNow = (): number => Math.floor(start + performance.now())
 
 const steadyClock: Clock = { now: steadyNow, onMove: neverMoved }
 
-/** A running clock that can be moved forward (decisions.md 7, clock). */
+/** A running clock that can be moved forward (DECISIONS.md#test-clock). */
 export class TestClock implements Clock {
   #offset = 0
   readonly #base: Pick<Clock, 'now'>

@@ -24,7 +24,7 @@ export interface WebhookPolicy {
   readonly lookup: Lookup
 }
 
-/** The encrypted transport of this server (decisions.md 10). */
+/** The encrypted transport of this server (DECISIONS.md#encrypted-transport). */
 export interface SecureSettings {
   readonly enabled: boolean
   /** True where sections A and B are refused in plain text. */

@@ -9,7 +9,7 @@ export interface Fault {
   readonly delay_ms: number | null
 }
 
-/** Failures on purpose, by contract id, for the next calls (decisions.md 7, faults). */
+/** Failures on purpose, by contract id, for the next calls (DECISIONS.md#faults). */
 export class Faults {
   readonly #ended = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()

@@ -5,7 +5,7 @@ const MINUTE = 60
 /** Windows that have ended are forgotten so often: a subject that never comes back takes no memory. */
 const SWEEP_INTERVAL_MS = 60_000
 
-/** decisions.md 6: windows of 60 s that open with their first call. */
+/** Windows of 60 s that open with their first call (DECISIONS.md#rate-limits). */
 export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
   issue: { calls: 6000, seconds: MINUTE },
   verify: { calls: 6000, seconds: MINUTE },

@@ -277,7 +277,7 @@ async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): 
 
 /**
  * Refuses a start without the keys that the vouchers of the database were made with, and one whose current key another
- * running process lacks (src/contract/DECISIONS.md#credential-keys-of-a-fleet).
+ * running process lacks (DECISIONS.md#credential-keys-of-a-fleet).
  * @throws KeysUnusable
  */
 async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Promise<void> {

@@ -19,7 +19,7 @@ interface Held {
   wake: ((end: PollEnd) => void) | undefined
 }
 
-/** The polls that are open, one for each bot: a newer one ends the older (decisions.md 8, getUpdates). */
+/** The open polls, one for each bot: a newer one ends the older (DECISIONS.md#polling). */
 export class Polls {
   readonly #open = new Map<string, Held>()
   #closed = false

@@ -11,7 +11,7 @@ export interface Page<T> {
 }
 
 /**
- * One page of a table, newest first, then by id (decisions.md 1, lists).
+ * One page of a table, newest first, then by id (DECISIONS.md#lists).
  * @param from `templates where application_id = $1`: the rows of the list, without an order
  */
 export function* listPage<R, T>(

@@ -26,8 +26,8 @@ export type RidUse = 'first' | 'replayed' | 'ended'
 export type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
- * Sessions and their replay marks: they live and die together (decisions.md 10, rids). Under pressure whole sessions
- * are evicted and never single marks, since a forgotten mark would accept its envelope again. Unconfirmed sessions are
+ * Sessions and their replay marks, which end together (DECISIONS.md#replay-marks). Under pressure whole sessions are
+ * evicted and never single marks, since a forgotten mark would accept its envelope again. Unconfirmed sessions are
  * evicted first: anybody can open those, and they must not end the session of a working client.
  */
 export interface Sessions<S extends KeptSession> {

@@ -1,8 +1,8 @@
 // The whole rule of the webhook signature in one file, so that it can be audited at a glance. It imports node:crypto
-// and nothing else. Source: interface.md, Events; decisions.md 9, signature and verifier.
+// and nothing else (DECISIONS.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** The three headers of every delivery (interface.md, Events 3). Names are compared without regard to case. */
+/** The three headers of every delivery. Names are compared without regard to case. */
 export const webhookHeaders = {
   /** 64 lower-case hex digits, or two of them joined by a comma while a secret is being replaced: `new,old`. */
   signature: 'X-Platform-Signature-V2',
@@ -12,7 +12,7 @@ export const webhookHeaders = {
   updateId: 'X-Platform-Update-Id',
 } as const
 
-/** Seconds that a timestamp may differ from the receiver's clock, either way (interface.md, Events 5). */
+/** Seconds that a timestamp may differ from the receiver's clock, either way. */
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
 /**

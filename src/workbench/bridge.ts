@@ -49,7 +49,7 @@ export interface BridgeOptions<F> extends Polling<F> {
   readonly attemptsMax: number | undefined
 }
 
-/** Seconds between attempts of the platform (interface.md, Limits); the last one goes on here. */
+/** Delays between attempts of the platform, in ms; here the last one repeats (DECISIONS.md#bridge). */
 export const PLATFORM_DELAYS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000]
 /** For who waits for it: from 100 ms, twice as long each time, at most 10 s. */
 export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000]

@@ -23,8 +23,8 @@ interface Seen<Answer> {
 }
 
 /**
- * Which deliveries of this run are repeats (cli.md, webhook listen): answered 2xx before, not again; on its way, it
- * shares that answer; failed, it goes again. The same update_id with other bytes is another delivery.
+ * Finds the deliveries that repeat one of this run (DECISIONS.md#repeated-deliveries). The same update_id with other
+ * bytes is another delivery.
  */
 export class Duplicates<Answer> {
   #newer = new Map<string, Seen<Answer>[]>()

@@ -1,6 +1,6 @@
 import { signWebhook, webhookHeaders } from '../webhook/signature.js'
 
-/** Mistakes on purpose (design/cli.md, webhook trigger). */
+/** Mistakes on purpose, for `webhook trigger --fault` (DECISIONS.md#synthetic-updates). */
 export const faults = [
   'bad-signature',
   'stale',

@@ -8,7 +8,7 @@ export const isInvalidResponse = (code: string): code is InvalidResponseCode =>
 
 /**
  * Resolves to the head of the final response. Node itself never ends a request whose connection the receiver upgrades,
- * and accepts statuses that it cannot write (contract/DECISIONS.md#application-responses).
+ * and accepts statuses that it cannot write (DECISIONS.md#application-responses).
  * Rejects with an error that has a `code`; the request keeps a listener for later errors.
  */
 export function finalResponse(request: ClientRequest): Promise<IncomingMessage> {

@@ -6,7 +6,7 @@ export interface Posting {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Until the head of the answer; the platform waits 15,000 (interface.md, Limits). */
+  /** Until the head of the response; the platform waits 15,000 (DECISIONS.md#delivery-attempts). */
   readonly timeoutMs: number
   /** The body leaves in pieces over this time. */
   readonly paceMs?: number

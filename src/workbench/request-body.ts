@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** decisions.md 9 knows no larger update; nothing above it is held in memory. */
+/** Far above any update; nothing larger is held in memory. */
 export const BODY_BYTES_MAX = 1024 * 1024
 /** What is read and dropped of a body that is too long, so that a sender who is still sending reads the answer. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024

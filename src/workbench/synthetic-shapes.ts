@@ -99,7 +99,7 @@ const redemption = (status: 'succeeded' | 'reversed') => {
   })
 }
 
-/** What each type tells (decisions.md 8, types), member by member; the records are those of the contract. */
+/** Members of each update type (DECISIONS.md#update-types); the records are those of the contract. */
 export const payloadShapes: Readonly<Record<UpdateType, Shape>> = {
   message: { message_id: integer(1), date: unixSeconds, chat, from: user, text: text('Hello, one coffee please') },
   my_chat_member: {

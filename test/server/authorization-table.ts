@@ -1,6 +1,6 @@
 import type { BotScope, CredentialKind, Scope } from '../../src/contract/endpoint.js'
 
-/** Who may call a route and what it reaches, as interface.md and decisions.md say: never taken from the contract. */
+/** Who may call a route and what it reaches, written from DECISIONS.md and never taken from the contract. */
 export interface Row {
   readonly route: string
   readonly caller: CredentialKind
@@ -54,7 +54,7 @@ export const rows: Readonly<Record<string, Row>> = {
     redemption,
   ),
 
-  // B and E. A bot token; the scopes of decisions.md 8.
+  // A bot token; the scopes of DECISIONS.md#scopes.
   'bots.issue': row('POST /api/v1/bots/vouchers/issue', 'bot', 'vouchers:issue', {
     chat_id: 'CHAT_NOT_FOUND',
     template_id: 'TEMPLATE_NOT_FOUND',
@@ -153,7 +153,7 @@ export interface Held {
 }
 
 /**
- * The order of checks of decisions.md 1: the first line that holds is the answer; null is a success.
+ * The order of DECISIONS.md#order-of-checks: the first line that holds is the response; null is a success.
  * @param missing the code of the object that is called for, null when the caller has it
  */
 export function expectedCode(row: Row, held: Held, transport: Transport, missing: string | null): string | null {

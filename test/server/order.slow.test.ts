@@ -6,7 +6,7 @@ import { type TestApp, testApp } from '../support/server-app.js'
 import { Scene, type Sent, unknownCredential } from '../support/server-scene.js'
 
 /**
- * The order of checks of decisions.md 1: 404/405, 426 by server, 401, 403 application, 426 by application, feature, scope, 429,
+ * DECISIONS.md#order-of-checks: 404/405, 426 by server, 401, 403 application, 426 by application, feature, scope, 429,
  * 415/413/400, Idempotency-Key, replay or 409, 404, 409. Each violation is made together with every later one, and
  * the earlier wins.
  */

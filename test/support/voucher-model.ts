@@ -1,6 +1,6 @@
 /**
- * What a voucher service does, as small as it can be said: one application, its templates, vouchers, redemptions and
- * keys (decisions.md 3 to 5). Written from the rules and not from the server: the two are compared.
+ * The smallest model of a voucher service: one application, its templates, vouchers, redemptions and keys. Written from
+ * DECISIONS.md and not from the server: the two are compared.
  */
 export const DAY = 86_400_000
 

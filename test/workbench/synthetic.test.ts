@@ -15,7 +15,7 @@ const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const chat = Type.Object({ id: Type.String(), type: Type.String() })
 const date = Type.Integer()
 
-/** The records of the contract, and what decisions.md 8 says of those that no endpoint answers. */
+/** The records of the contract, and those of DECISIONS.md#update-types that no endpoint returns. */
 const contracts: Record<UpdateType, ObjectSchema> = {
   message,
   my_chat_member: Type.Object({ chat, from: user, date, old_status: Type.String(), new_status: Type.String() }),

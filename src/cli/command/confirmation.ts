@@ -6,7 +6,7 @@ interface Loss {
   readonly loses: string
 }
 
-/** Calls that no other call can undo, by endpoint id (contract/DECISIONS.md#confirmations). */
+/** Calls that no other call can undo, by endpoint id (DECISIONS.md#confirmations). */
 const irreversible: Readonly<Partial<Record<string, Loss>>> = {
   'tokens.revoke': {
     action: 'Revoking',

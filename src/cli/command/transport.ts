@@ -34,7 +34,7 @@ async function overWire(opener: Opener, baseUrl: string, http: Transport): Promi
 
 /**
  * Warns before a credential goes to another machine over plain http, and refuses it with a production profile
- * (contract/DECISIONS.md#credentials-over-http). An envelope of the encrypted transport has no credential here.
+ * (DECISIONS.md#credentials-over-http). An envelope of the encrypted transport has no credential here.
  */
 function guardCredentials({ settings, output }: Opener, baseUrl: string, send: Transport): Transport {
   const base = parseBaseUrl(baseUrl)

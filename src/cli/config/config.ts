@@ -13,7 +13,7 @@ export interface StoredCredential {
   readonly origin: string
 }
 
-/** How a profile encrypts its calls (decisions.md 10, client and pinning). */
+/** How a profile encrypts its calls (DECISIONS.md#client-modes, DECISIONS.md#key-pins). */
 export interface SecureProfile {
   readonly mode?: SecureMode
   readonly origin?: string
@@ -28,7 +28,7 @@ export interface Profile {
   readonly base_url?: string
   readonly account?: string
   readonly production?: boolean
-  /** `reference`: the server forms redeem codes as decisions.md 4 says, so they can be checked before a call. */
+  /** `reference`: the server forms redeem codes as this one does, so a code is checked before the call. */
   readonly codes?: 'reference'
   readonly output?: string
   readonly timeout?: string

@@ -19,7 +19,7 @@ export interface LocalServer {
   readonly process_start?: string | null
 }
 
-/** The data folder when none is named (decisions.md 7). */
+/** The data folder when none is named (DECISIONS.md#data-folder). */
 export function defaultDataDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): string {
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }

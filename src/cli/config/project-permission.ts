@@ -19,7 +19,7 @@ export interface NotAllowed {
 
 /**
  * Somebody else may have written a project file, so no request goes to the server that it names until the user allows
- * it: credentials from the environment would go there too (contract/DECISIONS.md#project-file).
+ * it: credentials from the environment would go there too (DECISIONS.md#project-file).
  */
 export function permissionOf(
   { path, content, members }: ProjectFile,

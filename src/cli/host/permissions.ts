@@ -34,7 +34,7 @@ export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mo
   return `Other users of this machine can write to ${path}. Close it: chmod go-w ${shellWord(path)}`
 }
 
-/** The user's private group, which a umask of 002 lets write (contract/DECISIONS.md#project-file). */
+/** The user's private group, which a umask of 002 lets write (DECISIONS.md#project-file). */
 const isPrivateGroup = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>) =>
   uid !== 0 && gid === uid && uid === process.geteuid?.() && gid === process.getegid?.()
 

@@ -238,7 +238,7 @@ export function textOf(value: unknown, short = false): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-/** Members named so are Unix seconds (decisions.md 1, times); those that no calendar holds stay numbers. */
+/** Members named so are Unix seconds (DECISIONS.md#times); those that no calendar holds stay numbers. */
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 

@@ -5,7 +5,7 @@ import { formatInstant } from '../time.js'
 import { type ShownWebhook, webhookSettings } from '../webhook.js'
 import type { BotRow } from './rows.js'
 
-/** decisions.md 8, bot states. */
+/** DECISIONS.md#bot-records. */
 export const BOTS_PER_ACCOUNT = 20
 
 /** @param hasWebhook a bot without one is polled */
@@ -39,7 +39,7 @@ export function botDetail(row: BotRow, webhook: ShownWebhook | undefined, allowe
 
 export type BotDecision = 'approve' | 'disable' | 'enable' | { readonly reject: string }
 
-/** pending -> approved and active, or rejected; active <-> disabled (decisions.md 7). */
+/** pending -> approved and active, or rejected; active <-> disabled (DECISIONS.md#bot-states). */
 export function decideBot(row: BotRow, decision: BotDecision, now: number): BotRow | Refusal<'BOT_STATE_CONFLICT'> {
   const change = changeBy(row, decision)
   if (change === null) return refuse('BOT_STATE_CONFLICT', { review_status: row.review_status, status: row.status })
@@ -59,7 +59,7 @@ export function refuseUnapproved({ review_status }: BotRow): Refusal<'BOT_NOT_AP
   return review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED', { review_status })
 }
 
-/** Null when the owner may use the bot-side template calls: approved, enabled, with the scope (interface.md, D). */
+/** Null if the owner may use the template calls of the bot (DECISIONS.md#bot-side-templates). */
 export function refuseTemplateCall(
   row: BotRow,
   scope: BotScope,

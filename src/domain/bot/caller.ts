@@ -20,8 +20,8 @@ export interface BotCallerRow {
 }
 
 /**
- * Whether a bot token may make a call, in the order of decisions.md 1: 401 for the token, 403 for the bot, then what
- * the application says that it acts for, the bot's scope, and the missing link. Null when it may.
+ * Why a bot token may not make a call, in the order of DECISIONS.md#order-of-checks: the token, the bot, its
+ * application, the scope of the bot, the missing link. Null if it may.
  * @param origin as for `refuseForApplication`
  */
 export function refuseBotCall(

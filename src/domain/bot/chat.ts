@@ -2,10 +2,10 @@ import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
 import { formatInstant } from '../time.js'
 import type { ChatRow, MessageRow } from './rows.js'
 
-/** Where the bot stands with the user of a chat (decisions.md 8, my_chat_member). */
+/** Membership of the bot in a chat, as `my_chat_member` reports it (DECISIONS.md#chats). */
 export type MemberStatus = 'left' | 'member' | 'kicked'
 
-/** Members named `date` count Unix seconds (decisions.md 1, times). */
+/** Members named `date` count Unix seconds (DECISIONS.md#times). */
 export function unixSeconds(ms: number): number {
   return Math.floor(ms / 1000)
 }

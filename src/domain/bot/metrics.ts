@@ -1,6 +1,6 @@
 import type { BotMetrics } from '../../contract/bots.js'
 
-/** How far back the metrics of a bot look (decisions.md 8, metrics). */
+/** How far back the metrics of a bot look (DECISIONS.md#bot-metrics). */
 export const METRICS_MS = 86_400_000
 
 /** Percentiles of durations are those of so many attempts at most, the latest ones. */

@@ -4,7 +4,7 @@ import type { platformUpdateTypes } from '../../contract/platform.js'
 import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 
-/** What the operator gives of an update (decisions.md 7, /bots/:id/updates; members: decisions.md 8, types). */
+/** An update that the operator makes (DECISIONS.md#update-types). */
 export interface PlatformUpdate {
   readonly type: (typeof platformUpdateTypes)[number]
   readonly payload?: Readonly<Record<string, unknown>>

@@ -12,7 +12,7 @@ import { PROTOCOL_VERSION, paths, SUITE } from '../suite.js'
 import type { ClientKeyPair } from './key.js'
 import { agreeAsClient, nobleHkdf } from './key.js'
 
-// The client's half of bootstrap and session: requests, and the reading of their answers (interface.md F, flow).
+// The client's half of bootstrap and session: makes requests and reads responses (DECISIONS.md#bootstrap-and-session).
 
 /** What a bootstrap said, checked. */
 export interface Bootstrap {
@@ -124,7 +124,7 @@ export function originHeader(origin: string): Record<string, string> {
   return origin === '' ? {} : { origin }
 }
 
-/** The members of a success, bare or inside the envelope of other endpoints (decisions.md 10, wrapper). */
+/** The members of a success, with or without the envelope of other endpoints (DECISIONS.md#envelope). */
 export function bare({ body }: HttpResponse): Members | undefined {
   const answer = asMembers(parseJson(body))
   return answer?.success === true ? asMembers(answer.data) : answer

@@ -53,7 +53,7 @@ interface Renewal {
 type Agreed = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
 type Outcome = SecureSuccess | SecureFailure
 
-/** The session is gone or unknown: negotiate again and repeat once (interface.md, Limits, Secure retry). */
+/** The session is gone or unknown: negotiate again and repeat once (DECISIONS.md#client-modes). */
 const resendable: readonly SecureFailureCode[] = ['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH']
 /** After these the next call negotiates: the clocks differ, the keys differ, or somebody else answered. */
 const distrusted: readonly SecureFailureCode[] = [
@@ -123,7 +123,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
       const { session, offset } = handshake
       current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
-      // The one way to plain text (decisions.md 10, client). Asked again when a session would have ended.
+      // The only way to plain text (DECISIONS.md#client-modes). Decided again when a session would have ended.
       const isAllowed = mode === 'auto' && trustedChannel && !(await latch.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
       current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }

@@ -9,7 +9,7 @@ import type { RandomBytes, SecureRefusal } from '../suite.js'
 import { CLOCK_SKEW_MS, MAX_ENVELOPE_BYTES, refuse } from '../suite.js'
 import type { ServerSession } from './session.js'
 
-// A dispatch, in the order that decisions.md 10 fixes: checkDispatchHead, readDispatch, a look-up of the session,
+// A dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead, readDispatch, a look-up of the session,
 // openDispatch, the first use of (sid, rid) in one atomic insert (the caller's: REQUEST_REPLAYED, never before the tag
 // was verified), readInnerRequest; from there on every answer is sealed with sealAnswer.
 

@@ -78,7 +78,7 @@ export function describeServer(key: ServerKey, enabled: boolean, now: number): B
   return { v: PROTOCOL_VERSION, suite: SUITE, enabled, kid, serverPublicKey: publicKey, serverTime: now }
 }
 
-/** Makes a session, or refuses: origin, version, public key, kid, in this order (decisions.md 10, session call). */
+/** Makes a session, or refuses: origin, version, public key, kid (DECISIONS.md#bootstrap-and-session). */
 export function createServerSession(request: SessionRequest, settings: SessionSettings): SessionCreation {
   const { origin = '' } = request
   if (request.origin !== undefined && !isCanonicalOrigin(origin)) return refuse('SECURE_ORIGIN_NOT_ALLOWED')

@@ -37,7 +37,7 @@ export type Exchange =
   | { readonly answer: Answer }
   | { readonly answer: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
-/** Bytes of the body that are read (decisions.md 9, success) and that are kept of them. */
+/** Bytes of the body that are read, and that are kept (DECISIONS.md#delivery-attempts). */
 const maxBodyBytes = 16 * 1024
 const keptBodyBytes = 1024
 const maxHeadBytes = 16 * 1024

@@ -1,6 +1,5 @@
 // Which URLs deliveries may go to, against server-side request forgery: the whole rule in one file, so that it can be
-// audited. It connects to nothing and imports node built-ins only. Source: decisions.md 9, at set, url, allowed_ips,
-// SSRF, local work.
+// audited. It connects to nothing and imports node built-ins only (DECISIONS.md#webhook-urls).
 //
 // A delivery passes three gates, and each may only refuse: checkUrl (text, form, literal or name), resolve (every
 // address of a name), and refuseAddress of the checked URL once more with the peer address of the open socket.

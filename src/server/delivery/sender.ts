@@ -35,7 +35,7 @@ export interface SenderOptions {
   readonly lookup?: Lookup
   /** Of `--dev-webhook-loopback`. */
   readonly loopbackPorts?: ReadonlySet<number>
-  /** From before the look-up to the head of the answer; default 15,000 (interface.md, Limits). */
+  /** From before the look-up to the head of the response; default 15,000 (DECISIONS.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** The authorities that are trusted instead of node's own. */
   readonly ca?: string
@@ -53,7 +53,7 @@ export interface Sender {
 /** A name may have thousands of addresses: a delivery is not an occasion to call on all of them. */
 const maxAddressesTried = 4
 
-/** Posts webhook deliveries (decisions.md 9, success and SSRF): no proxy, no redirect, no address that did not pass. */
+/** Posts webhook deliveries: no proxy, no redirect, no unchecked address (DECISIONS.md#webhook-urls). */
 export function createSender(options: SenderOptions = {}): Sender {
   const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
   const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options

@@ -48,8 +48,8 @@ interface Signing {
 }
 
 /**
- * Delivers updates to webhooks (decisions.md 9). It keeps nothing that may not be lost: what goes out is claimed in
- * the store under a lease, and what came of it is written there, together with the next claims, in one turn at a time.
+ * Delivers updates to webhooks (DECISIONS.md#delivery-order). It may lose everything that it holds: the store has each
+ * claim under a lease and each result, written together with the next claims, in one turn at a time.
  */
 export class DeliveryWorker {
   readonly #it: DeliveryWorkerOptions

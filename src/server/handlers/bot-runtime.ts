@@ -15,7 +15,7 @@ type GetUpdatesInput = Parameters<ReturnType<MakeHandlers<'bots'>>['updates']>[0
 
 const LIMIT_DEFAULT = 100
 
-/** A client of the encrypted transport gives up after 15 s (decisions.md 8, getUpdates). */
+/** A client of the encrypted transport gives up after 15 s (DECISIONS.md#polling). */
 const TIMEOUT_MAX_INNER_S = 10
 const TOO_LONG_INSIDE = {
   pointer: '/timeout',
@@ -23,7 +23,7 @@ const TOO_LONG_INSIDE = {
   message: `must be <= ${TIMEOUT_MAX_INNER_S} through the encrypted transport`,
 }
 
-/** What a bot does with its token (interface.md, B and E). */
+/** Endpoints that a bot calls with its token. */
 export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'bots'>>, Runtime> = (deps) => {
   const { store, clock, newId, keys, polls } = deps
   const faces: Faces = new Map()

@@ -59,7 +59,7 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
   return { limit: policy.calls, used, remaining, reset_at: resetAt }
 }
 
-/** What the owner of a bot does in the console (interface.md, D). */
+/** Endpoints that the owner of a bot calls in the console. */
 export const botConsoleHandlers: (
   deps: Parameters<MakeHandlers<'bots'>>[0],
 ) => Pick<ReturnType<MakeHandlers<'bots'>>, Console> = ({

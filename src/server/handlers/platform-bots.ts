@@ -3,7 +3,7 @@ import { answer, type MakeHandlers } from '../handler.js'
 
 type Switches = 'approveBot' | 'rejectBot' | 'disableBot' | 'enableBot'
 
-/** Decisions of the platform over bots (decisions.md 7). */
+/** Decisions of the platform over bots (DECISIONS.md#operator-api). */
 export const platformBotHandlers: (
   deps: Parameters<MakeHandlers<'platform'>>[0],
 ) => Pick<ReturnType<MakeHandlers<'platform'>>, Switches> = ({ store, clock }) => ({

@@ -9,7 +9,7 @@ export const platformChatChecks: Checks = {
   'platform.addUpdate': (body: PlatformUpdate) => platformUpdateIssues(body),
 }
 
-/** The user's side of bots: chats, messages, and updates made by hand (decisions.md 7). */
+/** The user's side of bots: chats, messages, and updates that the operator makes (DECISIONS.md#operator-api). */
 export const platformChatHandlers: (
   deps: Parameters<MakeHandlers<'platform'>>[0],
 ) => Pick<ReturnType<MakeHandlers<'platform'>>, UserSide> = ({ store, clock, newId, random, keys }) => {

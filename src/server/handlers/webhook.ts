@@ -53,8 +53,8 @@ function* stillCalling(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> 
 }
 
 /**
- * One function for the console and for the bot. The order is that of decisions.md 9, at set: what needs no look-up,
- * then who calls for which bot and whether it polls, then the look-up, then all of the second once more in the write.
+ * Sets a webhook for console and bot, in the order of DECISIONS.md#webhook-urls: checks without a look-up, then the bot
+ * and its polls, then the look-up. The write checks bot and polls again.
  */
 async function setWebhook<R extends Refusal>(
   { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,

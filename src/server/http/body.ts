@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 
-/** decisions.md 1, bodies. */
+/** Limits of a body (DECISIONS.md#bodies). */
 export const BODY_BYTES_MAX = 65_536
 const DEPTH_MAX = 16
 

@@ -4,7 +4,7 @@ import type { IdempotencyClaim } from '../../store/idempotency.js'
 
 type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
 
-/** Calls that run under an Idempotency-Key right now (decisions.md 5, in flight). */
+/** Calls that run under an idempotency key right now (DECISIONS.md#keys-in-flight). */
 export class InFlight {
   readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
 

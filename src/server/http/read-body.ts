@@ -34,7 +34,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
   })
 }
 
-/** Reads the JSON of a request: type, size, form (decisions.md 1, order of checks). No body, or an empty one, is undefined. */
+/** Reads the JSON of a request: type, size, form (DECISIONS.md#bodies). A missing or empty body is undefined. */
 export function readJson(request: FastifyRequest): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, raw } = request
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }

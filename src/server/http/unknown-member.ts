@@ -4,7 +4,7 @@ import type { ValidationIssue } from '../../contract/envelope.js'
 /** At most so many issues are answered: the rest follows once these are corrected. */
 export const ISSUES_MAX = 20
 
-/** decisions.md 1: a member that nobody would read is refused, not dropped. */
+/** The issue of a member that no code reads (DECISIONS.md#unknown-members). */
 export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
   const issue = {
     pointer: `${at}/${escapePointer(name)}`,

@@ -40,8 +40,8 @@ export interface DispatchEvents {
 }
 
 /**
- * Answers dispatches (decisions.md 10). They meet Fastify once, with the call inside: nothing that a route is checked
- * for holds for an envelope.
+ * Responds to dispatches (DECISIONS.md#dispatch-order). Only the inner call reaches Fastify, since the checks of a
+ * route do not apply to an envelope.
  */
 export function answerDispatches(deps: Deps, routing: RequestListener, events: DispatchEvents): RequestListener {
   const { secure, clock, random } = deps

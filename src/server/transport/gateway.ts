@@ -12,10 +12,10 @@ import { readJson } from '../http/read-body.js'
 import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
 import type { LimitVerdict } from '../limits.js'
 
-/** Of a session call; `publicKey` is the other name of the first (decisions.md 10, session). */
+/** Members of a session call; `publicKey` is the other name of the first (DECISIONS.md#bootstrap-and-session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
-/** Binds bootstrap and session of the encrypted transport (interface.md F, decisions.md 10). */
+/** Binds bootstrap and session of the encrypted transport (DECISIONS.md#bootstrap-and-session). */
 export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
   const { secure, clock, random, limits, addresses } = deps
 

@@ -7,7 +7,7 @@ import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { KeysUnusable, writePrivate } from '../folder.js'
 
-/** How long a key that was replaced still opens sessions (decisions.md 10, server keys). */
+/** How long a replaced key still opens sessions (DECISIONS.md#server-keys). */
 export const KEY_GRACE_MS = 120_000
 
 export type KeyState = 'next' | 'current' | 'grace'

@@ -13,8 +13,8 @@ export interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
 }
 
 /**
- * Issues to the user of a private chat and says so there, in one transaction (interface.md, B; decisions.md 4, issue).
- * A repeat says nothing again, and answers where the voucher was delivered first.
+ * Issues to the user of a private chat and writes a message there, in one transaction (DECISIONS.md#bot-issue).
+ * A repeat writes no message and returns where the voucher was delivered first.
  */
 export function* issueIntoChat(
   call: BotIssue,

@@ -10,8 +10,8 @@ import * as templates from '../templates.js'
 import { owned } from './bots.js'
 
 /**
- * The bot-side template calls of the console (interface.md, D): they work on the linked application's templates, or,
- * as long as there is no link, on those that the bot made by itself.
+ * The bot-side template calls of the console (DECISIONS.md#bot-side-templates): they work on the templates of the
+ * linked application, or without a link on those of the bot.
  */
 type Barred = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>
 

@@ -291,7 +291,7 @@ type Ready = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 
 /**
  * Takes what may go out now: lowest update_id first, one in flight per chat, within the connections of the webhook
- * (decisions.md 9, order). Nothing of a bot that is disabled or has no webhook.
+ * (DECISIONS.md#delivery-order). Nothing of a bot that is disabled or has no webhook.
  * @param shareOf returns how many more attempts an account may begin
  * @returns null if nothing more of the bot can be sent now, the account if only its share of slots is used up
  */

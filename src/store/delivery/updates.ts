@@ -41,8 +41,8 @@ export interface LookOn {
 export type Found = Bodies | LookOn | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
- * What a getUpdates call does once, when it comes (decisions.md 8, getUpdates): it confirms, chooses types for the
- * updates to come, and reads. A refusal changes nothing.
+ * The start of a getUpdates call (DECISIONS.md#polling): confirms, chooses the types of later updates, and reads. A
+ * refusal changes nothing.
  */
 export function* poll(call: Poll): Op<Found> {
   const { botId, offset = 0, limit, now } = call
@@ -151,8 +151,8 @@ export function* addByPlatform(
 }
 
 /**
- * Takes up to `limit` old updates away (decisions.md 8, update): those that waited for 24 hours without an attempt,
- * with their deliveries cancelled, and those that were confirmed. Answers how many.
+ * Deletes up to `limit` old updates (DECISIONS.md#updates): those that waited for 24 hours without an attempt, whose
+ * deliveries it cancels, and those that were confirmed. Returns how many.
  */
 export function* forgetOld(now: number, limit: number): Op<number> {
   const expired = yield* all<{ bot_id: string; update_id: number }>(

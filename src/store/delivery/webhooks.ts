@@ -36,8 +36,8 @@ export interface WebhookSet {
 }
 
 /**
- * Sets the webhook of a bot. The same settings again change nothing (decisions.md 8, setWebhook); each update that
- * waits gets a delivery.
+ * Sets the webhook of a bot. The same settings again change nothing; each waiting update gets a delivery
+ * (DECISIONS.md#webhook-settings).
  */
 export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, wish, now } = it

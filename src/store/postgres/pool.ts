@@ -7,7 +7,7 @@ import { DatabaseFailure } from './errors.js'
 const CONNECTIONS_MAX = 10
 /** So long a call waits for a connection, or for a new one to be made. */
 const CONNECT_MS_MAX = 3_000
-/** A row that another transaction holds is waited for so long, as an Idempotency-Key in flight (decisions.md 5). */
+/** Longest wait for a row that another transaction holds (DECISIONS.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** A process that stops in the middle of a transaction holds its rows no longer than this. */

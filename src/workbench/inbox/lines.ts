@@ -1,4 +1,4 @@
-// The lines of an inbox file (contract/DECISIONS.md#inbox-files). A line is one JSON object that begins with the format
+// The lines of an inbox file (DECISIONS.md#inbox-files). A line is one JSON object that begins with the format
 // version and ends with the CRC-32 of everything before it, so that each line proves its own integrity.
 import { crc32 } from 'node:zlib'
 import { SUM, withoutSum, withSum } from '../../files/summed-lines.js'

@@ -20,7 +20,7 @@ export interface Route {
   readonly media?: string
 }
 
-/** Outside of the interface: a server is watched by them (decisions.md 1, health). */
+/** Routes for monitoring, outside the interface (DECISIONS.md#health-routes). */
 const health: readonly Route[] = [
   { id: 'health.live', summary: 'Is the server alive', method: 'GET', path: '/healthz', caller: 'none' },
   { id: 'health.ready', summary: 'Can the server use its store', method: 'GET', path: '/readyz', caller: 'none' },

@@ -7,8 +7,8 @@ export interface Variable {
 }
 
 /**
- * A body without what cli.md keeps out of sight: codes of vouchers, secrets and URLs of webhooks, tokens. The marker
- * stands in the place of each, and the variables are those that belong there, in the order of the text.
+ * Replaces voucher codes, webhook secrets and URLs, and tokens of a body with the marker (DECISIONS.md#hidden-values).
+ * Returns the variables that belong there, in the order of the text.
  */
 export function hideSecrets(
   body: unknown,

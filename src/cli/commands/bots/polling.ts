@@ -18,9 +18,9 @@ const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
 const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** What a person waits for after Ctrl-C at most. */
 const CONFIRM_MS = 2_000
-/** The longest that a server holds a poll (decisions.md 8, getUpdates). */
+/** Longest time that a server holds a poll (DECISIONS.md#polling). */
 const HOLD_SECONDS_MAX = 50
-/** The longest that one is held which travels encrypted (decisions.md 10, inner path). */
+/** The same over the encrypted transport, whose clients give up after 15 s. */
 const HOLD_ENCRYPTED_SECONDS_MAX = 10
 
 export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value !== 'off'
@@ -87,7 +87,7 @@ function anew(context: Context): Context {
 
 /**
  * Classifies the result of a poll. A server is away if it does not respond, responds with a 5xx, or is a local server
- * that is restarting. Unusable update ids are an invalid response (contract/DECISIONS.md#update-ids).
+ * that is restarting. Unusable update ids are an invalid response (DECISIONS.md#update-ids).
  */
 export function polledOf(answered: Answered, from: number | undefined): Polled<Failure> {
   if ('plan' in answered) throw new Error('a dry run does not come here')

@@ -21,7 +21,7 @@ interface Question {
 const V1 = '/api/v1/open-platform'
 const empty = { method: 'POST', body: '{}' }
 
-/** What each scope is asked with: reads, and calls without what they require, which can do nothing (interface.md). */
+/** The call that tests each scope: a read, or a call that lacks something required (DECISIONS.md#doctor). */
 const scopeQuestions: Readonly<Partial<Record<CredentialKind, Readonly<Record<string, Question>>>>> = {
   token: {
     'vouchers:read': { method: 'GET', path: `${V1}/vouchers/templates?limit=1` },

@@ -17,7 +17,7 @@ export const dataFlag = {
 
 /**
  * The absolute data folder that a command acts on: --data, else that of the profile, else the default
- * (contract/DECISIONS.md#local-server).
+ * (DECISIONS.md#local-server).
  * @param mayBeNew the profile may not exist yet
  */
 export function serverFolder(

@@ -4,7 +4,7 @@ import type { Context } from '../../command/context.js'
 import type { Answer } from '../../command/leaf.js'
 import { textOf } from '../../output/show.js'
 
-/** What happened after the call whose response is replayed (contract/DECISIONS.md#replays). */
+/** What happened after the call whose response is replayed (DECISIONS.md#replays). */
 export interface Since {
   readonly subject: 'redemption' | 'voucher'
   readonly status: string

@@ -37,7 +37,7 @@ export interface OpenedInbox {
   readonly ok: true
   readonly inbox: Inbox
   readonly dir: string
-  /** Exit code of a command that reads the whole inbox: 11 if lines are damaged (contract/DECISIONS.md#inbox-damage). */
+  /** Exit code of a command that reads the whole inbox: 11 if lines are damaged (DECISIONS.md#inbox-damage). */
   readonly exit: 0 | 11
 }
 

@@ -80,7 +80,7 @@ interface Unverified {
   readonly body: unknown
 }
 
-/** cli.md, Webhook workbench. */
+/** The line of a delivery in `--json` (DECISIONS.md#listener). */
 function documentOf(heard: Heard, insecure: boolean) {
   const { at, verdict, reason, status, durationMs, update, inboxId, failure } = heard
   const shown = insecure && update === null ? unverifiedOf(heard) : undefined

@@ -132,7 +132,7 @@ create table idempotency_keys (
 );
 create index idempotency_keys_by_expiry on idempotency_keys (expires_at) where expires_at is not null;
 
--- What a crash may take: a session and the marks of its envelopes, both or none (decisions.md 10, rids).
+-- A crash may lose a session and the marks of its envelopes, both or none (DECISIONS.md#replay-marks).
 create unlogged table secure_sessions (
   sid text collate "C" primary key,
   sealed text not null,

@@ -1,4 +1,4 @@
-// The journal of issue-many (contract/DECISIONS.md#journal-of-issue-many).
+// The journal of issue-many (DECISIONS.md#journal-of-issue-many).
 import { closeSync, openSync } from 'node:fs'
 import { readLines, withoutSum, withSum } from '../../../../files/summed-lines.js'
 import { Fingerprints } from './fingerprints.js'

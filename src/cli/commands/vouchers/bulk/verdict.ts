@@ -26,7 +26,7 @@ export function verdictOf(failure: CallFailure): Verdict {
   // A credential that no header carries; what cannot be encrypted is the row's own size.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
   const exit = exitOf(fromCall(failure))
-  // Not allowed, no such template, not encrypted: interface.md, Errors.
+  // Not allowed, no such template, not encrypted: every row would fail the same way.
   if (exit === 4 || exit === 5 || exit === 10) return 'run'
   return exit === 9 ? 'trouble' : 'row'
 }

@@ -4,8 +4,8 @@ import type { ReadRow } from './row.js'
 import { isBad } from './row.js'
 
 /**
- * Rows whose external_issue_id an earlier row of the same input has are faults: the id is unique for each issuance
- * (interface.md, Issue input).
+ * Marks rows that repeat the external_issue_id of an earlier row: the id is unique for each issuance
+ * (DECISIONS.md#rows-of-issue-many).
  */
 export function duplicateFinder(): (row: ReadRow) => ReadRow {
   const seen = new Fingerprints()

@@ -53,15 +53,15 @@ export class UnreadableInput extends Error {
 export const isUnreadableInput = (error: unknown): error is UnreadableInput => codeOf(error) === 'UNREADABLE_INPUT'
 
 /**
- * The idempotency key of a row: the same in every run, so that a row whose answer was lost is asked again and issued
- * once. Metadata is no part of it, as it is none of what a voucher is known by (interface.md, Voucher).
+ * The idempotency key of a row: the same in every run, so that a row whose response was lost is sent again and issued
+ * once. It leaves out metadata, which does not identify a voucher (DECISIONS.md#issue).
  */
 export function keyOf(template: string, row: Pick<Row, 'external_issue_id' | 'recipient_user_id'>): string {
   const what = JSON.stringify(['issue-many', template, row.external_issue_id, row.recipient_user_id])
   return `issue-many-${hash('sha256', what, 'base64url')}`
 }
 
-/** Checks what interface.md states of an issue: both ids are there. */
+/** Checks that both ids are there; the server checks the rest (DECISIONS.md#rows-of-issue-many). */
 export function rowOf(line: number, members: Readonly<Record<string, unknown>>): ReadRow {
   const { external_issue_id: id, recipient_user_id: recipient, metadata } = members
   const read = {

@@ -1,0 +1,133 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+/** Citations of documents in comments, and links of documents: each file, heading and export must exist. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+const within = (folder: string, ending: RegExp) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((path) => posix.join(folder, path.replaceAll('\\', '/')))
+    .filter((path) => ending.test(path))
+
+const sources = ['src', 'test', 'bin'].flatMap((folder) => within(folder, /\.(?:ts|js|cjs)$/))
+const documents = [
+  ...readdirSync(root).filter((path) => path.endsWith('.md')),
+  ...['src', 'test'].flatMap((folder) => within(folder, /\.md$/)),
+]
+
+/** The anchor of a heading, as GitHub makes it. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+const anchorsOf = (document: string) => {
+  const text = document.replace(/^```[\s\S]*?^```/gm, '')
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+}
+
+const rules = anchorsOf(read('src/contract/DECISIONS.md'))
+
+/** Why a citation in a source file cannot be followed, or undefined. Every rule is cited as DECISIONS.md#its-anchor. */
+function brokenCitation(citation: string): string | undefined {
+  const [path = '', anchor] = citation.split('#')
+  if (anchor === undefined) {
+    const name = path.replace(/^(?:\.\.?\/)+/, '')
+    return documents.some((it) => `/${it}`.endsWith(`/${name}`)) ? undefined : 'is not in the repository'
+  }
+  if (path !== 'DECISIONS.md') return 'must have the form DECISIONS.md#anchor'
+  return rules.includes(anchor) ? undefined : 'has no such heading'
+}
+
+const citation = /[\w./-]*\w\.md\b(?:#[\w-]+)?/g
+
+const brokenCitationsOf = (file: string, text: string) =>
+  [...text.matchAll(citation)].flatMap(([cited]) => {
+    const reason = brokenCitation(cited)
+    return reason === undefined ? [] : [`${file}: ${cited} ${reason}`]
+  })
+
+const exportOf = (name: string) =>
+  new RegExp(
+    `^export (?:declare )?(?:async )?(?:function\\*?|class|const|let|interface|type) ${name}\\b|^export \\{[^}]*\\b${name}\\b`,
+    'm',
+  )
+
+/** Why a link of a document cannot be followed, or undefined. */
+function brokenLink(document: string, label: string, target: string): string | undefined {
+  const [path = '', anchor] = target.split('#')
+  const linked = path === '' ? document : posix.join(dirname(document), path)
+  if (!existsSync(join(root, linked))) return 'does not exist'
+  if (anchor !== undefined && !anchorsOf(read(linked)).includes(anchor)) return 'has no such heading'
+  const [, name] = /^`(\w+)`$/.exec(label) ?? []
+  return name === undefined || !linked.endsWith('.ts') || exportOf(name).test(read(linked))
+    ? undefined
+    : `does not export ${name}`
+}
+
+const link = /\[([^\]]*)\]\((?!https?:)([^)\s]+)\)/g
+
+const brokenLinksOf = (document: string, text: string) =>
+  [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(link)].flatMap(([, label = '', target = '']) => {
+    const reason = brokenLink(document, label, target)
+    return reason === undefined ? [] : [`${document}: ${target} ${reason}`]
+  })
+
+test('every citation of a document in a source file can be followed', () => {
+  expect(sources.flatMap((path) => brokenCitationsOf(path, read(path)))).toEqual([])
+})
+
+test('every document named in a document is in the repository', () => {
+  const withoutLinks = (text: string) => text.replace(link, '')
+  expect(
+    documents.flatMap((path) => brokenCitationsOf(path, withoutLinks(read(path)).replace(/#[\w-]+/g, ''))),
+  ).toEqual([])
+})
+
+test('every link of a document leads to a file, its heading and its export', () => {
+  expect(documents.flatMap((path) => brokenLinksOf(path, read(path)))).toEqual([])
+})
+
+test('DECISIONS.md has each anchor once and lists every rule at its top', () => {
+  expect(rules.filter((anchor, at) => rules.indexOf(anchor) !== at)).toEqual([])
+  const listed = [...read('src/contract/DECISIONS.md').matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor = '']) => anchor)
+  const headings = [...read('src/contract/DECISIONS.md').matchAll(/^### (.+)$/gm)].map(([, it = '']) => anchorOf(it))
+  expect(headings.filter((anchor) => !listed.includes(anchor))).toEqual([])
+})
+
+test('most rules are cited, and most links of the map name an export', () => {
+  const cited = new Set(sources.flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)))
+  expect(cited.size).toBeGreaterThan(60)
+  expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
+})
+
+// The cases are put together, so that this file itself cites nothing that is missing.
+const md = '.md'
+
+test.each([
+  [`the law of interface${md}`, 'is not in the repository'],
+  [`see contract/DECISIONS${md}#times`, 'must have the form'],
+  [`(README${md}#packages)`, 'must have the form'],
+  [`DECISIONS${md}#time`, 'has no such heading'],
+])('the citation in %j is broken', (text, reason) => {
+  expect(brokenCitationsOf('src/a.ts', text)).toEqual([expect.stringContaining(reason)])
+})
+
+test.each([
+  [`[times](contract/DECISIONS${md}#time)`, 'has no such heading'],
+  ['[a room](nowhere/a.ts)', 'does not exist'],
+  ['[`failure`](contract/errors.ts)', 'does not export failure'],
+  ['[`rule`](contract/errors.ts)', 'does not export rule'],
+])('the link %j of src/README.md is broken', (text, reason) => {
+  expect(brokenLinksOf(`src/README${md}`, text)).toEqual([expect.stringContaining(reason)])
+})
+
+test.each(['[`failures`](contract/errors.ts)', `[times](contract/DECISIONS${md}#times)`, '[a](https://example.com/x)'])(
+  'the link %j of src/README.md holds',
+  (text) => expect(brokenLinksOf(`src/README${md}`, text)).toEqual([]),
+)
