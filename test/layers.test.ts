@@ -87,6 +87,13 @@ test('the layers name rooms and commands that exist, and every room of src/', ()
   expect(serverCommands.filter((it) => !files.some((path) => path.startsWith(it)))).toEqual([])
 })
 
+test('the table of rooms in src/README.md says what the layers allow', () => {
+  const table = readFileSync(join(src, 'README.md'), 'utf8').matchAll(/^\| \[?`(\w+)\/`.* \| ([^|]*) \|$/gm)
+  const documented = [...table].map(([, room, rooms = '']) => [room, [...rooms.matchAll(/\w+(?=`)/g)].map(([it]) => it)])
+  const allowed = Object.entries(layers).map(([room, { rooms }]) => [room, rooms])
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries([...allowed, ['build', []]]))
+})
+
 test('every import of src/ keeps the layers', () => {
   expect(breachesOf(imports)).toEqual([])
 })

@@ -33,14 +33,14 @@ const anchorsOf = (document: string) => {
 
 const rules = anchorsOf(read('src/contract/DECISIONS.md'))
 
-/** Why a citation in a source file cannot be followed, or undefined. Every rule is cited as DECISIONS.md#its-anchor. */
+/** Why a citation in a source file cannot be followed, or undefined. A rule is cited as DECISIONS.md and its anchor. */
 function brokenCitation(citation: string): string | undefined {
   const [path = '', anchor] = citation.split('#')
   if (anchor === undefined) {
     const name = path.replace(/^(?:\.\.?\/)+/, '')
     return documents.some((it) => `/${it}`.endsWith(`/${name}`)) ? undefined : 'is not in the repository'
   }
-  if (path !== 'DECISIONS.md') return 'must have the form DECISIONS.md#anchor'
+  if (path !== 'DECISIONS.md') return 'must have the form of a heading of DECISIONS.md'
   return rules.includes(anchor) ? undefined : 'has no such heading'
 }
 
