@@ -17,7 +17,7 @@ export function text(minLength: number, maxLength: number) {
   })
 }
 
-/** Text of a message: may contain line feeds, tabs, and CR LF, which becomes a line feed. */
+/** Text of a message, whose lines may end with LF or CR LF (DECISIONS.md#lines-of-a-message). */
 export function messageText(maxLength: number) {
   return Type.String({
     minLength: 1,

@@ -52,5 +52,8 @@ function writeInstant(ms: number): string {
   return `${day}T${time}.${THREE_DIGITS[date.getUTCMilliseconds()]}Z`
 }
 
-/** Clocks of processes that share a store differ by less. What lies further ahead was written by a clock set back since. */
+/**
+ * Clocks of processes that share a store differ by less. A time further ahead was written before the clock was set back
+ * (DECISIONS.md#clock-set-back).
+ */
 export const CLOCKS_APART_MS_MAX = 300_000

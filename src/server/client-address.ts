@@ -3,7 +3,7 @@ import { type BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
 import { rangesOf } from './delivery/guard.js'
 import type { Outer } from './transport/inner-exchange.js'
 
-/** Determines which client a request came from. */
+/** Determines which client a request came from (DECISIONS.md#limits-by-address). */
 export interface ClientAddresses {
   /** The client's IPv4 address or IPv6 /64 network, which limits count. */
   limitSubject(request: ClientRequest): string

@@ -49,7 +49,7 @@ export interface SessionLimits {
   readonly rids: number
 }
 
-/** Some 100 MB at most: a mark takes about 100 bytes. */
+/** About 100 MB at most: a mark takes about 100 bytes (DECISIONS.md#session-limits). */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**

@@ -8,7 +8,7 @@ import { encodeLine, RESPONSE_BYTES_MAX } from './lines.js'
 
 /**
  * Limits on refused deliveries, which any web page can send: their file restarts at either limit, and the files of ended
- * processes together are limited to the same number of bytes.
+ * processes together are limited to the same number of bytes (DECISIONS.md#refused-deliveries).
  */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
 

@@ -23,7 +23,7 @@ export function inboxFailure(error: unknown, dir: string): Failure {
   return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used (${code}).`, 'Choose another folder with --inbox.')
 }
 
-/** Refuses a missing folder that --inbox names. The default folder may be missing: the first listener creates it. */
+/** Refuses a missing folder that --inbox names (DECISIONS.md#named-inboxes-and-types). */
 export function missingInbox(named: string | undefined, dir: string): Failure | undefined {
   if (named === undefined || existsSync(dir)) return undefined
   return fail(
