@@ -89,7 +89,10 @@ test('the layers name rooms and commands that exist, and every room of src/', ()
 
 test('the table of rooms in src/README.md says what the layers allow', () => {
   const table = readFileSync(join(src, 'README.md'), 'utf8').matchAll(/^\| \[?`(\w+)\/`.* \| ([^|]*) \|$/gm)
-  const documented = [...table].map(([, room, rooms = '']) => [room, [...rooms.matchAll(/\w+(?=`)/g)].map(([it]) => it)])
+  const documented = [...table].map(([, room, rooms = '']) => [
+    room,
+    [...rooms.matchAll(/\w+(?=`)/g)].map(([it]) => it),
+  ])
   const allowed = Object.entries(layers).map(([room, { rooms }]) => [room, rooms])
   expect(Object.fromEntries(documented)).toEqual(Object.fromEntries([...allowed, ['build', []]]))
 })

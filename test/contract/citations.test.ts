@@ -101,7 +101,9 @@ test('DECISIONS.md has each anchor once and lists every rule at its top', () => 
 })
 
 test('most rules are cited, and most links of the map name an export', () => {
-  const cited = new Set(sources.flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)))
+  const cited = new Set(
+    sources.flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)),
+  )
   expect(cited.size).toBeGreaterThan(60)
   expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
 })
