@@ -97,7 +97,7 @@ export function endpoint<const E extends Endpoint>(definition: E): E {
 
 type ParamsOf<E> = E extends { params: infer S extends Schema } ? Static<S> : unknown
 type QueryOf<E> = E extends { query: infer S extends Schema } ? Static<S> : unknown
-type BodyOf<E> = E extends { body: infer S extends Schema } ? Static<S> : unknown
+export type BodyOf<E> = E extends { body: infer S extends Schema } ? Static<S> : unknown
 
 /** Flat input of a call: path parameters, query members and body members by their wire names. */
 export type InputOf<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyOf<E>
@@ -107,6 +107,11 @@ export type OutputOf<E extends Endpoint> = Static<E['output']>
 
 /** The codes that a handler of this endpoint may return. */
 export type ErrorOf<E extends Endpoint> = E['failures'][number]
+
+/** Whether a call may change something: a read, or a POST that may be sent again, does not. */
+export function mutates(call: { readonly method: string; readonly repeatable?: boolean | undefined }): boolean {
+  return call.method !== 'GET' && call.repeatable !== true
+}
 
 /** Sections A and B: calls for an application, which a policy may want encrypted. */
 export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'>): boolean {

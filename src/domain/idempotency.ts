@@ -1,10 +1,16 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { IdempotencyRow } from './rows.js'
+import type { IdempotencyRecord } from './rows.js'
 
 /** How long a success of issue or reverse is replayed; a redemption keeps its key (DECISIONS.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * 86_400_000
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
+
+/** The header value, with the fingerprint of the request that it belongs to. */
+export interface IdempotencyKey {
+  readonly value: string
+  readonly fingerprint: string
+}
 
 const KEY = /^[!-~]{1,255}$/
 
@@ -14,12 +20,12 @@ export function parseIdempotencyKey(header: string): string | null {
   return KEY.test(value) ? value : null
 }
 
-/** What an earlier call under the same key means for this one: nothing, a replay, or a refusal. */
-export function recall(
-  earlier: IdempotencyRow | undefined,
+/** The record to replay, null where there is none or it has expired, or the refusal of a key of another request. */
+export function replayable(
+  record: IdempotencyRecord | undefined,
   fingerprint: string,
   now: number,
-): IdempotencyRow | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null {
-  if (earlier === undefined || (earlier.expires_at !== null && now >= earlier.expires_at)) return null
-  return earlier.fingerprint === fingerprint ? earlier : refuse('IDEMPOTENCY_KEY_REUSED')
+): IdempotencyRecord | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null {
+  if (record === undefined || (record.expires_at !== null && now >= record.expires_at)) return null
+  return record.fingerprint === fingerprint ? record : refuse('IDEMPOTENCY_KEY_REUSED')
 }

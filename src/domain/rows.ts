@@ -82,7 +82,7 @@ export interface VoucherRow {
 }
 
 /** The members of a template that a voucher shows. Templates never change them. */
-export interface VoucherFace {
+export interface TemplateSummary {
   external_template_id: string
   name: string
   type: string
@@ -107,10 +107,10 @@ export interface RedemptionRow {
 }
 
 /**
- * A successful call, kept under its Idempotency-Key. `data` is what the rows of its subject do not tell, as JSON
- * without credentials; null when they tell everything, as most do: keeping answers whole doubled what a write writes.
+ * A successful call and its idempotency key. `data` is what the rows of its subject do not tell, as JSON without
+ * credentials; null when they tell everything, as most do: storing whole responses doubled what a call writes.
  */
-export interface IdempotencyRow {
+export interface IdempotencyRecord {
   application_id: string
   idempotency_key: string
   fingerprint: string

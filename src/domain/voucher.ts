@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
-import type { RedemptionRow, TemplateRow, VoucherFace, VoucherRow } from './rows.js'
+import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
 import { formatInstant } from './time.js'
 import { windowOf } from './validity.js'
 
@@ -43,21 +43,21 @@ export function obstacleOf(
   return null
 }
 
-export function voucherRecord(row: ShownVoucher, face: VoucherFace, now: number): Voucher {
+export function voucherRecord(row: ShownVoucher, summary: TemplateSummary, now: number): Voucher {
   return {
     id: row.id,
     templateId: row.template_id,
-    externalTemplateId: face.external_template_id,
+    externalTemplateId: summary.external_template_id,
     applicationId: row.application_id,
     externalIssueId: row.external_issue_id,
     recipientUserId: row.recipient_user_id,
     status: statusOf(row, now),
     redeemable: obstacleOf(row, now) === null,
-    type: face.type,
-    name: face.name,
-    issuerName: face.issuer_name,
-    fulfillerName: face.fulfiller_name,
-    fulfillmentCategory: face.fulfillment_category as Voucher['fulfillmentCategory'],
+    type: summary.type,
+    name: summary.name,
+    issuerName: summary.issuer_name,
+    fulfillerName: summary.fulfiller_name,
+    fulfillmentCategory: summary.fulfillment_category as Voucher['fulfillmentCategory'],
     validFrom: formatInstant(row.valid_from),
     validUntil: formatInstant(row.valid_until),
     codeHint: row.code_hint,
@@ -72,7 +72,7 @@ export function voucherRecord(row: ShownVoucher, face: VoucherFace, now: number)
 }
 
 /** The record as the call that issued the voucher answered it: what it was before anything happened to it. */
-export function voucherRecordAtIssue(row: ShownVoucher, face: VoucherFace): Voucher {
+export function voucherRecordAtIssue(row: ShownVoucher, summary: TemplateSummary): Voucher {
   const asIssued = {
     ...row,
     state: 'issued',
@@ -80,7 +80,7 @@ export function voucherRecordAtIssue(row: ShownVoucher, face: VoucherFace): Vouc
     redemption_id: null,
     updated_at: row.issued_at,
   } as const
-  return voucherRecord(asIssued, face, row.issued_at)
+  return voucherRecord(asIssued, summary, row.issued_at)
 }
 
 export function redemptionRecord(

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../store/store.js'
 import { bind } from './bind.js'
 import type { Deps } from './deps.js'
 import type { Handler } from './handler.js'
-import { checks, makeHandlers } from './handlers/index.js'
+import { makeHandlers } from './handlers/index.js'
 import { createServer } from './http/connections.js'
 import { answerOutsideHttp, refuseWithoutHost, targetOf } from './http/edge.js'
 import { sendFailure } from './http/envelope.js'
@@ -148,7 +148,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
     for (const [name, endpoint] of Object.entries(groupEndpoints)) {
       const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
-      bind({ app, deps, inFlight, checks }, endpoint, handler)
+      bind({ app, deps, inFlight }, endpoint, handler)
     }
   }
   return app

@@ -1,21 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Endpoint, membersOf } from '../contract/endpoint.js'
-import type { ValidationIssue } from '../contract/envelope.js'
+import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
-import type { ObjectSchema } from '../contract/schema.js'
 import { fingerprint } from '../domain/canonical.js'
-import { parseIdempotencyKey } from '../domain/idempotency.js'
-import type { IdempotencyClaim } from '../store/idempotency.js'
+import { type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
 import { authenticate, type Caller } from './auth.js'
 import type { Deps } from './deps.js'
-import type { Fault } from './faults.js'
-import type { Call, Checks, Handler, Reply } from './handler.js'
+import type { Call, Handler, Reply } from './handler.js'
 import { sendBodyFailure, sendFailure } from './http/envelope.js'
 import { type Form, loadForm } from './http/form.js'
 import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { InFlight } from './http/in-flight.js'
 import { readJson } from './http/read-body.js'
+import { readInput } from './input.js'
 import type { Outer } from './transport/inner-exchange.js'
 
 declare module 'fastify' {
@@ -24,25 +21,22 @@ declare module 'fastify' {
   }
 }
 
-type AnyHandler = Handler<Endpoint>
-
 interface Binding {
   readonly app: FastifyInstance
   readonly deps: Deps
   readonly inFlight: InFlight
-  readonly checks: Checks
 }
 
 const NO_QUERY = strictInput({})
 
 /**
- * Makes a route of an endpoint and its handler. The order of checks is DECISIONS.md#order-of-checks: credential,
- * application, feature, scope and rate limit before the body is read; then body, Idempotency-Key, handler.
+ * Makes the route of an endpoint. A call takes these steps, in the order of DECISIONS.md#order-of-checks, and the first
+ * refusal ends it: credential, application, feature and scope (`authenticate`), rate limit, body, idempotency key,
+ * replay, handler.
  */
-export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): void {
-  const { app, deps, checks } = binding
+export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+  const { check, handle } = typeof handler === 'function' ? { check: undefined, handle: handler } : handler
   const query = endpoint.query ?? NO_QUERY
-  const check = checks[endpoint.id] as ((body: unknown) => ReturnType<Checks[string]>) | undefined
   let form: Form | undefined
 
   app.route({
@@ -52,23 +46,28 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
     ...(endpoint.streams ? { exposeHeadRoute: false } : {}),
 
     onRequest: (request, reply, done) => {
-      admit(deps, endpoint, request, reply).then((refusal) => {
-        if (refusal !== null) sendFailure(request, reply, refusal)
-        else if (!isPlainUtf8(request)) sendFailure(request, reply, refuse('UNSUPPORTED_MEDIA_TYPE'))
-        else done()
+      admit(request, reply).then((refusal) => {
+        if (refusal === null) done()
+        else sendFailure(request, reply, refusal)
       }, done)
     },
 
-    // Answers nothing, since Fastify would wait for a reply as for a promise.
+    // Returns nothing, since Fastify would wait for a reply as for a promise.
     handler: (request, reply) => {
       respond(request, reply).catch((error: unknown) => reply.send(error))
     },
   })
 
+  /** The steps before the body is read; null lets the call go on. */
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<Refusal | null> {
+    const caller = await authenticate(deps, endpoint, request)
+    if ('ok' in caller) return countFailedCredential(deps, request, caller)
+    noteCaller(deps, request, caller)
+    return takeRateLimit(deps, endpoint, caller, reply) ?? refuseEncoding(request)
+  }
+
+  /** The steps from the body on. */
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const refused = (refusal: Refusal): void => {
-      sendFailure(request, reply, refusal)
-    }
     form ??= await loadForm(endpoint, query)
     const reading = readJson(request)
     const read = reading instanceof Promise ? await reading : reading
@@ -76,94 +75,103 @@ export function bind(binding: Binding, endpoint: Endpoint, handle: AnyHandler): 
       sendBodyFailure(request, reply, read)
       return
     }
-    const params = request.params as Record<string, string>
-    const queryInput = readQuery(request.query as Record<string, unknown>, query)
-    const absent = endpoint.bodyOptional ? {} : undefined
-    const body = endpoint.body === undefined || read.value !== undefined ? read.value : absent
-    const issues =
-      form.validate(params, queryInput, body) ??
-      saidTwice(queryInput, body) ??
-      (check === undefined ? null : check(body))
-    if (issues !== null && issues.length > 0) return refused(refuse('VALIDATION_FAILED', { errors: issues }))
-
-    const claim = readClaim(request, endpoint, body)
-    if (claim !== undefined && 'ok' in claim) return refused(claim)
-
-    const caller = request.caller as Caller
-    const input = { ...params, ...queryInput, ...(body as object | undefined) }
-    const call = {
-      caller,
-      claim,
-      isHead: request.method === 'HEAD',
-      isInner: request.inner !== null,
-      gone: () => goneSignal(connectionOf(request, reply)),
-    } as Call<Endpoint>
-    const run = () => withFault(deps, endpoint, connectionOf(request, reply), () => handle(input, call))
-    const result = await (claim === undefined ? run() : binding.inFlight.run(caller.applicationId, claim, run))
-    send(request, reply, endpoint, result, form)
+    const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
+    const input = readInput(request, query, body, form.validate, check)
+    if (!input.ok) {
+      sendFailure(request, reply, input)
+      return
+    }
+    const idempotencyKey = readIdempotencyKey(request, endpoint, body)
+    if (idempotencyKey !== undefined && 'ok' in idempotencyKey) {
+      sendFailure(request, reply, idempotencyKey)
+      return
+    }
+    const connection = connectionOf(request, reply)
+    const call = callOf(request, connection, idempotencyKey)
+    const drop = () => connection.response.destroy()
+    const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
+    const { applicationId } = call.caller
+    const result = await (idempotencyKey === undefined ? run() : inFlight.run(applicationId, idempotencyKey, run))
+    sendResult(request, reply, endpoint, result, form)
   }
 }
 
-/** Who calls and whether it may, before anything of the body is read. */
-async function admit(
-  deps: Deps,
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Refusal | null> {
-  const caller = await authenticate(deps, endpoint, request)
-  if ('ok' in caller) {
-    if (!caller.code.startsWith('TOKEN_')) return caller
-    const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
-    return verdict === null || verdict.allowed ? caller : limited(verdict.resetSeconds)
-  }
+/** Guesses at credentials have a limit by address. */
+function countFailedCredential(deps: Deps, request: FastifyRequest, refusal: Refusal): Refusal {
+  if (!refusal.code.startsWith('TOKEN_')) return refusal
+  const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
+  return verdict === null || verdict.allowed ? refusal : limited(verdict.resetSeconds)
+}
+
+function noteCaller(deps: Deps, request: FastifyRequest, caller: Caller): void {
   request.caller = caller
-  if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
   request.applicationId = caller.applicationId === '' ? null : caller.applicationId
-  if (endpoint.limit === undefined) return null
-  const verdict = deps.limits.take(endpoint.limit, caller.botId || caller.applicationId || caller.accountId)
+  if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
+}
+
+/** Counts the call against the limit of the endpoint, and shows tokens what is left of it. */
+function takeRateLimit(
+  { limits }: Deps,
+  { limit }: Endpoint,
+  { kind, botId, applicationId, accountId }: Caller,
+  reply: FastifyReply,
+): Refusal<'RATE_LIMITED'> | null {
+  if (limit === undefined) return null
+  const verdict = limits.take(limit, botId || applicationId || accountId)
   if (verdict === null) return null
-  if (caller.kind === 'token' || caller.kind === 'bot') {
-    const { policy, remaining, resetSeconds } = verdict
-    reply.header('ratelimit-policy', `"${endpoint.limit}";q=${policy.calls};w=${policy.seconds}`)
-    reply.header('ratelimit', `"${endpoint.limit}";r=${remaining};t=${resetSeconds}`)
+  const { allowed, policy, remaining, resetSeconds } = verdict
+  if (kind === 'token' || kind === 'bot') {
+    reply.header('ratelimit-policy', `"${limit}";q=${policy.calls};w=${policy.seconds}`)
+    reply.header('ratelimit', `"${limit}";r=${remaining};t=${resetSeconds}`)
   }
-  return verdict.allowed ? null : limited(verdict.resetSeconds)
+  return allowed ? null : limited(resetSeconds)
 }
 
 function limited(retryAfterSeconds: number): Refusal<'RATE_LIMITED'> {
   return { ...refuse('RATE_LIMITED'), retryAfterSeconds }
 }
 
-/** Query values are text: whole numbers, true and false are read where the contract wants them, nothing else is. */
-function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
-  const members = membersOf(schema)
-  const read = Object.entries(query).map(([name, value]) => {
-    const { type } = (members[name] ?? {}) as { type?: string }
-    if (type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)) return [name, Number(value)]
-    if (type === 'boolean' && (value === 'true' || value === 'false')) return [name, value === 'true']
-    return [name, value]
-  })
-  // Not by assignment, which would lose a member named __proto__ before it is refused.
-  return Object.fromEntries(read)
+function refuseEncoding(request: FastifyRequest): Refusal<'UNSUPPORTED_MEDIA_TYPE'> | null {
+  return isPlainUtf8(request) ? null : refuse('UNSUPPORTED_MEDIA_TYPE')
 }
 
-/** A member that the query and the body both name must have one value. */
-function saidTwice(query: Record<string, unknown>, body: unknown): ValidationIssue[] | null {
-  const inBody = (body ?? {}) as Record<string, unknown>
-  const name = Object.keys(query).find((it) => Object.hasOwn(inBody, it) && inBody[it] !== query[it])
-  if (name === undefined) return null
-  return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
+/** Undefined where the endpoint takes no key, or a call without its optional key. */
+function readIdempotencyKey(
+  request: FastifyRequest,
+  { idempotent, method }: Endpoint,
+  body: unknown,
+): IdempotencyKey | undefined | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
+  if (idempotent === undefined) return undefined
+  const values = headerValues(request.raw, 'idempotency-key')
+  if (values.length === 0) return idempotent === true ? refuse('IDEMPOTENCY_KEY_REQUIRED') : undefined
+  const value = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
+  if (value === null) return refuse('IDEMPOTENCY_KEY_INVALID')
+  const path = request.url.split('?', 1)[0] as string
+  return { value, fingerprint: fingerprint(method, path, body) }
 }
 
-/** Where the answer goes out: for a call from an envelope, over the connection that this came by. */
+function callOf(
+  request: FastifyRequest,
+  connection: Outer,
+  idempotencyKey: IdempotencyKey | undefined,
+): Call<Endpoint> {
+  return {
+    caller: request.caller,
+    idempotencyKey,
+    isHead: request.method === 'HEAD',
+    isInner: request.inner !== null,
+    gone: () => goneSignal(connection),
+  } as Call<Endpoint>
+}
+
+/** The connection that the response leaves by: for a call from an envelope, that of the envelope. */
 function connectionOf({ inner, raw }: FastifyRequest, reply: FastifyReply): Outer {
   return inner?.outer ?? { request: raw, response: reply.raw }
 }
 
 /**
- * Aborted when the connection ends before the answer, or the caller ends its side of it: who left and who only stopped
- * sending look the same, and an answer that comes early serves the second too.
+ * Aborted when the connection ends before the response, or the caller ends its side of it: a caller that left and one
+ * that only stopped sending look the same, and an early response serves the second too.
  */
 function goneSignal({ request: { socket }, response }: Outer): AbortSignal {
   const controller = new AbortController()
@@ -177,44 +185,7 @@ function goneSignal({ request: { socket }, response }: Outer): AbortSignal {
   return controller.signal
 }
 
-function readClaim(
-  request: FastifyRequest,
-  endpoint: Endpoint,
-  body: unknown,
-): IdempotencyClaim | undefined | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
-  if (endpoint.idempotent === undefined) return undefined
-  const values = headerValues(request.raw, 'idempotency-key')
-  if (values.length === 0) return endpoint.idempotent === true ? refuse('IDEMPOTENCY_KEY_REQUIRED') : undefined
-  const key = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
-  if (key === null) return refuse('IDEMPOTENCY_KEY_INVALID')
-  const path = request.url.split('?', 1)[0] as string
-  return { key, fingerprint: fingerprint(endpoint.method, path, body) }
-}
-
-type Faulty = Promise<Reply<Endpoint> | Refusal<'SERVICE_UNAVAILABLE'>>
-
-/** Meets the fault that was set for this endpoint, if any. */
-function withFault(deps: Deps, endpoint: Endpoint, connection: Outer, call: () => Promise<Reply<Endpoint>>): Faulty {
-  const fault = deps.faults.next(endpoint.id)
-  return fault === undefined ? call() : deps.faults.track(meet(fault, deps, connection, call))
-}
-
-async function meet(fault: Fault, deps: Deps, connection: Outer, call: () => Promise<Reply<Endpoint>>): Faulty {
-  if (fault.delay_ms !== null) {
-    try {
-      await deps.faults.delay(fault.delay_ms)
-    } catch {
-      return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
-    }
-  }
-  if (fault.kind === 'error') return { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
-  const result = await call()
-  // The answer is made as ever, for the log and the metrics, and goes nowhere.
-  if (fault.kind === 'drop_response') connection.response.destroy()
-  return result
-}
-
-function send(
+function sendResult(
   request: FastifyRequest,
   reply: FastifyReply,
   endpoint: Endpoint,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
+import { type Refusal, refuse } from '../contract/errors.js'
 import type { faultKinds } from '../contract/platform.js'
 
 export interface Fault {
@@ -26,8 +27,33 @@ export class Faults {
     this.#queues.set(fault.endpoint, queue)
   }
 
+  /**
+   * Runs a call under the fault that was set for its endpoint, if any.
+   * @param drop closes the connection of the response
+   */
+  run<T>(endpoint: string, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
+    const fault = this.#next(endpoint)
+    return fault === undefined ? call() : this.track(this.#meet(fault, call, drop))
+  }
+
+  async #meet<T>(fault: Fault, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
+    const refusal = { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
+    if (fault.delay_ms !== null) {
+      try {
+        await this.delay(fault.delay_ms)
+      } catch {
+        return refusal
+      }
+    }
+    if (fault.kind === 'error') return refusal
+    const result = await call()
+    // The response is still written, for the log and the metrics.
+    if (fault.kind === 'drop_response') drop()
+    return result
+  }
+
   /** The fault that the next call of an endpoint meets, used up by one. */
-  next(endpoint: string): Fault | undefined {
+  #next(endpoint: string): Fault | undefined {
     const queue = this.#queues.get(endpoint)
     const entry = queue?.[0]
     if (queue === undefined || entry === undefined) return undefined

@@ -1,9 +1,9 @@
-import type { Endpoint, ErrorOf, InputOf, OutputOf } from '../contract/endpoint.js'
+import type { BodyOf, Endpoint, ErrorOf, InputOf, OutputOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Contract } from '../contract/index.js'
 import type { refuseBotCall } from '../domain/bot/caller.js'
-import type { IdempotencyClaim } from '../store/idempotency.js'
+import type { IdempotencyKey } from '../domain/idempotency.js'
 import type { Caller } from './auth.js'
 import type { Deps } from './deps.js'
 
@@ -32,20 +32,28 @@ export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 /** What a handler knows of the call beside its input. */
 export interface Call<E extends Endpoint> {
   readonly caller: Caller
-  readonly claim: E extends { idempotent: true }
-    ? IdempotencyClaim
+  readonly idempotencyKey: E extends { idempotent: true }
+    ? IdempotencyKey
     : E extends { idempotent: 'optional' }
-      ? IdempotencyClaim | undefined
+      ? IdempotencyKey | undefined
       : undefined
-  /** True when the body of the answer is not wanted: nothing may be shown once then. */
+  /** True for HEAD, whose response has no body: a secret that is shown once must not be used up. */
   readonly isHead: boolean
   /** True for a call that came out of an envelope. */
   readonly isInner: boolean
-  /** Aborted when the caller leaves before the answer; for calls that wait. */
+  /** Aborted when the caller leaves before the response; for calls that wait. */
   gone(): AbortSignal
 }
 
-export type Handler<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
+export type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
+
+/** A handler with its check: the issues of a body that fits its schema. */
+export interface CheckedHandler<E extends Endpoint> {
+  readonly check: (body: BodyOf<E>) => ValidationIssue[]
+  readonly handle: Handle<E>
+}
+
+export type Handler<E extends Endpoint> = Handle<E> | CheckedHandler<E>
 
 export type HandlersOf<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>
@@ -53,13 +61,13 @@ export type HandlersOf<Group extends Record<string, Endpoint>> = {
 
 export type Handlers = { readonly [Group in keyof Contract]: HandlersOf<Contract[Group]> }
 
-export type MakeHandlers<Group extends keyof Contract> = (deps: Deps) => HandlersOf<Contract[Group]>
+/** Makes the handlers of a group, or those of it that are named. */
+export type MakeHandlers<Group extends keyof Contract, Name extends keyof Contract[Group] = keyof Contract[Group]> = (
+  deps: Deps,
+) => Pick<HandlersOf<Contract[Group]>, Name>
 
-/** What a schema cannot say about a body, checked with it: by contract id. */
-export type Checks = Readonly<Record<string, (body: never) => ValidationIssue[]>>
-
-/** The result of a store operation as a reply: a record or a refusal. */
-export function answer<Data extends object>(result: Data): Success<Exclude<Data, Refusal>> | Extract<Data, Refusal> {
+/** The result of a store operation, a record or a refusal, as a reply. */
+export function replyOf<Data extends object>(result: Data): Success<Exclude<Data, Refusal>> | Extract<Data, Refusal> {
   const refused = 'ok' in result && result.ok === false
   return refused ? (result as Extract<Data, Refusal>) : { ok: true, data: result as Exclude<Data, Refusal> }
 }

@@ -8,7 +8,7 @@ import type {
   Voucher,
 } from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
-import { IDEMPOTENCY_LIFETIME_MS } from '../domain/idempotency.js'
+import { IDEMPOTENCY_LIFETIME_MS, type IdempotencyKey } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
 import type { RedemptionRow, VoucherRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
@@ -26,14 +26,14 @@ import {
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
-import { tellLinkedBots } from './delivery/outbox.js'
-import { type IdempotencyClaim, type Replay, remember, replayOf } from './idempotency.js'
+import { notifyLinkedBots } from './delivery/outbox.js'
+import { findReplay, saveRecord } from './idempotency.js'
 import { type Op, one, type RowLock, run, together } from './operation.js'
 import type { Shared } from './store.js'
-import { type Faces, faceOf } from './template-summary.js'
+import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
-/** A success with the status that it answers, and whether an earlier call had it first. */
-export interface Answered<Data> {
+/** A success with its status, and whether it replays an earlier call. */
+export interface ReplayableSuccess<Data> {
   readonly ok: true
   readonly status: 200 | 201
   readonly replayed: boolean
@@ -47,7 +47,7 @@ export interface Issue {
   readonly recipientUserId: string
   readonly metadata: Readonly<Record<string, string>>
   /** Absent where a call without a key is allowed. */
-  readonly claim: IdempotencyClaim | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
   /** Of the voucher, when this call makes one. */
   readonly voucherId: string
   /** That puts it into a chat; absent for a direct issue. */
@@ -55,7 +55,7 @@ export interface Issue {
   readonly newDeliveryId: () => string
   readonly now: number
   readonly keys: Keyring
-  readonly faces?: Faces
+  readonly summaries?: TemplateSummaries
 }
 
 /**
@@ -84,42 +84,44 @@ export type IssueRefusal = Refusal<
   | 'EXTERNAL_ISSUE_ID_CONFLICT'
 >
 
-export function* issue(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
-  const [before, template] = yield* together(issuedUnderKey(call), issuingTemplate(call.applicationId, call.templateId))
+export function* issue(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
+  const [before, template] = yield* together(replayIssue(call), issuingTemplate(call.applicationId, call.templateId))
   return before ?? (yield* issueFrom(template, call))
 }
 
-/** The answer of an earlier call under the same key; null when there is none. */
-export function* issuedUnderKey({
-  applicationId,
-  claim,
-  keys,
-  now,
-  faces = new Map(),
-}: Pick<Issue, 'applicationId' | 'claim' | 'keys' | 'now' | 'faces'>): Op<
-  Answered<IssuedVoucher> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null
-> {
-  const replay = claim === undefined ? null : yield* replayOf<Voucher>(applicationId, claim, now)
-  return replay === null || 'ok' in replay ? replay : yield* issuedBefore(applicationId, replay, keys, faces)
+/** Null where no record is to be replayed. */
+export function* replayIssue(
+  call: Pick<Issue, 'applicationId' | 'idempotencyKey' | 'keys' | 'now' | 'summaries'>,
+): Op<ReplayableSuccess<IssuedVoucher> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
+  const replay = yield* findReplay<Voucher>(call)
+  if (replay === null || 'ok' in replay) return replay
+  const { applicationId, keys, summaries = new Map() } = call
+  const row = (yield* voucherById(applicationId, replay.subjectId)) as VoucherRow
+  const data =
+    replay.data ?? voucherRecordAtIssue(row, yield* templateSummary(summaries, applicationId, row.template_id))
+  return { ok: true, status: replay.status, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
-/** As `issue`, once it is known that nothing is kept under the call's key. */
-export function* issueNow(call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
+/** As `issue`, for a call that has no idempotency record. */
+export function* issueNow(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
   return yield* issueFrom(yield* issuingTemplate(call.applicationId, call.templateId), call)
 }
 
-function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<Answered<IssuedVoucher> | IssueRefusal> {
-  const { applicationId, claim, keys, now, faces = new Map() } = call
+function* issueFrom(
+  template: IssuingTemplate | undefined,
+  call: Issue,
+): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
+  const { applicationId, keys, now, summaries = new Map() } = call
   const decision = decideIssue(template, undefined, call, now)
   const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
   if (made?.credentials) {
-    const face = yield* faceOf(faces, applicationId, call.templateId)
-    const voucher = voucherRecord(made.row, face, now)
+    const summary = yield* templateSummary(summaries, applicationId, call.templateId)
+    const voucher = voucherRecord(made.row, summary, now)
     const success = { status: 201 as const, subjectId: made.row.id, data: null }
     yield* together(
       countIssued(call),
-      remember(applicationId, claim, success, now, now + IDEMPOTENCY_LIFETIME_MS),
-      tellLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call),
+      saveRecord(call, success, IDEMPOTENCY_LIFETIME_MS),
+      notifyLinkedBots(applicationId, 'voucher_issued', () => ({ voucher }), call),
     )
     return { ok: true, status: 201, replayed: false, data: { ...voucher, credentials: made.credentials } }
   }
@@ -129,20 +131,9 @@ function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<Answ
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat
   const row = existing as VoucherRow
-  const data = voucherRecord(row, yield* faceOf(faces, applicationId, call.templateId), now)
-  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
+  const data = voucherRecord(row, yield* templateSummary(summaries, applicationId, call.templateId), now)
+  yield* saveRecord(call, { status: 200, subjectId: row.id, data }, IDEMPOTENCY_LIFETIME_MS)
   return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
-}
-
-function* issuedBefore(
-  applicationId: string,
-  replay: Replay<Voucher>,
-  keys: Keyring,
-  faces: Faces,
-): Op<Answered<IssuedVoucher>> {
-  const row = (yield* voucherById(applicationId, replay.subjectId)) as VoucherRow
-  const data = replay.data ?? voucherRecordAtIssue(row, yield* faceOf(faces, applicationId, row.template_id))
-  return { ok: true, status: replay.status, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
 function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate | undefined> {
@@ -318,12 +309,12 @@ export function* verify(
   credential: HashedCredential,
   recipientUserId: string | undefined,
   now: number,
-  faces: Faces = new Map(),
+  summaries: TemplateSummaries = new Map(),
 ): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
   const row = yield* voucherByCredential<ShownVoucher>(applicationId, credential, SHOWN)
   if (row === undefined) return refuse('VOUCHER_NOT_FOUND')
   const reason = obstacleOf(row, now, recipientUserId)
-  const voucher = voucherRecord(row, yield* faceOf(faces, applicationId, row.template_id), now)
+  const voucher = voucherRecord(row, yield* templateSummary(summaries, applicationId, row.template_id), now)
   return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
 }
 
@@ -333,7 +324,7 @@ export interface Redeem {
   readonly recipientUserId?: string | undefined
   readonly reference?: string | undefined
   readonly metadata: Readonly<Record<string, string>>
-  readonly claim: IdempotencyClaim
+  readonly idempotencyKey: IdempotencyKey
   readonly redemptionId: string
   readonly newDeliveryId: () => string
   readonly now: number
@@ -341,16 +332,16 @@ export interface Redeem {
 
 export function* redeem(
   call: Redeem,
-): Op<Answered<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
-  const { applicationId, claim, now } = call
+): Op<ReplayableSuccess<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
+  const { applicationId, now } = call
   const [before, voucher] = yield* together(
-    redeemedUnderKey(call),
+    replayRedeem(call),
     voucherByCredential<RedeemableVoucher & { hash: string }>(applicationId, call.credential, REDEEMABLE, 'row'),
   )
   if (before !== null) return before
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const refusal = refuseRedeem(voucher, now, call.recipientUserId)
-  if (refusal !== null) return (yield* redeemedUnderKey(call)) ?? refusal
+  if (refusal !== null) return (yield* replayRedeem(call)) ?? refusal
 
   const row: RedemptionRow = {
     application_id: applicationId,
@@ -387,28 +378,16 @@ export function* redeem(
       ],
     ),
     run(REDEEMED[call.credential.type], [applicationId, voucher.hash, now, row.id]),
-    remember(applicationId, claim, { status: 200, subjectId: row.id, data: metadata }, now, null),
-    tellLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call),
+    saveRecord(call, { status: 200, subjectId: row.id, data: metadata }, null),
+    notifyLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call),
   )
   return { ok: true, status: 200, replayed: false, data }
 }
 
-/** The answer of an earlier call under the same key; null when there is none. */
-function* redeemedUnderKey({
-  applicationId,
-  claim,
-  now,
-}: Redeem): Op<Answered<Redemption> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
-  const replay = yield* replayOf<Readonly<Record<string, string>>>(applicationId, claim, now)
+function* replayRedeem(call: Redeem): Op<ReplayableSuccess<Redemption> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
+  const replay = yield* findReplay<Readonly<Record<string, string>>>(call)
   if (replay === null || 'ok' in replay) return replay
-  return yield* redeemedBefore(applicationId, replay)
-}
-
-/** The answer of an earlier call under the same key, of which the metadata alone are kept. */
-function* redeemedBefore(
-  applicationId: string,
-  replay: Replay<Readonly<Record<string, string>>>,
-): Op<Answered<Redemption>> {
+  const { applicationId } = call
   const row = (yield* redemptionById(applicationId, replay.subjectId)) as RedemptionRow
   const voucher = (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow
   return {
@@ -442,7 +421,7 @@ export interface Reverse {
   readonly redemptionId: string
   readonly reason?: string | undefined
   readonly metadata: Readonly<Record<string, string>>
-  readonly claim: IdempotencyClaim
+  readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
   readonly now: number
 }
@@ -451,19 +430,19 @@ export interface Reverse {
 export function* reverse(
   call: Reverse,
 ): Op<
-  | Answered<Redemption>
+  | ReplayableSuccess<Redemption>
   | Refusal<
       'IDEMPOTENCY_KEY_REUSED' | 'REDEMPTION_NOT_FOUND' | 'REDEMPTION_ALREADY_REVERSED' | 'REVERSAL_WINDOW_CLOSED'
     >
 > {
-  const { applicationId, claim, now } = call
-  const before = yield* reversedUnderKey(call)
+  const { applicationId, now } = call
+  const before = yield* replayReverse(call)
   if (before !== null) return before
 
   const found = yield* redemptionById(applicationId, call.redemptionId, 'row')
   if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')
   const refusal = refuseReverse(found, now)
-  if (refusal !== null) return (yield* reversedUnderKey(call)) ?? refusal
+  if (refusal !== null) return (yield* replayReverse(call)) ?? refusal
 
   const row: RedemptionRow = {
     ...found,
@@ -484,17 +463,13 @@ export function* reverse(
   )
   const voucher = (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow
   const data = redemptionRecord(row, voucher, now)
-  yield* remember(applicationId, claim, { status: 200, subjectId: row.id, data }, now, now + IDEMPOTENCY_LIFETIME_MS)
-  yield* tellLinkedBots(applicationId, 'voucher_reversed', () => ({ redemption: data }), call)
+  yield* saveRecord(call, { status: 200, subjectId: row.id, data }, IDEMPOTENCY_LIFETIME_MS)
+  yield* notifyLinkedBots(applicationId, 'voucher_reversed', () => ({ redemption: data }), call)
   return { ok: true, status: 200, replayed: false, data }
 }
 
-function* reversedUnderKey({
-  applicationId,
-  claim,
-  now,
-}: Reverse): Op<Answered<Redemption> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
-  const replay = yield* replayOf<Redemption>(applicationId, claim, now)
+function* replayReverse(call: Reverse): Op<ReplayableSuccess<Redemption> | Refusal<'IDEMPOTENCY_KEY_REUSED'> | null> {
+  const replay = yield* findReplay<Redemption>(call)
   if (replay === null || 'ok' in replay) return replay
   return { ok: true, status: replay.status, replayed: true, data: replay.data as Redemption }
 }

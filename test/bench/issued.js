@@ -16,7 +16,7 @@ const ISSUED_OVER_MS = 20 * DAY_MS
  */
 export function* issuedVouchers({ applicationId, template, keys, count }) {
   const random = pooledRandom()
-  const faces = new Map()
+  const summaries = new Map()
   const startedAt = Date.now() - ISSUED_OVER_MS
   for (let n = 0; n < count; n++) {
     const now = startedAt + Math.floor((n / count) * ISSUED_OVER_MS)
@@ -31,12 +31,12 @@ export function* issuedVouchers({ applicationId, template, keys, count }) {
       externalIssueId: input.external_issue_id,
       recipientUserId: input.recipient_user_id,
       metadata: {},
-      claim: { key: randomUUID(), fingerprint: fingerprint(endpoint.method, endpoint.path, input) },
+      idempotencyKey: { value: randomUUID(), fingerprint: fingerprint(endpoint.method, endpoint.path, input) },
       voucherId: newId('vch', now, random),
       newDeliveryId: () => newId('dlv', now, random),
       now,
       keys,
-      faces,
+      summaries,
     })
     const { writes, answered } = imagine(operation, template)
     yield { writes, code: answered.data.credentials[0].value }

@@ -18,7 +18,7 @@ if (Number(partitions) > 0) await createPartitioned(url, Number(partitions))
 const store = await openPostgresStore({ url, env: { PGOPTIONS: options || undefined } })
 const key = { id: 'key', derive: randomBytes(32), index: randomBytes(32) }
 const keys = { current: key, all: [key] }
-const faces = new Map()
+const summaries = new Map()
 let made = 0
 
 const nameOf = (n) => [`app_${String(n).padStart(26, '0')}`, `tpl_${String(n).padStart(26, '0')}`]
@@ -52,10 +52,10 @@ async function runAll({ applications, count }) {
       templateId,
       externalIssueId,
       recipientUserId: `user-${n}`,
-      claim: { key: randomUUID(), fingerprint: 'f' },
+      idempotencyKey: { value: randomUUID(), fingerprint: 'f' },
       voucherId: newId('vch', now, randomBytes),
       keys,
-      faces,
+      summaries,
     }
     const { data } = succeeded(
       await store.write(() => issue(call), sharedIssue(applicationId, templateId, externalIssueId)),
@@ -65,7 +65,7 @@ async function runAll({ applications, count }) {
   })
   const verifying = await timed(count, async (n) => {
     const { applicationId, hashes } = issued[n]
-    succeeded(await store.read(() => verify(applicationId, hashes, undefined, now, faces)))
+    succeeded(await store.read(() => verify(applicationId, hashes, undefined, now, summaries)))
   })
   const redeeming = await timed(count, async (n) => {
     const { applicationId, hashes } = issued[n]
@@ -74,7 +74,7 @@ async function runAll({ applications, count }) {
       applicationId,
       hashes,
       credentialType: 'redeem_code',
-      claim: { key: randomUUID(), fingerprint: 'f' },
+      idempotencyKey: { value: randomUUID(), fingerprint: 'f' },
       redemptionId: newId('rdm', now, randomBytes),
     }
     succeeded(await store.write(() => redeem(call), sharedRedeem(applicationId, hashes)))

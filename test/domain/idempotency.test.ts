@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseIdempotencyKey, recall } from '../../src/domain/idempotency.js'
-import type { IdempotencyRow } from '../../src/domain/rows.js'
+import { parseIdempotencyKey, replayable } from '../../src/domain/idempotency.js'
+import type { IdempotencyRecord } from '../../src/domain/rows.js'
 
 fc.configureGlobal({ seed: 1 })
 
-const row = (overrides: Partial<IdempotencyRow> = {}): IdempotencyRow => ({
+const row = (overrides: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   application_id: 'app_1',
   idempotency_key: 'k',
   fingerprint: 'print',
@@ -56,21 +56,21 @@ describe('the form of an Idempotency-Key', () => {
 })
 
 describe('what an earlier success means for a call', () => {
-  it('nothing was remembered: the call runs', () => expect(recall(undefined, 'print', 1_500)).toBeNull())
+  it('nothing was remembered: the call runs', () => expect(replayable(undefined, 'print', 1_500)).toBeNull())
 
   it('the same request is replayed until the record expires', () => {
-    expect(recall(row(), 'print', 1_999)).toEqual(row())
-    expect(recall(row(), 'print', 2_000)).toBeNull()
+    expect(replayable(row(), 'print', 1_999)).toEqual(row())
+    expect(replayable(row(), 'print', 2_000)).toBeNull()
   })
 
   it('another request is refused until the record expires', () => {
-    expect(recall(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
-    expect(recall(row(), 'other', 2_000)).toBeNull()
+    expect(replayable(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(replayable(row(), 'other', 2_000)).toBeNull()
   })
 
   it('a record without an expiry is kept for ever', () => {
     const kept = row({ expires_at: null })
-    expect(recall(kept, 'print', Number.MAX_SAFE_INTEGER)).toBe(kept)
-    expect(recall(kept, 'other', Number.MAX_SAFE_INTEGER)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    expect(replayable(kept, 'print', Number.MAX_SAFE_INTEGER)).toBe(kept)
+    expect(replayable(kept, 'other', Number.MAX_SAFE_INTEGER)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 })

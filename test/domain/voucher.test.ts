@@ -174,7 +174,7 @@ describe('records', () => {
     })
   })
 
-  it('a voucher shows the face of its template and no key', () => {
+  it('shows the template summary in a voucher, and no key', () => {
     const record = voucherRecord(voucherRow(), templateRow(), 1_500)
     expect(record).toMatchObject({
       name: 'Free coffee',

@@ -4,7 +4,7 @@ import type { IssuedVoucher } from '../../src/contract/vouchers.js'
 import { newId } from '../../src/domain/ids.js'
 import type { CredentialKey } from '../../src/domain/keyring.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
-import { forgetExpired } from '../../src/store/idempotency.js'
+import { deleteExpiredRecords } from '../../src/store/idempotency.js'
 import type { Store } from '../../src/store/store.js'
 import * as vouchers from '../../src/store/vouchers.js'
 import { onPostgres } from '../support/engine-name.js'
@@ -33,11 +33,11 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
   it('no refusal writes anything', async () => {
     const ledger = await new Ledger(store).open(2)
     const voucher = await issued(ledger)
-    const redeemed = await ledger.redeem(voucher, NOW, { claim: ledger.claim('K') })
+    const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })
     const other = await issued(ledger, 'order-2')
     if (!redeemed.ok) throw new Error(redeemed.code)
     const before = await ledger.everything()
-    const reused = { claim: ledger.claim('K', 'another request') }
+    const reused = { idempotencyKey: ledger.idempotencyKey('K', 'another request') }
     const late = NOW + 400 * DAY_MS
 
     const refusals = [
@@ -106,9 +106,9 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
 
   it('no table holds a credential; what a replay answers is derived again', async () => {
     const ledger = await new Ledger(store).open()
-    const claim = ledger.claim('K')
-    const first = await ledger.issue('order-1', NOW, { claim })
-    const again = await ledger.issue('order-1', NOW, { claim })
+    const idempotencyKey = ledger.idempotencyKey('K')
+    const first = await ledger.issue('order-1', NOW, { idempotencyKey })
+    const again = await ledger.issue('order-1', NOW, { idempotencyKey })
     if (!first.ok || !again.ok) throw new Error('not issued')
     expect(again).toEqual({ ...first, replayed: true })
     const stored = JSON.stringify(await ledger.everything())
@@ -151,11 +151,11 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     const ledger = await new Ledger(store).open()
     const later: CredentialKey = { id: 'key_later', derive: keys.current.index, index: keys.current.derive }
     const ring = { current: later, all: [later, keys.current] }
-    const claim = ledger.claim('K')
-    const first = await ledger.issue('order-1', NOW, { claim })
+    const idempotencyKey = ledger.idempotencyKey('K')
+    const first = await ledger.issue('order-1', NOW, { idempotencyKey })
     const second = await ledger.issue('order-2', NOW, { keys: ring })
     if (!first.ok || !second.ok) throw new Error('not issued')
-    expect(await ledger.issue('order-1', NOW, { claim, keys: ring })).toEqual({ ...first, replayed: true })
+    expect(await ledger.issue('order-1', NOW, { idempotencyKey, keys: ring })).toEqual({ ...first, replayed: true })
     expect(await ledger.issue('order-1', NOW, { keys: ring })).toMatchObject({
       data: { credentials: first.data.credentials },
     })
@@ -171,17 +171,17 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
   it('a redemption remembers its key for ever; issue and reverse forget theirs after 30 days', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
-    const redeemed = await ledger.redeem(voucher, NOW, { claim: ledger.claim('K') })
+    const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })
     if (!redeemed.ok) throw new Error(redeemed.code)
-    await ledger.reverse(redeemed.data.id, NOW, { claim: ledger.claim('R') })
+    await ledger.reverse(redeemed.data.id, NOW, { idempotencyKey: ledger.idempotencyKey('R') })
     const keysLeft = async () => (await ledger.everything()).idempotency_keys?.length
 
     expect(await keysLeft()).toBe(3)
-    expect(await store.write(() => forgetExpired(NOW + 30 * DAY_MS - 1, 10))).toBe(0)
-    expect(await store.write(() => forgetExpired(NOW + 30 * DAY_MS, 1))).toBe(1)
-    expect(await store.write(() => forgetExpired(NOW + 30 * DAY_MS, 10))).toBe(1)
+    expect(await store.write(() => deleteExpiredRecords(NOW + 30 * DAY_MS - 1, 10))).toBe(0)
+    expect(await store.write(() => deleteExpiredRecords(NOW + 30 * DAY_MS, 1))).toBe(1)
+    expect(await store.write(() => deleteExpiredRecords(NOW + 30 * DAY_MS, 10))).toBe(1)
     expect(await keysLeft()).toBe(1)
-    const late = await ledger.redeem(voucher, NOW + 4_000 * DAY_MS, { claim: ledger.claim('K') })
+    const late = await ledger.redeem(voucher, NOW + 4_000 * DAY_MS, { idempotencyKey: ledger.idempotencyKey('K') })
     expect(late).toEqual({ ...redeemed, replayed: true })
   })
 
@@ -203,7 +203,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     const voucher = await issued(ledger)
     const first = await ledger.redeem(voucher, NOW)
     if (!first.ok) throw new Error(first.code)
-    const key = { claim: ledger.claim('R') }
+    const key = { idempotencyKey: ledger.idempotencyKey('R') }
     await ledger.reverse(first.data.id, NOW + 1, key)
     const second = await ledger.redeem(voucher, NOW + 2)
     if (!second.ok) throw new Error(second.code)
@@ -238,7 +238,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
         }
         for (const [index, { kind, which, passes, metadata: given }] of actions.entries()) {
           now += passes
-          const rest = { metadata: given ?? {}, claim: ledger.claim(`K${index}`) }
+          const rest = { metadata: given ?? {}, idempotencyKey: ledger.idempotencyKey(`K${index}`) }
           const voucher = vouchers[which % Math.max(1, vouchers.length)]
           const redemptionId = redemptions[which % Math.max(1, redemptions.length)]
           if (kind === 'issue') {

@@ -20,21 +20,24 @@ describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
 
   it('an issue answers the voucher as it was issued, whatever has happened to it since', async () => {
     const ledger = await new Ledger(store).open()
-    const claim = ledger.claim('I')
-    const first = succeeded(await ledger.issue('order-1', NOW, { claim, metadata: METADATA }))
+    const idempotencyKey = ledger.idempotencyKey('I')
+    const first = succeeded(await ledger.issue('order-1', NOW, { idempotencyKey, metadata: METADATA }))
     succeeded(await ledger.redeem(first.data, NOW + 1))
-    expect(await ledger.issue('order-1', NOW + 2, { claim, metadata: METADATA })).toEqual({ ...first, replayed: true })
+    expect(await ledger.issue('order-1', NOW + 2, { idempotencyKey, metadata: METADATA })).toEqual({
+      ...first,
+      replayed: true,
+    })
   })
 
   it('an issue that met the voucher of an earlier key answers it as it met it', async () => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))
-    const claim = ledger.claim('I2')
-    const met = succeeded(await ledger.issue('order-1', NOW + 2, { claim }))
+    const idempotencyKey = ledger.idempotencyKey('I2')
+    const met = succeeded(await ledger.issue('order-1', NOW + 2, { idempotencyKey }))
     expect(met).toMatchObject({ status: 200, replayed: true, data: { status: 'redeemed' } })
     succeeded(await ledger.reverse(redeemed.data.id, NOW + 3))
-    expect(await ledger.issue('order-1', NOW + 4, { claim })).toEqual(met)
+    expect(await ledger.issue('order-1', NOW + 4, { idempotencyKey })).toEqual(met)
   })
 
   it.each([METADATA, {}])(
@@ -42,7 +45,7 @@ describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
     async (metadata) => {
       const ledger = await new Ledger(store).open()
       const issued = succeeded(await ledger.issue('order-1', NOW))
-      const call = { claim: ledger.claim('R'), metadata, reference: 'receipt-1' }
+      const call = { idempotencyKey: ledger.idempotencyKey('R'), metadata, reference: 'receipt-1' }
       const first = succeeded(await ledger.redeem(issued.data, NOW + 1, call))
       const reversal = { reason: 'mistake', metadata: { by: 'ann' } }
       succeeded(await ledger.reverse(first.data.id, NOW + 2, reversal))
@@ -55,7 +58,7 @@ describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))
-    const call = { claim: ledger.claim('V'), metadata: METADATA }
+    const call = { idempotencyKey: ledger.idempotencyKey('V'), metadata: METADATA }
     const first = succeeded(await ledger.reverse(redeemed.data.id, NOW + 2, call))
     succeeded(await ledger.redeem(issued.data, NOW + 3))
     expect(await ledger.reverse(redeemed.data.id, NOW + 4, call)).toEqual({ ...first, replayed: true })

@@ -54,8 +54,8 @@ export class Ledger {
     return this
   }
 
-  claim(key: string, fingerprint = key) {
-    return { key, fingerprint }
+  idempotencyKey(value: string, fingerprint = value) {
+    return { value, fingerprint }
   }
 
   issue(externalIssueId: string, now: number, overrides: Partial<vouchers.Issue> = {}) {
@@ -65,7 +65,7 @@ export class Ledger {
       externalIssueId,
       recipientUserId: 'user-1',
       metadata: {},
-      claim: this.claim(`issue ${externalIssueId} ${now} ${++this.#made}`),
+      idempotencyKey: this.idempotencyKey(`issue ${externalIssueId} ${now} ${++this.#made}`),
       voucherId: `vch_${++this.#made}`,
       newDeliveryId: () => `dlv_${++this.#made}`,
       now,
@@ -80,7 +80,7 @@ export class Ledger {
       applicationId: this.applicationId,
       credential: hashedOf(voucher),
       metadata: {},
-      claim: this.claim(`redeem ${++this.#made}`),
+      idempotencyKey: this.idempotencyKey(`redeem ${++this.#made}`),
       redemptionId: `rdm_${++this.#made}`,
       newDeliveryId: () => `dlv_${++this.#made}`,
       now,
@@ -94,7 +94,7 @@ export class Ledger {
       applicationId: this.applicationId,
       redemptionId,
       metadata: {},
-      claim: this.claim(`reverse ${++this.#made}`),
+      idempotencyKey: this.idempotencyKey(`reverse ${++this.#made}`),
       newDeliveryId: () => `dlv_${++this.#made}`,
       now,
       ...overrides,

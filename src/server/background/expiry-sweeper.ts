@@ -4,7 +4,7 @@ import { forgetOldCalls } from '../../store/bots/calls.js'
 import { SETTLED_PER_WRITE, settleBacklog } from '../../store/delivery/backlog.js'
 import { forget as forgetDeliveries } from '../../store/delivery/deliveries.js'
 import { forgetOld } from '../../store/delivery/updates.js'
-import { forgetExpired } from '../../store/idempotency.js'
+import { deleteExpiredRecords } from '../../store/idempotency.js'
 import type { Op } from '../../store/operation.js'
 import type { Store } from '../../store/store.js'
 
@@ -15,7 +15,7 @@ export const FORGOTTEN_PER_WRITE = SETTLED_PER_WRITE
 type Kind = (now: number) => Op<number>
 
 const expiry: readonly Kind[] = [
-  (now) => forgetExpired(now, FORGOTTEN_PER_WRITE),
+  (now) => deleteExpiredRecords(now, FORGOTTEN_PER_WRITE),
   (now) => forgetOld(now, FORGOTTEN_PER_WRITE),
   (now) => forgetDeliveries(now - DELIVERY_KEPT_MS, FORGOTTEN_PER_WRITE),
   (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),

@@ -1,17 +1,17 @@
 import * as apps from '../../store/apps.js'
-import { answer, type MakeHandlers } from '../handler.js'
+import { type MakeHandlers, replyOf } from '../handler.js'
 
 export const appHandlers: MakeHandlers<'apps'> = ({ store, clock, newId }) => ({
-  list: async (input, { caller }) => answer(await store.read(() => apps.list(caller.accountId, input))),
+  list: async (input, { caller }) => replyOf(await store.read(() => apps.list(caller.accountId, input))),
   create: async (input, { caller }) => {
     const id = newId('app')
-    return answer(await store.write(() => apps.create(caller.accountId, id, input, clock.now())))
+    return replyOf(await store.write(() => apps.create(caller.accountId, id, input, clock.now())))
   },
-  get: async ({ appId }, { caller }) => answer(await store.read(() => apps.get(caller.accountId, appId))),
+  get: async ({ appId }, { caller }) => replyOf(await store.read(() => apps.get(caller.accountId, appId))),
   update: async ({ appId, ...settings }, { caller }) =>
-    answer(await store.write(() => apps.update(caller.accountId, appId, settings, clock.now()))),
+    replyOf(await store.write(() => apps.update(caller.accountId, appId, settings, clock.now()))),
   linkBot: async ({ appId, botId }, { caller }) =>
-    answer(await store.write(() => apps.linkBot(caller.accountId, appId, botId, clock.now()))),
+    replyOf(await store.write(() => apps.linkBot(caller.accountId, appId, botId, clock.now()))),
   unlinkBot: async ({ appId, botId }, { caller }) =>
-    answer(await store.write(() => apps.unlinkBot(caller.accountId, appId, botId, clock.now()))),
+    replyOf(await store.write(() => apps.unlinkBot(caller.accountId, appId, botId, clock.now()))),
 })

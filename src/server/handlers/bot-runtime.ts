@@ -1,17 +1,18 @@
+import type { InputOf } from '../../contract/endpoint.js'
 import { refuse } from '../../contract/errors.js'
 import { contract } from '../../contract/index.js'
 import * as chats from '../../store/bots/chats.js'
 import { issueIntoChat } from '../../store/bots/issue.js'
 import { endOlder, endPoll, holdsPoll, type OpenPoll, takePoll } from '../../store/bots/open-polls.js'
 import * as updates from '../../store/delivery/updates.js'
-import type { Faces } from '../../store/template-summary.js'
-import { answer, type Call, invalid, type MakeHandlers, type Reply } from '../handler.js'
+import type { TemplateSummaries } from '../../store/template-summary.js'
+import type { Deps } from '../deps.js'
+import { type Call, invalid, type MakeHandlers, type Reply, replyOf } from '../handler.js'
 import type { Poll } from '../polls.js'
 
 type Runtime = 'issue' | 'send' | 'updates'
-type Deps = Parameters<MakeHandlers<'bots'>>[0]
 type GetUpdates = typeof contract.bots.updates
-type GetUpdatesInput = Parameters<ReturnType<MakeHandlers<'bots'>>['updates']>[0]
+type GetUpdatesInput = InputOf<GetUpdates>
 
 const LIMIT_DEFAULT = 100
 
@@ -24,11 +25,11 @@ const TOO_LONG_INSIDE = {
 }
 
 /** Endpoints that a bot calls with its token. */
-export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'bots'>>, Runtime> = (deps) => {
+export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps) => {
   const { store, clock, newId, keys, polls } = deps
-  const faces: Faces = new Map()
+  const summaries: TemplateSummaries = new Map()
   return {
-    issue: (input, { caller, claim }) => {
+    issue: (input, { caller, idempotencyKey }) => {
       const voucherId = newId('vch')
       return store.write(() =>
         issueIntoChat({
@@ -38,18 +39,18 @@ export const botRuntimeHandlers: (deps: Deps) => Pick<ReturnType<MakeHandlers<'b
           templateId: input.template_id,
           externalIssueId: input.external_issue_id,
           metadata: input.metadata ?? {},
-          claim,
+          idempotencyKey,
           voucherId,
           newDeliveryId: () => newId('dlv'),
           now: clock.now(),
           keys,
-          faces,
+          summaries,
         }),
       )
     },
 
     send: async ({ chat_id: chatId, text }, { caller }) =>
-      answer(await store.write(() => chats.sendAsBot(caller.botId, { chatId, text, now: clock.now() }))),
+      replyOf(await store.write(() => chats.sendAsBot(caller.botId, { chatId, text, now: clock.now() }))),
 
     updates: async (input, call) => {
       if (call.isInner && (input.timeout ?? 0) > TIMEOUT_MAX_INNER_S) return invalid(TOO_LONG_INSIDE)
@@ -114,7 +115,7 @@ async function answerPoll(
       })
     }
   } finally {
-    // Before the answer, after which its bot may set a webhook. It ends by its time as well.
+    // Before the replyOf, after which its bot may set a webhook. It ends by its time as well.
     if (holds) await store.write(() => endPoll(place as OpenPoll)).catch(() => {})
   }
 }

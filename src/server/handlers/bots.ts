@@ -5,7 +5,7 @@ import { makeToken } from '../../domain/tokens.js'
 import * as bots from '../../store/bots/bots.js'
 import * as calls from '../../store/bots/calls.js'
 import * as templates from '../../store/bots/templates.js'
-import { answer, type Checks, type MakeHandlers } from '../handler.js'
+import { type MakeHandlers, replyOf } from '../handler.js'
 import type { LimitVerdict } from '../limits.js'
 import { draftOf, validityIssues } from './templates.js'
 import { namedOnce, unlessUnavailable } from './tokens.js'
@@ -41,15 +41,6 @@ function urlIssues({ avatar, cover_url, links = [], contact }: WithUrls): Valida
   )
 }
 
-export const botChecks: Checks = {
-  'bots.apply': (body: WithUrls & { scopes?: readonly string[] }) => [
-    ...urlIssues(body),
-    ...namedOnce(body.scopes ?? []),
-  ],
-  'bots.update': urlIssues,
-  'bots.createTemplate': validityIssues,
-}
-
 /** A window is open from its first call on. */
 function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] {
   if (window === null) return { limit: null, used: 0, remaining: null, reset_at: null }
@@ -60,9 +51,7 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
 }
 
 /** Endpoints that the owner of a bot calls in the console. */
-export const botConsoleHandlers: (
-  deps: Parameters<MakeHandlers<'bots'>>[0],
-) => Pick<ReturnType<MakeHandlers<'bots'>>, Console> = ({
+export const botConsoleHandlers: MakeHandlers<'bots', Console> = ({
   store,
   clock,
   random,
@@ -71,45 +60,54 @@ export const botConsoleHandlers: (
   botCalls,
   limits,
 }) => ({
-  apply: async (application, { caller }) => {
-    const id = newId('bot')
-    return answer(await store.write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove)))
+  apply: {
+    check: (application) => [...urlIssues(application), ...namedOnce(application.scopes ?? [])],
+    handle: async (application, { caller }) => {
+      const id = newId('bot')
+      return replyOf(await store.write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove)))
+    },
   },
 
-  list: async (page, { caller }) => answer(await store.read(() => bots.list(caller.accountId, page))),
+  list: async (page, { caller }) => replyOf(await store.read(() => bots.list(caller.accountId, page))),
 
   get: async ({ botId }, { caller, isHead }) => {
-    const read = answer(await store.read(() => bots.get(caller.accountId, botId)))
+    const read = replyOf(await store.read(() => bots.get(caller.accountId, botId)))
     if (!read.ok || !bots.awaitsToken(read.data) || isHead) return read
     const token = makeToken('sbot_', random)
-    return answer(await store.write(() => bots.showToken(caller.accountId, botId, token, clock.now())))
+    return replyOf(await store.write(() => bots.showToken(caller.accountId, botId, token, clock.now())))
   },
 
-  update: async ({ botId, ...patch }, { caller }) =>
-    answer(await store.write(() => bots.update(caller.accountId, botId, patch, clock.now()))),
+  update: {
+    check: urlIssues,
+    handle: async ({ botId, ...patch }, { caller }) =>
+      replyOf(await store.write(() => bots.update(caller.accountId, botId, patch, clock.now()))),
+  },
 
   regenerateToken: async ({ botId }, { caller }) => {
     const token = makeToken('sbot_', random)
-    return answer(await store.write(() => bots.regenerateToken(caller.accountId, botId, token, clock.now())))
+    return replyOf(await store.write(() => bots.regenerateToken(caller.accountId, botId, token, clock.now())))
   },
 
   metrics: async ({ botId }, { caller }) => {
     await botCalls.flush().catch(unlessUnavailable)
     const now = clock.now()
-    const stored = answer(await store.read(() => calls.metrics(caller.accountId, botId, now)))
+    const stored = replyOf(await store.read(() => calls.metrics(caller.accountId, botId, now)))
     if (!stored.ok) return stored
     return { ok: true, data: { ...stored.data, quota: quotaOf(limits.look('bot_calls', botId), now) } }
   },
 
   templates: async ({ botId, ...filter }, { caller }) =>
-    answer(await store.read(() => templates.list(caller.accountId, botId, filter))),
+    replyOf(await store.read(() => templates.list(caller.accountId, botId, filter))),
 
-  createTemplate: async ({ botId, ...input }, { caller }) => {
-    const draft = draftOf(input, newId('tpl'), clock.now())
-    if ('ok' in draft) return draft
-    return answer(await store.write(() => templates.create(caller.accountId, botId, draft)))
+  createTemplate: {
+    check: validityIssues,
+    handle: async ({ botId, ...input }, { caller }) => {
+      const draft = draftOf(input, newId('tpl'), clock.now())
+      if ('ok' in draft) return draft
+      return replyOf(await store.write(() => templates.create(caller.accountId, botId, draft)))
+    },
   },
 
   submitTemplate: async ({ botId, templateId }, { caller }) =>
-    answer(await store.write(() => templates.submit(caller.accountId, botId, templateId, clock.now(), autoApprove))),
+    replyOf(await store.write(() => templates.submit(caller.accountId, botId, templateId, clock.now(), autoApprove))),
 })

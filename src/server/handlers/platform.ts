@@ -2,14 +2,15 @@ import { closest } from '../../contract/closest.js'
 import { refuse } from '../../contract/errors.js'
 import { endpoints } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
+import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import * as apps from '../../store/apps.js'
 import * as bots from '../../store/bots/bots.js'
+import * as chats from '../../store/bots/chats.js'
+import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
 import { TestClock } from '../clock.js'
-import { answer, invalid, type MakeHandlers } from '../handler.js'
-import { platformBotHandlers } from './platform-bots.js'
-import { platformChatHandlers } from './platform-chats.js'
+import { invalid, type MakeHandlers, replyOf } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 
@@ -22,8 +23,10 @@ function byAge(one: Review, other: Review): number {
   return one.id < other.id ? -1 : 1
 }
 
+/** The operator API (DECISIONS.md#operator-api). */
 export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
-  const { store, clock, accounts, faults, requestLog } = deps
+  const { store, clock, newId, random, keys, accounts, faults, requestLog } = deps
+  const newDeliveryId = () => newId('dlv')
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
   const orNull = (ms: number | null) => (ms === null ? null : formatInstant(ms))
   const secureKeys = () =>
@@ -35,6 +38,8 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       activated_at: orNull(activatedAt),
       grace_until: orNull(graceUntil),
     }))
+  const setBlocked = async ({ chatId }: { chatId: string }, blocked: boolean) =>
+    replyOf(await store.write(() => chats.setBlocked(chatId, blocked, { now: clock.now(), newDeliveryId })))
   return {
     issueAccountToken: async ({ accountId, expires_in_seconds: seconds = JWT_LIFETIME_SECONDS }) => {
       const now = clock.now()
@@ -58,19 +63,43 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
     },
 
     approveTemplate: async ({ templateId }) =>
-      answer(await store.write(() => templates.review(templateId, { approve: true }, clock.now()))),
+      replyOf(await store.write(() => templates.review(templateId, { approve: true }, clock.now()))),
     rejectTemplate: async ({ templateId, code, reason }) =>
-      answer(await store.write(() => templates.review(templateId, { approve: false, code, reason }, clock.now()))),
+      replyOf(await store.write(() => templates.review(templateId, { approve: false, code, reason }, clock.now()))),
 
     suspendApp: async ({ appId }) =>
-      answer(await store.write(() => apps.govern(appId, { suspended: true }, clock.now()))),
+      replyOf(await store.write(() => apps.govern(appId, { suspended: true }, clock.now()))),
     reinstateApp: async ({ appId }) =>
-      answer(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
+      replyOf(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
     setAppFeatures: async ({ appId, features }) =>
-      answer(await store.write(() => apps.govern(appId, { features }, clock.now()))),
+      replyOf(await store.write(() => apps.govern(appId, { features }, clock.now()))),
 
-    ...platformBotHandlers(deps),
-    ...platformChatHandlers(deps),
+    approveBot: async ({ botId }) => replyOf(await store.write(() => bots.decide(botId, 'approve', clock.now()))),
+    rejectBot: async ({ botId, note }) =>
+      replyOf(await store.write(() => bots.decide(botId, { reject: note }, clock.now()))),
+    disableBot: async ({ botId }) => replyOf(await store.write(() => bots.decide(botId, 'disable', clock.now()))),
+    enableBot: async ({ botId }) => replyOf(await store.write(() => bots.decide(botId, 'enable', clock.now()))),
+
+    addUpdate: {
+      check: platformUpdateIssues,
+      handle: ({ botId, ...it }) => {
+        const now = clock.now()
+        const newPayloadId = () => Buffer.from(random(10)).toString('hex')
+        const payload = platformPayload(it, newPayloadId, now)
+        return store.write(() => updates.addByPlatform({ botId, type: it.type, payload, now, newDeliveryId }))
+      },
+    },
+
+    createChat: async ({ bot_id: botId, user_id: userId, type = 'private' }) => {
+      const call = { botId, userId, type, chatId: newId('chat'), now: clock.now(), newDeliveryId }
+      return replyOf(await store.write(() => chats.start(call)))
+    },
+    chats: async (filter) => replyOf(await store.read(() => chats.list(filter))),
+    messages: async ({ chatId, ...page }) => replyOf(await store.read(() => chats.messages(chatId, page, keys))),
+    sendAsUser: async ({ chatId, text }) =>
+      replyOf(await store.write(() => chats.sendAsUser({ chatId, text, now: clock.now() }, newDeliveryId))),
+    blockChat: (input) => setBlocked(input, true),
+    unblockChat: (input) => setBlocked(input, false),
 
     secureKeys: async () => ({ ok: true, data: { items: secureKeys() } }),
     rotateSecureKeys: async () => {

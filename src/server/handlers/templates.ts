@@ -4,14 +4,12 @@ import type { TemplateInput } from '../../contract/templates.js'
 import { draftTemplate, type TemplateDraft } from '../../domain/template.js'
 import { readValidity } from '../../domain/validity.js'
 import * as templates from '../../store/templates.js'
-import { answer, type Checks, invalid, type MakeHandlers } from '../handler.js'
+import { invalid, type MakeHandlers, replyOf } from '../handler.js'
 
 export function validityIssues(body: TemplateInput): ValidationIssue[] {
   const validity = readValidity(body.validity)
   return validity.ok ? [] : [validity.issue]
 }
-
-export const templateChecks: Checks = { 'templates.create': validityIssues }
 
 /** The draft that an input asks for. */
 export function draftOf(input: TemplateInput, id: string, now: number): TemplateDraft | Refusal<'VALIDATION_FAILED'> {
@@ -21,15 +19,18 @@ export function draftOf(input: TemplateInput, id: string, now: number): Template
 
 export const templateHandlers: MakeHandlers<'templates'> = ({ store, clock, newId, autoApprove }) => ({
   list: async (input, { caller: { applicationId } }) =>
-    answer(await store.read(() => templates.list({ applicationId }, input))),
+    replyOf(await store.read(() => templates.list({ applicationId }, input))),
 
-  create: async (input, { caller }) => {
-    const draft = draftOf(input, newId('tpl'), clock.now())
-    if ('ok' in draft) return draft
-    const row = { ...draft, application_id: caller.applicationId, account_id: caller.accountId, bot_id: null }
-    return answer(await store.write(() => templates.create(row)))
+  create: {
+    check: validityIssues,
+    handle: async (input, { caller }) => {
+      const draft = draftOf(input, newId('tpl'), clock.now())
+      if ('ok' in draft) return draft
+      const row = { ...draft, application_id: caller.applicationId, account_id: caller.accountId, bot_id: null }
+      return replyOf(await store.write(() => templates.create(row)))
+    },
   },
 
   submit: async ({ templateId }, { caller: { applicationId } }) =>
-    answer(await store.write(() => templates.submit({ applicationId }, templateId, clock.now(), autoApprove))),
+    replyOf(await store.write(() => templates.submit({ applicationId }, templateId, clock.now(), autoApprove))),
 })

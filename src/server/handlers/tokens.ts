@@ -3,7 +3,7 @@ import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
 import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
 import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
-import { answer, type Checks, type MakeHandlers } from '../handler.js'
+import { type MakeHandlers, replyOf } from '../handler.js'
 
 const DAY_MS = 86_400_000
 
@@ -18,36 +18,35 @@ export function namedOnce(scopes: readonly string[]): ValidationIssue[] {
   return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]
 }
 
-export const tokenChecks: Checks = {
-  'tokens.create': ({ scopes }: { scopes: readonly string[] }) => namedOnce(scopes),
-}
-
 export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId, tokenUses }) => ({
   list: async ({ appId, ...page }, { caller }) => {
     await tokenUses.flush().catch(unlessUnavailable)
-    return answer(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now())))
+    return replyOf(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now())))
   },
 
-  create: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
-    const token = makeToken('sop_', random)
-    const now = clock.now()
-    const row = {
-      id: newId('tok'),
-      application_id: appId,
-      name,
-      token_hash: hashToken(token),
-      token_prefix: tokenPrefixOf(token),
-      last4: last4Of(token),
-      scopes: JSON.stringify(scopes),
-      created_at: now,
-      expires_at: days === null ? null : now + days * DAY_MS,
-      last_used_at: null,
-      revoked_at: null,
-    }
-    const created = answer(await store.write(() => tokens.create(caller.accountId, row, now)))
-    return created.ok ? { ok: true, data: { ...created.data, token } } : created
+  create: {
+    check: ({ scopes }) => namedOnce(scopes),
+    handle: async ({ appId, name, scopes, expires_in_days: days = TOKEN_LIFETIME_DAYS }, { caller }) => {
+      const token = makeToken('sop_', random)
+      const now = clock.now()
+      const row = {
+        id: newId('tok'),
+        application_id: appId,
+        name,
+        token_hash: hashToken(token),
+        token_prefix: tokenPrefixOf(token),
+        last4: last4Of(token),
+        scopes: JSON.stringify(scopes),
+        created_at: now,
+        expires_at: days === null ? null : now + days * DAY_MS,
+        last_used_at: null,
+        revoked_at: null,
+      }
+      const created = replyOf(await store.write(() => tokens.create(caller.accountId, row, now)))
+      return created.ok ? { ok: true, data: { ...created.data, token } } : created
+    },
   },
 
   revoke: async ({ appId, tokenId }, { caller }) =>
-    answer(await store.write(() => tokens.revoke(caller.accountId, appId, tokenId, clock.now()))),
+    replyOf(await store.write(() => tokens.revoke(caller.accountId, appId, tokenId, clock.now()))),
 })

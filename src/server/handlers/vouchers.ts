@@ -3,11 +3,11 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import type { Credential } from '../../contract/vouchers.js'
 import { indexCredential, parseCredential } from '../../domain/credentials.js'
 import type { Keyring } from '../../domain/keyring.js'
-import type { Faces } from '../../store/template-summary.js'
+import type { TemplateSummaries } from '../../store/template-summary.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Caller } from '../auth.js'
 import type { Deps } from '../deps.js'
-import { answer, type Checks, type MakeHandlers } from '../handler.js'
+import { type MakeHandlers, replyOf } from '../handler.js'
 
 const EXPECTED = {
   redeem_code: 'must be a redeem code of 16 symbols, such as M9S3-46Q3-D25V-T4FJ',
@@ -19,8 +19,6 @@ function credentialIssues({ credential }: { credential: Credential }): Validatio
   if (parsed.ok || parsed.reason === 'check_failed') return []
   return [{ pointer: '/credential/value', code: 'format', message: EXPECTED[credential.type] }]
 }
-
-export const voucherChecks: Checks = { 'vouchers.verify': credentialIssues, 'vouchers.redeem': credentialIssues }
 
 /** Without a hash when the check symbol is wrong, which no voucher can have. */
 function hashed({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
@@ -42,10 +40,10 @@ function unknownCredential(
 
 export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
   const { store, clock, newId, keys } = deps
-  const faces: Faces = new Map()
+  const summaries: TemplateSummaries = new Map()
   const newDeliveryId = () => newId('dlv')
   return {
-    issue: (input, { caller, claim }) => {
+    issue: (input, { caller, idempotencyKey }) => {
       const voucherId = newId('vch')
       const { applicationId } = caller
       return store.write(
@@ -56,60 +54,66 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
             externalIssueId: input.external_issue_id,
             recipientUserId: input.recipient_user_id,
             metadata: input.metadata ?? {},
-            claim,
+            idempotencyKey,
             voucherId,
             newDeliveryId,
             now: clock.now(),
             keys,
-            faces,
+            summaries,
           }),
         vouchers.sharedIssue(applicationId, input.template_id, input.external_issue_id),
       )
     },
 
-    verify: async (input, { caller }) => {
-      const credential = hashed(input.credential, keys)
-      const verified = await store.read(() =>
-        vouchers.verify(caller.applicationId, credential, input.recipient_user_id, clock.now(), faces),
-      )
-      return verified.ok ? verified : unknownCredential(deps, caller, credential.hashes.length > 0)
+    verify: {
+      check: credentialIssues,
+      handle: async (input, { caller }) => {
+        const credential = hashed(input.credential, keys)
+        const verified = await store.read(() =>
+          vouchers.verify(caller.applicationId, credential, input.recipient_user_id, clock.now(), summaries),
+        )
+        return verified.ok ? verified : unknownCredential(deps, caller, credential.hashes.length > 0)
+      },
     },
 
-    redeem: async (input, { caller, claim }) => {
-      const credential = hashed(input.credential, keys)
-      const redemptionId = newId('rdm')
-      const { applicationId } = caller
-      const redeemed = await store.write(
-        () =>
-          vouchers.redeem({
-            applicationId,
-            credential,
-            recipientUserId: input.recipient_user_id,
-            reference: input.reference,
-            metadata: input.metadata ?? {},
-            claim,
-            redemptionId,
-            newDeliveryId,
-            now: clock.now(),
-          }),
-        vouchers.sharedRedeem(applicationId, credential),
-      )
-      if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
-        return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
-      return unknownCredential(deps, caller, credential.hashes.length > 0)
+    redeem: {
+      check: credentialIssues,
+      handle: async (input, { caller, idempotencyKey }) => {
+        const credential = hashed(input.credential, keys)
+        const redemptionId = newId('rdm')
+        const { applicationId } = caller
+        const redeemed = await store.write(
+          () =>
+            vouchers.redeem({
+              applicationId,
+              credential,
+              recipientUserId: input.recipient_user_id,
+              reference: input.reference,
+              metadata: input.metadata ?? {},
+              idempotencyKey,
+              redemptionId,
+              newDeliveryId,
+              now: clock.now(),
+            }),
+          vouchers.sharedRedeem(applicationId, credential),
+        )
+        if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
+          return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>
+        return unknownCredential(deps, caller, credential.hashes.length > 0)
+      },
     },
 
     redemption: async ({ redemptionId }, { caller }) =>
-      answer(await store.read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now()))),
+      replyOf(await store.read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now()))),
 
-    reverse: ({ redemptionId, reason, metadata }, { caller, claim }) =>
+    reverse: ({ redemptionId, reason, metadata }, { caller, idempotencyKey }) =>
       store.write(() =>
         vouchers.reverse({
           applicationId: caller.applicationId,
           redemptionId,
           reason,
           metadata: metadata ?? {},
-          claim,
+          idempotencyKey,
           newDeliveryId,
           now: clock.now(),
         }),

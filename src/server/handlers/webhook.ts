@@ -12,7 +12,7 @@ import * as webhooks from '../../store/delivery/webhooks.js'
 import type { Op } from '../../store/operation.js'
 import { type CheckedUrl, checkAllowedIp, checkUrl, resolve } from '../delivery/guard.js'
 import type { Deps } from '../deps.js'
-import { answer, invalid, type MakeHandlers } from '../handler.js'
+import { invalid, type MakeHandlers, replyOf } from '../handler.js'
 
 const SECRET_BYTES = 32
 
@@ -23,13 +23,13 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
   const { store, keys, webhooks: policy } = deps
   return {
     set: async ({ botId, ...input }, { caller }) =>
-      answer(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
+      replyOf(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
 
     setByBot: async (input, { caller: { botId, tokenId } }) =>
-      answer(await setWebhook(deps, botId, input, () => stillCalling(tokenId))),
+      replyOf(await setWebhook(deps, botId, input, () => stillCalling(tokenId))),
 
     delete: async ({ botId, drop_pending_updates: drop = false }, { caller }) =>
-      answer(
+      replyOf(
         await store.write(function* () {
           const bot = yield* bots.approved(caller.accountId, botId)
           return 'ok' in bot ? bot : yield* webhooks.remove(botId, drop)
@@ -37,13 +37,13 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
       ),
 
     info: async (_input, { caller }) =>
-      answer(await store.read(() => webhooks.info(caller.botId, keys, policy.egressIps))),
+      replyOf(await store.read(() => webhooks.info(caller.botId, keys, policy.egressIps))),
 
     deliveries: async ({ botId, ...filter }, { caller }) =>
-      answer(await store.read(() => deliveries.list(caller.accountId, botId, filter))),
+      replyOf(await store.read(() => deliveries.list(caller.accountId, botId, filter))),
 
     retry: async ({ botId, deliveryId, force = false }, { caller }) =>
-      answer(await store.write(() => deliveries.retry(caller.accountId, botId, deliveryId, force))),
+      replyOf(await store.write(() => deliveries.retry(caller.accountId, botId, deliveryId, force))),
   }
 }
 

@@ -1,19 +1,22 @@
 import { type Refusal, refuse } from '../../contract/errors.js'
-import { IDEMPOTENCY_WAIT_MS } from '../../domain/idempotency.js'
-import type { IdempotencyClaim } from '../../store/idempotency.js'
+import { IDEMPOTENCY_WAIT_MS, type IdempotencyKey } from '../../domain/idempotency.js'
 
 type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
 
-/** Calls that run under an idempotency key right now (DECISIONS.md#keys-in-flight). */
+/** Running calls that have an idempotency key (DECISIONS.md#keys-in-flight). */
 export class InFlight {
   readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
 
-  /** Runs `call` unless another call holds the key: an equal one is waited for, so that this one replays it. */
-  async run<T>(applicationId: string, claim: IdempotencyClaim, call: () => Promise<T>): Promise<T | Conflict> {
-    const key = `${applicationId} ${claim.key}`
+  /** Runs `call`, after the end of a running call with the same key and request: `call` then replays it. */
+  async run<T>(
+    applicationId: string,
+    { value, fingerprint }: IdempotencyKey,
+    call: () => Promise<T>,
+  ): Promise<T | Conflict> {
+    const key = `${applicationId} ${value}`
     const first = this.#running.get(key)
     if (first !== undefined) {
-      if (first.fingerprint !== claim.fingerprint) return refuse('IDEMPOTENCY_KEY_REUSED')
+      if (first.fingerprint !== fingerprint) return refuse('IDEMPOTENCY_KEY_REUSED')
       if (!(await settlesInTime(first.settled))) {
         return { ...refuse('IDEMPOTENCY_KEY_IN_PROGRESS'), retryAfterSeconds: 1 }
       }
@@ -24,7 +27,7 @@ export class InFlight {
       () => this.#running.delete(key),
       () => this.#running.delete(key),
     )
-    this.#running.set(key, { fingerprint: claim.fingerprint, settled })
+    this.#running.set(key, { fingerprint, settled })
     return running
   }
 }

@@ -4,7 +4,7 @@ import type { IssuedVoucher } from '../../contract/vouchers.js'
 import { voucherText } from '../../domain/bot/chat.js'
 import type { MessageRow } from '../../domain/bot/rows.js'
 import { type Op, one } from '../operation.js'
-import { type Answered, type Issue, type IssueRefusal, issuedUnderKey, issueNow } from '../vouchers.js'
+import { type Issue, type IssueRefusal, issueNow, type ReplayableSuccess, replayIssue } from '../vouchers.js'
 import { addMessage, chatOfBot } from './chats.js'
 
 export interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
@@ -18,9 +18,11 @@ export interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
  */
 export function* issueIntoChat(
   call: BotIssue,
-): Op<Answered<DeliveredVoucher> | IssueRefusal | Refusal<'CHAT_NOT_FOUND' | 'CHAT_NOT_PRIVATE' | 'BOT_BLOCKED'>> {
+): Op<
+  ReplayableSuccess<DeliveredVoucher> | IssueRefusal | Refusal<'CHAT_NOT_FOUND' | 'CHAT_NOT_PRIVATE' | 'BOT_BLOCKED'>
+> {
   const { applicationId, botId, chatId, now } = call
-  const replay = yield* issuedUnderKey(call)
+  const replay = yield* replayIssue(call)
   if (replay !== null) return replay.ok ? yield* delivered(applicationId, replay) : replay
 
   const chat = yield* chatOfBot(botId, chatId)
@@ -38,7 +40,10 @@ export function* issueIntoChat(
 }
 
 /** With the message that brought the voucher; null where it was issued directly. */
-function* delivered(applicationId: string, issued: Answered<IssuedVoucher>): Op<Answered<DeliveredVoucher>> {
+function* delivered(
+  applicationId: string,
+  issued: ReplayableSuccess<IssuedVoucher>,
+): Op<ReplayableSuccess<DeliveredVoucher>> {
   const delivery = yield* one<Pick<MessageRow, 'chat_id' | 'message_id'>>(
     'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
     [applicationId, issued.data.id],

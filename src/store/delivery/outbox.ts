@@ -54,7 +54,7 @@ export function* addUpdate(update: NewUpdate): Op<number | null> {
  * Tells every bot that is linked to an application and named the type. For an application without bots this is one
  * read of an index; the payload is built when a bot listens.
  */
-export function* tellLinkedBots(
+export function* notifyLinkedBots(
   applicationId: string,
   type: UpdateType,
   payload: () => UpdatePayload,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { endpoints } from '../../../src/contract/index.js'
+import { contract, endpoints } from '../../../src/contract/index.js'
 import * as tokens from '../../../src/contract/tokens.js'
-import { checks } from '../../../src/server/handlers/index.js'
 import { parseBody } from '../../../src/server/http/body.js'
 import { lazyValidator } from '../../../src/server/http/validation.js'
 import { testApp } from '../../support/server-app.js'
 import { Scene } from '../../support/server-scene.js'
+import { newTenant } from '../../support/server-tenant.js'
 
 /** What x-openapi holds is for the OpenAPI document; no validator reads it. */
 const uniqueItems = (schema: unknown): boolean =>
@@ -23,10 +23,11 @@ test('a list far beyond its length is refused with few issues', () => {
   expect(issues?.length).toBeLessThanOrEqual(20)
 })
 
-test('a scope named twice is refused', () => {
-  const check = checks['tokens.create'] as (body: { scopes: string[] }) => unknown[]
-  expect(check({ scopes: ['vouchers:read', 'vouchers:issue'] })).toEqual([])
-  expect(check({ scopes: ['vouchers:read', 'vouchers:read'] })).toMatchObject([{ pointer: '/scopes' }])
+test('refuses a token that names one scope twice', async () => {
+  const tenant = await newTenant(testApp())
+  const input = { appId: tenant.appId, name: 'till', scopes: ['vouchers:read', 'vouchers:read'] } as const
+  const { code, details } = await tenant.console(contract.tokens.create, { ...input, scopes: [...input.scopes] })
+  expect([code, details.errors]).toMatchObject(['VALIDATION_FAILED', [{ pointer: '/scopes', code: 'uniqueItems' }]])
 })
 
 test('marks without end are not put into order', () => {

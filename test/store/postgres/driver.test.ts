@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { forgetExpired } from '../../../src/store/idempotency.js'
+import { deleteExpiredRecords } from '../../../src/store/idempotency.js'
 import { all, change, lock, notify, type Op, one, run, Superseded } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
@@ -101,8 +101,8 @@ describe('operations of two processes', () => {
            from generate_series(1, 20) n`),
     )
     await holding('delete from idempotency_keys where expires_at <= 5', async () => {
-      expect(await store.write(() => forgetExpired(20, 10))).toBe(10)
-      expect(await other.write(() => forgetExpired(20, 10))).toBe(5)
+      expect(await store.write(() => deleteExpiredRecords(20, 10))).toBe(10)
+      expect(await other.write(() => deleteExpiredRecords(20, 10))).toBe(5)
     })
     expect(await store.read(() => one('select count(*) as n from idempotency_keys'))).toEqual({ n: 0 })
   })
