@@ -1,4 +1,3 @@
-import { commandOf } from './command/command-of.js'
 import { createContext } from './command/context.js'
 import type { Leaf, Outcome } from './command/leaf.js'
 import { askMissing } from './command/required.js'
@@ -8,7 +7,9 @@ import type { Failure } from './failure.js'
 import { exitOf, usage } from './failure.js'
 import { readFlags } from './flags/flags.js'
 import type { Globals } from './flags/globals.js'
+import { globalFlags } from './flags/globals.js'
 import { scrubAll } from './host/scrub.js'
+import { shellWord } from './host/shell.js'
 import { untilAborted } from './host/until-aborted.js'
 import { refuseUnknownInContract } from './output/fields.js'
 import type { JqFilter } from './output/jq.js'
@@ -24,8 +25,8 @@ export async function execute(
   const { host } = failed
   const { leaf } = line
   if (leaf === undefined) throw new Error('the parser must refuse a line without a command')
-  if (globals.fields !== undefined && leaf.answers !== undefined && (leaf.changes || leaf.streams)) {
-    const unknown = refuseUnknownInContract(globals.fields, leaf.answers)
+  if (globals.fields !== undefined && leaf.output !== undefined && (leaf.changes || leaf.streams)) {
+    const unknown = refuseUnknownInContract(globals.fields, leaf.output)
     if (unknown !== undefined) return report(unknown, failed)
   }
   if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
@@ -43,11 +44,11 @@ export async function execute(
   const output = new Output(host, {
     format: settings.format.value,
     fields: globals.fields,
-    shape: leaf.answers,
+    shape: leaf.output,
     filter,
     noColor: globals['no-color'],
     quiet: globals.quiet,
-    changes: leaf.changes === true,
+    changes: leaf.changes ?? false,
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
   if (own.failure !== undefined) return report(own.failure, output)
@@ -66,7 +67,22 @@ export async function execute(
   return exit
 }
 
-/** @param results prints what a success answers */
+/** Formats a parsed command line for a shell. It contains no secret, because no flag takes one. */
+function commandOf({ path, given, operands, leaf }: CommandLine): string {
+  const flags = { ...globalFlags, ...leaf?.flags }
+  const options = [...given].flatMap(([name, values]) => {
+    const takesValue = Object.hasOwn(flags, name) && flags[name as keyof typeof flags].value !== undefined
+    return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
+  })
+  const isFlagLike = operands.some((it) => it.startsWith('-') && it !== '-')
+  const words = [...(isFlagLike ? ['--'] : []), ...operands.map(shellWord)]
+  return ['voucherctl', ...path, ...options, ...words].join(' ')
+}
+
+const optionOf = (name: string, value: string) =>
+  value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`
+
+/** @param results prints the data of a success */
 async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, results: Output): Promise<number> {
   if (!outcome.ok) {
     if (!('plan' in outcome)) return report(outcome, output)
@@ -80,16 +96,16 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, res
       { dry_run: true, requests, actions },
       { headline: () => 'Dry run: nothing was sent and nothing was changed.', body: () => showPlan(plan) },
     )
-    return whole.trouble === undefined ? 0 : report(whole.trouble, output)
+    return whole.filterError === undefined ? 0 : report(whole.filterError, output)
   }
   if ('pages' in outcome) {
-    const failure = (await results.printPages(outcome.pages, leaf.view)) ?? results.trouble
+    const failure = (await results.printPages(outcome.pages, leaf.view)) ?? results.filterError
     return failure === undefined ? 0 : report(failure, output)
   }
   if ('lines' in outcome) {
     const { gone } = output.host.stdout
     const { fields } = output.options
-    const unknown = fields && leaf.answers && refuseUnknownInContract(fields, leaf.answers)
+    const unknown = fields && leaf.output && refuseUnknownInContract(fields, leaf.output)
     if (unknown !== undefined) return report(unknown, output)
     for (;;) {
       // A stream that goes on takes its last line for read.
@@ -98,11 +114,11 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, res
       if (next === undefined) return 0
       if (next.done) return next.value === undefined ? 0 : report(next.value, output)
       await results.printLine(next.value, leaf.view)
-      if (results.trouble !== undefined) return report(results.trouble, output)
+      if (results.filterError !== undefined) return report(results.filterError, output)
     }
   }
   if ('data' in outcome) await results.print(outcome.data, leaf.view)
-  return results.trouble === undefined ? (outcome.exit ?? 0) : report(results.trouble, output)
+  return results.filterError === undefined ? (outcome.exit ?? 0) : report(results.filterError, output)
 }
 
 async function report(failure: Failure, output: Output): Promise<number> {

@@ -127,10 +127,10 @@ function withWait(hint: string | null, { headers }: CallFailure): string | null 
 const SOMEBODY_ELSE =
   'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.'
 
-function repeatHint(outcomeUnknown: boolean, key: string | undefined, check: string | undefined): string {
+function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined, check: string | undefined): string {
   const doubt = outcomeUnknown ? 'It may have been done all the same. ' : ''
-  if (key !== undefined)
-    return `${doubt}Repeat the same command with --idempotency-key ${key}: it is done once at most.`
+  if (idempotencyKey !== undefined)
+    return `${doubt}Repeat the same command with --idempotency-key ${idempotencyKey}: it is done once at most.`
   return check === undefined
     ? `${doubt}Check before you repeat it.`
     : `${doubt}Check with \`${check}\` before you repeat it.`

@@ -10,11 +10,12 @@ const SHORTEST_SECRET = 8
 const noAnswer = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
 
 /** The failure that stands for an answer. */
-export function refused(answered: TransportResponse, { token, key, mutates, expected }: PreparedCall): CallFailure {
+export function refused(answered: TransportResponse, prepared: PreparedCall): CallFailure {
+  const { token, mutates, expected } = prepared
   const response = withoutToken(answered, token)
   const failure = readFailure(response, expected)
   const outcomeUnknown = mutates && (response.maybeProcessed === true || saysNothingOfOutcome(response, failure))
-  return { ...failure, status: response.status, outcomeUnknown, ...key, headers: response.headers }
+  return { ...failure, status: response.status, outcomeUnknown, ...keyOf(prepared), headers: response.headers }
 }
 
 /** True if the call may have taken effect: after a 5xx other than 503, or an invalid response other than 429. */
@@ -26,11 +27,11 @@ function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredF
 /** The failure that stands for a call without a complete answer. */
 export function unanswered(
   error: TransportError,
-  { key, mutates }: Pick<PreparedCall, 'key' | 'mutates'>,
+  prepared: Pick<PreparedCall, 'idempotencyKey' | 'mutates'>,
 ): CallFailure {
   const { kind, message, maybeProcessed, secure } = error
-  const outcomeUnknown = mutates && maybeProcessed
-  if (secure !== undefined) return { ...insecure(message, secure), outcomeUnknown, ...key }
+  const outcomeUnknown = prepared.mutates && maybeProcessed
+  if (secure !== undefined) return { ...insecure(message, secure), outcomeUnknown, ...keyOf(prepared) }
   const code = kind === 'timeout' ? 'TIMEOUT' : kind === 'aborted' ? 'ABORTED' : 'NETWORK_ERROR'
   return {
     ...noAnswer,
@@ -38,9 +39,12 @@ export function unanswered(
     message,
     retryable: kind !== 'aborted',
     outcomeUnknown,
-    ...key,
+    ...keyOf(prepared),
   }
 }
+
+const keyOf = ({ idempotencyKey }: Pick<PreparedCall, 'idempotencyKey'>) =>
+  idempotencyKey === undefined ? {} : { idempotencyKey }
 
 /** What cannot travel is an input that cannot be sent; everything else keeps its code. */
 function insecure(message: string, { code, phase, status, headers, retryable, part }: SecureFault) {

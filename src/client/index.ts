@@ -88,7 +88,7 @@ export function createClient(options: ClientOptions): Client {
 function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
   const refusal = refusePlain(secure)
   if (refusal === undefined) return createStream(options.baseUrl, options)
-  return async () => unanswered(refusal, { key: {}, mutates: false })
+  return async () => unanswered(refusal, { idempotencyKey: undefined, mutates: false })
 }
 
 /**

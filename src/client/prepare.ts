@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/endpoint.js'
+import { type Endpoint, mutates } from '../contract/endpoint.js'
 import type { CallOptions, CallSettings } from './call.js'
 import { findMismatch } from './evidence.js'
 import { buildRequest } from './request.js'
@@ -10,7 +10,7 @@ export interface PreparedCall {
   readonly request: TransportRequest
   readonly token: string | undefined
   /** Member of a failure, so that the caller can repeat safely. */
-  readonly key: { readonly idempotencyKey?: string }
+  readonly idempotencyKey: string | undefined
   /** False for reads, whose outcome does not matter. */
   readonly mutates: boolean
   /** Default: the envelope with any data. */
@@ -39,12 +39,12 @@ export async function prepareCall(
   if (token !== undefined && !headerText.test(token)) {
     return { ok: false, message: 'The credential holds characters that a header cannot carry', details: {} }
   }
-  const makeKey = settings.newIdempotencyKey ?? (() => crypto.randomUUID())
-  const idempotencyKey = options.idempotencyKey ?? (endpoint.idempotent ? makeKey() : undefined)
+  const { newIdempotencyKey = () => crypto.randomUUID() } = settings
+  const idempotencyKey = options.idempotencyKey ?? (endpoint.idempotent ? newIdempotencyKey() : undefined)
   if (idempotencyKey !== undefined && !headerText.test(idempotencyKey)) {
     return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
   }
-  const mutates = endpoint.method !== 'GET' && endpoint.repeatable !== true
+  const isMutation = mutates(endpoint)
   const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
   const request: TransportRequest = {
     method: built.method,
@@ -57,10 +57,17 @@ export async function prepareCall(
       ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
     },
     timeoutMs,
-    repeatable: !mutates || endpoint.idempotent !== undefined,
+    repeatable: !isMutation || endpoint.idempotent !== undefined,
     ...(built.body === undefined ? {} : { body: built.body }),
     ...(signal === undefined ? {} : { signal }),
   }
   const expected: Expected = { mismatchOf: (data) => findMismatch(endpoint, input, data) }
-  return { ok: true, request, token, mutates, expected, key: idempotencyKey === undefined ? {} : { idempotencyKey } }
+  return {
+    ok: true,
+    request,
+    token,
+    mutates: isMutation,
+    expected,
+    idempotencyKey,
+  }
 }

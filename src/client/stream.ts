@@ -6,7 +6,6 @@ import type { OpenResponse } from './exchange.js'
 import { openExchange } from './exchange.js'
 import { refused, unanswered, unsendable } from './failure.js'
 import { readText } from './http.js'
-import { readLines } from './lines.js'
 import { prepareCall } from './prepare.js'
 import { ANSWER_DEPTH_MAX } from './response.js'
 import { isTransportError, TransportError } from './transport.js'
@@ -53,6 +52,23 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
       clearTimeout(timer)
     }
   }
+}
+
+const LINE_LENGTH_MAX = 1024 * 1024
+
+/** The lines of a UTF-8 body that are not empty, also one without a line feed at the end. */
+async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of chunks) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = parts.pop() ?? ''
+    if (rest.length > LINE_LENGTH_MAX)
+      throw new TransportError('lost', `A line of the stream is longer than ${LINE_LENGTH_MAX} characters`)
+    yield* parts.filter((line) => line.trim() !== '')
+  }
+  rest += decoder.decode()
+  if (rest.trim() !== '') yield rest
 }
 
 async function* readDocuments<Document>(response: OpenResponse): AsyncGenerator<Document> {

@@ -97,11 +97,11 @@ export function createContext(
           ? await context.credential(endpoint.caller, base.value)
           : { ok: true as const, value: target.credential }
       if (!credential.ok) return credential
-      const key = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
+      const idempotencyKey = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
       const callOptions: CallOptions = {
         signal: options.signal ?? host.signal,
         timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
-        ...(key === undefined ? {} : { idempotencyKey: key }),
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       }
       const callSettings: CallSettings = { token: credential.value }
       if (context.dryRun) {
@@ -120,7 +120,7 @@ export function createContext(
       }
       const impostor = await refuseImpostor(settings, base.value)
       if (impostor !== undefined) return impostor
-      bannerOf(context, base.value)
+      showProductionBanner(context, base.value)
       transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
       const work = createCall((await transports[base.value]) as Transport, callSettings)(endpoint, input, callOptions)
       const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
@@ -133,7 +133,7 @@ export function createContext(
           )
         : await work
       if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
-      if (result.status === 426) await latchOf(context, base.value, result.code)
+      if (result.status === 426) await forbidPlaintext(context, base.value, result.code)
       return fromCall(result, options.check)
     },
     plan(action) {
@@ -172,7 +172,7 @@ export function createContext(
     async confirm({ action, loses, word }) {
       const isTyped = settings.production.value && word !== undefined
       if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
-      if (isTyped) bannerOf(context, settings.baseUrl.value ?? 'no server is chosen')
+      if (isTyped) showProductionBanner(context, settings.baseUrl.value ?? 'no server is chosen')
       const where = isTyped ? ' on a production server' : ''
       const missing = () =>
         fail(
@@ -211,16 +211,16 @@ export async function refuseImpostor({ localServer: server }: Settings, baseUrl:
 
 const warned = new WeakMap<Context, string>()
 
-/** Said to a person only, and once: a script has chosen its profile knowingly. */
-export function bannerOf(context: Context, baseUrl: string): void {
+/** Shown once, and on a terminal only: a script has chosen its profile knowingly. */
+export function showProductionBanner(context: Context, baseUrl: string): void {
   const { host, settings, output } = context
   if (!settings.production.value || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return
   warned.set(context, baseUrl)
   output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
 }
 
-/** In the other modes the session has set it. */
-export async function latchOf(context: Context, baseUrl: string, code: string): Promise<void> {
+/** Sets downgrade protection after a refusal in mode `off`; in the other modes the session has set it. */
+export async function forbidPlaintext(context: Context, baseUrl: string, code: string): Promise<void> {
   if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
   const { profileLatch } = await import('./downgrade-protection.js')
   await profileLatch(context, baseUrl).set()

@@ -1,3 +1,4 @@
+import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { defined } from '../flags/defined.js'
@@ -28,18 +29,25 @@ interface PageFlags {
 }
 
 type Fetched<Data> = Answer<Data> | Plan | Failure
-type Fetch<Data> = (input: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
+type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
 
-/** The page that the flags name, or with --all every one, within --timeout. */
-export async function fetchList<Data>(
+/** The page that the flags name, or with --all every one. */
+export async function fetchList<E extends Endpoint>(
   context: Context,
   { page, limit, all }: PageFlags,
-  fetch: Fetch<Data>,
-): Promise<Outcome<Data>> {
+  endpoint: E,
+  filter: Omit<InputOf<E>, keyof PageInput>,
+): Promise<Outcome<OutputOf<E>>> {
+  const fetch: Fetch<OutputOf<E>> = (paging, options) =>
+    context.call(endpoint, { ...filter, ...paging } as InputOf<E>, options)
   if (!all) return fetch(defined({ page, limit }))
   if (page !== undefined || limit !== undefined)
     return usage('--all reads every page; it goes without --page and --limit.')
-  const { host, settings } = context
+  return fetchAll(context, fetch)
+}
+
+/** Every page, within --timeout. */
+export async function fetchAll<Data>({ host, settings }: Context, fetch: Fetch<Data>): Promise<Outcome<Data>> {
   const endsAt = host.now() + settings.timeoutMs.value
   const fetchPage = (at: number): Promise<Fetched<Data>> => {
     const timeoutMs = endsAt - host.now()

@@ -200,7 +200,7 @@ class Line {
   /** The next of a list, behind those that stand there. */
   #fields(typed: string): Word[] {
     const before = typed.slice(0, typed.lastIndexOf(',') + 1)
-    const shape = this.acting?.answers
+    const shape = this.acting?.output
     const names = shape === undefined ? [] : fieldNames(shape)
     const used = before.split(',')
     return names.filter((it) => !used.includes(it)).map((it) => ({ value: `${before}${it}`, summary: '' }))

@@ -35,7 +35,7 @@ const nothing = { results: [], remarks: '', failure: undefined }
 export class Output {
   readonly host: Host
   readonly options: OutputOptions
-  #trouble: Failure | undefined
+  #filterError: Failure | undefined
   readonly #warnings = new Set<string>()
 
   constructor(host: Host, options: OutputOptions) {
@@ -43,21 +43,21 @@ export class Output {
     this.options = options
   }
 
-  /** Why what was printed last is not what was asked for, though the command did its work. */
-  get trouble(): Failure | undefined {
-    return this.#trouble
+  /** `--fields` or `--jq` failed after the command succeeded. */
+  get filterError(): Failure | undefined {
+    return this.#filterError
   }
 
   /** The result, as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const selected = this.#select(data)
     if ('ok' in selected) {
-      this.#trouble = selected
+      this.#filterError = selected
       return
     }
     const text = await this.#encode(data, selected.data, view)
-    if (this.#trouble !== undefined) {
-      this.#trouble = this.#notUndone(this.#trouble, data, view)
+    if (this.#filterError !== undefined) {
+      this.#filterError = this.#notUndone(this.#filterError, data, view)
       return
     }
     this.host.stdout.write(text)
@@ -102,11 +102,11 @@ export class Output {
     await this.host.stdout.settled?.()
   }
 
-  /** What the filter makes of documents. Where it fails there is trouble. */
+  /** Applies the filter to documents; sets `filterError` if it fails. */
   async filtered(documents: string | Uint8Array): Promise<string> {
     const { results, remarks, failure } = (await this.options.filter?.apply(documents)) ?? nothing
     if (remarks !== '') this.notice(remarks)
-    this.#trouble ??= failure
+    this.#filterError ??= failure
     const onTerminal = this.host.stdout.isTTY === true
     return results.map((it) => `${onTerminal ? plain(it) : it}\n`).join('')
   }
@@ -204,7 +204,7 @@ export class Output {
     }
   }
 
-  /** Said where only the filter failed. */
+  /** Says that the command succeeded although the filter failed. */
   #notUndone<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
     if (!this.options.changes) return failure
     const lost = shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined

@@ -42,7 +42,7 @@ export async function printPages(
       if (refusal !== undefined) return refusal
       items += page.items.length
       // A reader who has seen enough asks for no further page.
-      if (output.trouble !== undefined || gone?.aborted) return undefined
+      if (output.filterError !== undefined || gone?.aborted) return undefined
     }
     await writer.end(items)
     return undefined

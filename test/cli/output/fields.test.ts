@@ -24,14 +24,14 @@ test.each(changing)('%s: a mistyped field is exit 2 with the valid ones, and not
   expect(details.fields).toEqual(expect.arrayContaining(fieldsOf(call.data).slice(0, 2)))
 })
 
-test('what a command says of its answer holds every member of the answer', async () => {
+test('the output shape of a command has every member of its output', async () => {
   const leaves = (await Promise.all(page.map((it) => it.load()))).flatMap((node) =>
     leavesOf(node).map(([names, leaf]) => [[node.name, ...names].join(' '), leaf] as const),
   )
-  for (const [path, { answers }] of leaves) {
+  for (const [path, { output }] of leaves) {
     const data = leafCalls[path]?.data
-    if (answers === undefined || data === undefined) continue
-    expect([path, refuseUnknownInContract(fieldsOf(data), answers)]).toEqual([path, undefined])
+    if (output === undefined || data === undefined) continue
+    expect([path, refuseUnknownInContract(fieldsOf(data), output)]).toEqual([path, undefined])
   }
 })
 

@@ -67,9 +67,8 @@ async function showAll(
   if (call.method !== 'GET') return usage('--all reads every page of a GET.')
   if (include || curl) return usage(`--all makes several calls: it goes without ${include ? '-i' : '--curl'}.`)
   if (/[?&](?:page|limit)=/.test(call.path)) return usage('--all reads every page; it goes without page and limit.')
-  const { fetchList } = await import('../../command/paging.js')
-  const none = { page: undefined, limit: undefined, all: true }
-  return fetchList<unknown>(context, none, async ({ page, limit }, { timeoutMs } = {}) => {
+  const { fetchAll } = await import('../../command/paging.js')
+  return fetchAll<unknown>(context, async ({ page, limit }, { timeoutMs } = {}) => {
     const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)
     const sent = await sendAny(context, { ...call, path: withQuery(call.path, query) }, mode, 'api', timeoutMs)
     if (!sent.ok) return sent

@@ -4,12 +4,12 @@ import { findMismatch } from '../../../client/evidence.js'
 import type { PreparedCall } from '../../../client/prepare.js'
 import type { Expected } from '../../../client/response.js'
 import type { Transport, TransportResponse } from '../../../client/transport.js'
-import type { CredentialKind } from '../../../contract/endpoint.js'
+import { type CredentialKind, mutates } from '../../../contract/endpoint.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import { confirmCall } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
-import { bannerOf, latchOf, refuseImpostor } from '../../command/context.js'
+import { forbidPlaintext, refuseImpostor, showProductionBanner } from '../../command/context.js'
 import type { Plan } from '../../command/leaf.js'
 import { openInMode, withRepeats } from '../../command/transport.js'
 import type { Failure } from '../../failure.js'
@@ -61,7 +61,7 @@ export async function sendAny(
   if (refusal !== undefined) return refusal
   const impostor = await refuseImpostor(settings, base.value)
   if (impostor !== undefined) return impostor
-  bannerOf(context, base.value)
+  showProductionBanner(context, base.value)
   const transport = await openOnce(context, base.value, mode)
   let response: TransportResponse | undefined
   const keeping: Transport = async (request) => {
@@ -70,7 +70,7 @@ export async function sendAny(
   }
   const limits = { signal: host.signal, timeoutMs }
   const result = await sendPrepared<unknown>(keeping, { ...prepared, request: { ...prepared.request, ...limits } })
-  if (!result.ok && result.status === 426) await latchOf(context, base.value, result.code)
+  if (!result.ok && result.status === 426) await forbidPlaintext(context, base.value, result.code)
   return { ok: true, result, response, credential: credential?.value }
 }
 
@@ -89,8 +89,8 @@ export const JSON_TYPE = 'application/json'
 export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {
   const { method, path, body, route } = call
   const takesKey = route?.idempotent !== undefined
-  const key = globals['idempotency-key'] ?? (takesKey ? host.newId() : undefined)
-  const mutates = method !== 'GET' && route?.repeatable !== true
+  const idempotencyKey = globals['idempotency-key'] ?? (takesKey ? host.newId() : undefined)
+  const isMutation = mutates({ method, repeatable: route?.repeatable })
   return {
     ok: true,
     request: {
@@ -100,15 +100,15 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
         accept: route?.streams === true ? 'application/x-ndjson' : (route?.media ?? JSON_TYPE),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': route?.media ?? JSON_TYPE }),
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
-      repeatable: !mutates || takesKey,
+      repeatable: !isMutation || takesKey,
       ...(body === undefined ? {} : { body }),
     },
     token,
-    mutates,
+    mutates: isMutation,
     expected: expectedOf(call),
-    key: key === undefined || !takesKey ? {} : { idempotencyKey: key },
+    idempotencyKey: takesKey ? idempotencyKey : undefined,
   }
 }
 

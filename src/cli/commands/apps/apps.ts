@@ -1,8 +1,7 @@
 import type { Application } from '../../../contract/apps.js'
 import * as contract from '../../../contract/apps.js'
-import { confirmLoss } from '../../command/confirmation.js'
 import type { Group, View } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
@@ -54,41 +53,35 @@ export const apps: Group = {
   commands: [
     leaf({
       name: 'list',
-      summary: contract.list.summary,
-      answers: contract.list.output,
+      endpoint: contract.list,
       flags: pageFlags,
       examples: [{ command: 'voucherctl apps list' }, { command: 'voucherctl apps list --json --fields id,name' }],
       view: { members: ['id', 'name', 'status', 'createdAt'] },
-      run: (context, { flags }) =>
-        fetchList(context, flags, (paging, options) => context.call(contract.list, paging, options)),
+      run: (context, { flags }) => fetchList(context, flags, contract.list, {}),
     }),
-    leaf({
+    callLeaf({
       name: 'create',
-      summary: contract.create.summary,
-      answers: contract.create.output,
+      endpoint: contract.create,
       flags: { name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the application'), ...settings },
       examples: [{ command: 'voucherctl apps create --name "Corner shop"' }],
-      changes: true,
       view: {
         ...view((app) => `Created application ${app.name}.`),
         next: (app) => `Next: voucherctl tokens create --app ${app.id} --save`,
       },
-      run: ({ call }, { flags }) =>
-        call(contract.create, { name: flags.name, ...settingsOf(flags) }, { check: 'voucherctl apps list' }),
+      input: ({ flags }) => ({ name: flags.name, ...settingsOf(flags) }),
+      check: () => 'voucherctl apps list',
     }),
-    leaf({
+    callLeaf({
       name: 'get',
-      summary: contract.get.summary,
-      answers: contract.get.output,
+      endpoint: contract.get,
       positional: appId,
       examples: [{ command: 'voucherctl apps get app_01JC…' }],
       view: view((app) => `Application ${app.name}`),
-      run: ({ call }, { positional }) => call(contract.get, { appId: positional }),
+      input: ({ positional }) => ({ appId: positional }),
     }),
     leaf({
       name: 'update',
-      summary: contract.update.summary,
-      answers: contract.update.output,
+      endpoint: contract.update,
       positional: appId,
       flags: {
         name: text('NAME', 'New name'),
@@ -96,7 +89,6 @@ export const apps: Group = {
         status: choice(['active', 'disabled'], 'A disabled application refuses every runtime call'),
       },
       examples: [{ command: 'voucherctl apps update app_01JC… --status disabled' }],
-      changes: true,
       view: view((app) => `Updated application ${app.name}.`),
       run: async ({ call }, { positional, flags }) => {
         const { name, status } = flags
@@ -109,37 +101,27 @@ export const apps: Group = {
         return call(contract.update, { appId: positional, ...changes }, { check: `voucherctl apps get ${positional}` })
       },
     }),
-    leaf({
+    callLeaf({
       name: 'link-bot',
-      summary: contract.linkBot.summary,
-      answers: contract.linkBot.output,
+      endpoint: contract.linkBot,
       notes: ['The bot must be approved and belong to the same account. It is linked to one application at a time.'],
       positional: appId,
       flags: { bot },
       examples: [{ command: 'voucherctl apps link-bot app_01JC… --bot bot_01JC…' }],
-      changes: true,
       view: view((app) => `Linked the bot to ${app.name}.`),
-      run: ({ call }, { positional, flags }) =>
-        call(contract.linkBot, { appId: positional, botId: flags.bot }, { check: `voucherctl apps get ${positional}` }),
+      input: ({ positional, flags }) => ({ appId: positional, botId: flags.bot }),
+      check: ({ positional }) => `voucherctl apps get ${positional}`,
     }),
-    leaf({
+    callLeaf({
       name: 'unlink-bot',
-      summary: contract.unlinkBot.summary,
-      answers: contract.unlinkBot.output,
+      endpoint: contract.unlinkBot,
       positional: appId,
       flags: { bot },
       examples: [{ command: 'voucherctl apps unlink-bot app_01JC… --bot bot_01JC…' }],
-      changes: true,
       view: view((app) => `Unlinked the bot from ${app.name}: it delivers no vouchers of it any more.`),
-      run: async (context, { positional, flags }) => {
-        const refusal = await confirmLoss(context, contract.unlinkBot.id, flags.bot)
-        if (refusal !== undefined) return refusal
-        return context.call(
-          contract.unlinkBot,
-          { appId: positional, botId: flags.bot },
-          { check: `voucherctl apps get ${positional}` },
-        )
-      },
+      loses: ({ flags }) => flags.bot,
+      input: ({ positional, flags }) => ({ appId: positional, botId: flags.bot }),
+      check: ({ positional }) => `voucherctl apps get ${positional}`,
     }),
   ],
 }

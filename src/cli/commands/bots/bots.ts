@@ -4,7 +4,7 @@ import { botScopes } from '../../../contract/endpoint.js'
 import { confirmLoss } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
 import type { Group, View } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, storeCredential } from '../../command/store-credential.js'
 import type { Failure } from '../../failure.js'
@@ -128,18 +128,15 @@ export const bots: Group = {
   commands: [
     leaf({
       name: 'list',
-      summary: contract.list.summary,
-      answers: contract.list.output,
+      endpoint: contract.list,
       flags: pageFlags,
       examples: [{ command: 'voucherctl bots list' }],
       view: { members: ['id', 'name', 'username', 'review_status', 'status'] },
-      run: (context, { flags }) =>
-        fetchList(context, flags, (paging, options) => context.call(contract.list, paging, options)),
+      run: (context, { flags }) => fetchList(context, flags, contract.list, {}),
     }),
-    leaf({
+    callLeaf({
       name: 'apply',
-      summary: contract.apply.summary,
-      answers: contract.apply.output,
+      endpoint: contract.apply,
       notes: ['A bot that was rejected is applied for again under its username.'],
       flags: {
         name: required(text('NAME', 'Name, at most 100 characters'), 'Name of the bot'),
@@ -156,26 +153,20 @@ export const bots: Group = {
           comment: 'One that issues vouchers in chats',
         },
       ],
-      changes: true,
       view: {
         ...record((bot) => `Applied for bot ${bot.username}: ${bot.review_status}.`),
         next: (bot) => `On a local server you decide: voucherctl platform bots approve ${bot.id}`,
       },
-      run: ({ call }, { flags: { scope, ...flags } }) =>
-        call(
-          contract.apply,
-          {
-            name: flags.name,
-            username: flags.username,
-            ...defined({ ...flags, scopes: scope.length === 0 ? undefined : [...scope] }),
-          },
-          { check: 'voucherctl bots list' },
-        ),
+      input: ({ flags: { scope, ...flags } }) => ({
+        name: flags.name,
+        username: flags.username,
+        ...defined({ ...flags, scopes: scope.length === 0 ? undefined : [...scope] }),
+      }),
+      check: () => 'voucherctl bots list',
     }),
     leaf({
       name: 'get',
-      summary: contract.get.summary,
-      answers: contract.get.output,
+      endpoint: contract.get,
       notes: [trusted],
       positional: botId,
       flags: { save },
@@ -208,14 +199,12 @@ export const bots: Group = {
     }),
     leaf({
       name: 'update',
-      summary: contract.update.summary,
-      answers: contract.update.output,
+      endpoint: contract.update,
       positional: botId,
       flags: profileFlags,
       examples: [
         { command: 'voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"' },
       ],
-      changes: true,
       view: { headline: (bot: BotDetail) => `Updated bot ${bot.name}.`, members: profileMembers },
       run: async ({ call }, { positional, flags }) => {
         const changes = profileOf(flags)
@@ -226,13 +215,11 @@ export const bots: Group = {
     }),
     leaf({
       name: 'regenerate-token',
-      summary: contract.regenerateToken.summary,
-      answers: contract.regenerateToken.output,
+      endpoint: contract.regenerateToken,
       notes: [trusted],
       positional: botId,
       flags: { save },
       examples: [{ command: 'voucherctl bots regenerate-token bot_01JC… --save' }],
-      changes: true,
       run: async (context, { positional, flags }) => {
         const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
         if (refusal !== undefined) return refusal
@@ -253,22 +240,20 @@ export const bots: Group = {
       },
     }),
     metrics,
-    leaf({
+    callLeaf({
       name: 'send',
-      summary: contract.send.summary,
-      answers: contract.send.output,
+      endpoint: contract.send,
       flags: {
         chat: required(text('ID', 'Chat, chat_…'), 'Chat id'),
         text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text'),
       },
       examples: [{ command: 'voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"' }],
-      changes: true,
       view: {
         headline: (it: { message_id: number; chat: { id: string } }) =>
           `Sent message ${it.message_id} to ${it.chat.id}.`,
         members: [],
       },
-      run: ({ call }, { flags }) => call(contract.send, { chat_id: flags.chat, text: flags.text }),
+      input: ({ flags }) => ({ chat_id: flags.chat, text: flags.text }),
     }),
     updates,
   ],

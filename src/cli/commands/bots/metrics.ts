@@ -1,18 +1,17 @@
 import type { BotMetrics } from '../../../contract/bots.js'
 import * as contract from '../../../contract/bots.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf } from '../../command/leaf.js'
 import { plainLine } from '../../output/plain.js'
 
 const BAR_COLUMNS = 32
 
-export const metrics = leaf({
+export const metrics = callLeaf({
   name: 'metrics',
-  summary: contract.metrics.summary,
-  answers: contract.metrics.output,
+  endpoint: contract.metrics,
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   examples: [{ command: 'voucherctl bots metrics bot_01JC…' }],
   view: { headline: () => 'The last 24 hours', body: chart },
-  run: ({ call }, { positional }) => call(contract.metrics, { botId: positional }),
+  input: ({ positional }) => ({ botId: positional }),
 })
 
 /** Counts as bars, the longest as wide as the page takes; what a server leaves out is left out here. */

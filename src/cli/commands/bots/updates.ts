@@ -13,8 +13,8 @@ import { updateShape } from './update-shape.js'
 
 export const updates = leaf({
   name: 'updates',
-  summary: contract.updates.summary,
-  answers: { properties: { items: { items: updateShape } } },
+  endpoint: contract.updates,
+  output: { properties: { items: { items: updateShape } } },
   notes: [
     'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s, encrypted 10s.',
     '--follow waits a minute for a server that is away, and says so; with --retries 0 it does not. When its reader goes away, the updates since the last poll are not confirmed and come again.',

@@ -121,5 +121,5 @@ async function put(
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
   const request = { method, path, headers, timeoutMs: ASK_MS, ...(body === undefined ? {} : { body }) }
-  return sendPrepared(transport, { ok: true, request, token, key: {}, mutates: false })
+  return sendPrepared(transport, { ok: true, request, token, idempotencyKey: undefined, mutates: false })
 }

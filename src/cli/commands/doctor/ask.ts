@@ -20,7 +20,13 @@ export async function ask(context: Context, baseUrl: string, path: string): Prom
   }
   const limits = { timeoutMs: ASK_MS, signal: context.host.signal }
   const request = { method: 'GET', path, headers: { accept: 'application/json' }, ...limits }
-  const result = await sendPrepared(keeping, { ok: true, request, token: undefined, key: {}, mutates: false })
+  const result = await sendPrepared(keeping, {
+    ok: true,
+    request,
+    token: undefined,
+    idempotencyKey: undefined,
+    mutates: false,
+  })
   if (response !== undefined) return { ok: true, response }
   return { ok: false, message: result.ok ? '' : result.message }
 }

@@ -2,7 +2,7 @@ import type { Bot } from '../../../contract/bots.js'
 import * as contract from '../../../contract/platform.js'
 import type { Update } from '../../../contract/updates.js'
 import type { Group, View } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import { updateShape } from '../bots/update-shape.js'
@@ -19,58 +19,50 @@ export const platformBots: Group = {
   alias: 'bot',
   summary: 'Decide on bots, disable them, make updates for them',
   commands: [
-    leaf({
+    callLeaf({
       name: 'approve',
-      summary: contract.approveBot.summary,
-      answers: contract.approveBot.output,
+      endpoint: contract.approveBot,
       notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots approve bot_01JC…' }],
-      changes: true,
       view: {
         ...view((bot) => `Approved bot ${bot.username}: it is ${bot.status}.`),
         next: (bot) => `Its owner gets the token once: voucherctl bots get ${bot.id} --save`,
       },
-      run: ({ call }, { positional }) => call(contract.approveBot, { botId: positional }),
+      input: ({ positional }) => ({ botId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'reject',
-      summary: contract.rejectBot.summary,
-      answers: contract.rejectBot.output,
+      endpoint: contract.rejectBot,
       notes,
       positional: botId,
       flags: { note: required(text('TEXT', 'Why, at most 200 characters'), 'Note') },
       examples: [{ command: 'voucherctl platform bots reject bot_01JC… --note "The name is taken by a brand"' }],
-      changes: true,
       view: view((bot) => `Rejected bot ${bot.username}.`),
-      run: ({ call }, { positional, flags }) => call(contract.rejectBot, { botId: positional, note: flags.note }),
+      input: ({ positional, flags }) => ({ botId: positional, note: flags.note }),
     }),
-    leaf({
+    callLeaf({
       name: 'disable',
-      summary: contract.disableBot.summary,
-      answers: contract.disableBot.output,
+      endpoint: contract.disableBot,
       notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots disable bot_01JC…' }],
-      changes: true,
       view: view((bot) => `Disabled bot ${bot.username}: its token is refused, its deliveries wait.`),
-      run: ({ call }, { positional }) => call(contract.disableBot, { botId: positional }),
+      input: ({ positional }) => ({ botId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'enable',
-      summary: contract.enableBot.summary,
-      answers: contract.enableBot.output,
+      endpoint: contract.enableBot,
       notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots enable bot_01JC…' }],
-      changes: true,
       view: view((bot) => `Enabled bot ${bot.username}.`),
-      run: ({ call }, { positional }) => call(contract.enableBot, { botId: positional }),
+      input: ({ positional }) => ({ botId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'add-update',
-      summary: contract.addUpdate.summary,
-      answers: updateShape,
+      endpoint: contract.addUpdate,
+      output: updateShape,
       notes,
       positional: botId,
       flags: {
@@ -82,15 +74,10 @@ export const platformBots: Group = {
         { command: 'voucherctl platform bots add-update bot_01JC… --kind ping' },
         { command: 'voucherctl platform bots add-update bot_01JC… --kind inline_query --user user-42 --text coffee' },
       ],
-      changes: true,
       view: { headline: (it: Update) => `Made update ${it.update_id}: ${it.type}.`, members: [] },
-      run: ({ call }, { positional, flags: { kind, user, text: query } }) => {
+      input: ({ positional, flags: { kind, user, text: query } }) => {
         const payload = defined({ from: user === undefined ? undefined : { id: user }, query })
-        return call(contract.addUpdate, {
-          botId: positional,
-          type: kind,
-          ...(Object.keys(payload).length === 0 ? {} : { payload }),
-        })
+        return { botId: positional, type: kind, ...(Object.keys(payload).length === 0 ? {} : { payload }) }
       },
     }),
   ],

@@ -2,7 +2,7 @@ import type { Chat, Message, TranscriptMessage } from '../../../contract/chats.j
 import { chatTypes } from '../../../contract/chats.js'
 import * as contract from '../../../contract/platform.js'
 import type { Group, View } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
@@ -20,10 +20,9 @@ export const platformUsers: Group = {
   alias: 'user',
   summary: 'Act as a user: start a chat, send a message, block the bot',
   commands: [
-    leaf({
+    callLeaf({
       name: 'start',
-      summary: contract.createChat.summary,
-      answers: contract.createChat.output,
+      endpoint: contract.createChat,
       notes,
       flags: {
         bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
@@ -31,47 +30,39 @@ export const platformUsers: Group = {
         type: choice(chatTypes, 'Default private'),
       },
       examples: [{ command: 'voucherctl platform users start --bot bot_01JC… --user user-42' }],
-      changes: true,
       view: {
         ...view((chat) => `${chat.user_id} has chat ${chat.id} with the bot.`),
         next: (chat) => `Next: voucherctl platform users send ${chat.id} --text Hello`,
       },
-      run: ({ call }, { flags }) =>
-        call(contract.createChat, { bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
+      input: ({ flags }) => ({ bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
     }),
-    leaf({
+    callLeaf({
       name: 'send',
-      summary: contract.sendAsUser.summary,
-      answers: contract.sendAsUser.output,
+      endpoint: contract.sendAsUser,
       notes,
       positional: chatId,
       flags: { text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text') },
       examples: [{ command: 'voucherctl platform users send chat_01JC… --text Hello' }],
-      changes: true,
       view: { headline: (it: Message) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
-      run: ({ call }, { positional, flags }) => call(contract.sendAsUser, { chatId: positional, text: flags.text }),
+      input: ({ positional, flags }) => ({ chatId: positional, text: flags.text }),
     }),
-    leaf({
+    callLeaf({
       name: 'block',
-      summary: contract.blockChat.summary,
-      answers: contract.blockChat.output,
+      endpoint: contract.blockChat,
       notes,
       positional: chatId,
       examples: [{ command: 'voucherctl platform users block chat_01JC…' }],
-      changes: true,
       view: view((chat) => `${chat.user_id} has blocked the bot.`),
-      run: ({ call }, { positional }) => call(contract.blockChat, { chatId: positional }),
+      input: ({ positional }) => ({ chatId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'unblock',
-      summary: contract.unblockChat.summary,
-      answers: contract.unblockChat.output,
+      endpoint: contract.unblockChat,
       notes,
       positional: chatId,
       examples: [{ command: 'voucherctl platform users unblock chat_01JC…' }],
-      changes: true,
       view: view((chat) => `${chat.user_id} has lifted the block.`),
-      run: ({ call }, { positional }) => call(contract.unblockChat, { chatId: positional }),
+      input: ({ positional }) => ({ chatId: positional }),
     }),
   ],
 }
@@ -83,31 +74,24 @@ export const platformChats: Group = {
   commands: [
     leaf({
       name: 'list',
-      summary: contract.chats.summary,
-      answers: contract.chats.output,
+      endpoint: contract.chats,
       notes,
       flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
       examples: [{ command: 'voucherctl platform chats list --user user-42' }],
       // The bot is left to --bot and the machine formats: two ids and a name do not fit on a line.
       view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },
       run: (context, { flags }) =>
-        fetchList(context, flags, (paging, options) =>
-          context.call(contract.chats, { ...defined({ bot_id: flags.bot, user_id: flags.user }), ...paging }, options),
-        ),
+        fetchList(context, flags, contract.chats, defined({ bot_id: flags.bot, user_id: flags.user })),
     }),
     leaf({
       name: 'messages',
-      summary: contract.messages.summary,
-      answers: contract.messages.output,
+      endpoint: contract.messages,
       notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.', ...notes],
       positional: chatId,
       flags: pageFlags,
       examples: [{ command: 'voucherctl platform chats messages chat_01JC…' }],
       view: { body: transcript },
-      run: (context, { positional, flags }) =>
-        fetchList(context, flags, (paging, options) =>
-          context.call(contract.messages, { chatId: positional, ...paging }, options),
-        ),
+      run: (context, { positional, flags }) => fetchList(context, flags, contract.messages, { chatId: positional }),
     }),
   ],
 }

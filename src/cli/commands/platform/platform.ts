@@ -2,7 +2,7 @@ import type { Application } from '../../../contract/apps.js'
 import * as contract from '../../../contract/platform.js'
 import type { Template } from '../../../contract/templates.js'
 import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, durationMs, integer, list, one, required, text } from '../../flags/flags.js'
 import { platformBots } from './bots.js'
@@ -20,21 +20,18 @@ const templates: Group = {
   alias: 'template',
   summary: 'Decide on templates',
   commands: [
-    leaf({
+    callLeaf({
       name: 'approve',
-      summary: contract.approveTemplate.summary,
-      answers: contract.approveTemplate.output,
+      endpoint: contract.approveTemplate,
       notes,
       positional: templateId,
       examples: [{ command: 'voucherctl platform templates approve tpl_01JC…' }],
-      changes: true,
       view: { headline: (it: Template) => `Approved template ${it.name}: it can be issued.`, members: templateMembers },
-      run: ({ call }, { positional }) => call(contract.approveTemplate, { templateId: positional }),
+      input: ({ positional }) => ({ templateId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'reject',
-      summary: contract.rejectTemplate.summary,
-      answers: contract.rejectTemplate.output,
+      endpoint: contract.rejectTemplate,
       notes,
       positional: templateId,
       flags: {
@@ -44,9 +41,8 @@ const templates: Group = {
       examples: [
         { command: 'voucherctl platform templates reject tpl_01JC… --code NAME_UNCLEAR --reason "Say what it is"' },
       ],
-      changes: true,
       view: { headline: (it: Template) => `Rejected template ${it.name}.`, members: templateMembers },
-      run: ({ call }, { positional, flags }) => call(contract.rejectTemplate, { templateId: positional, ...flags }),
+      input: ({ positional, flags }) => ({ templateId: positional, ...flags }),
     }),
   ],
 }
@@ -56,35 +52,30 @@ const apps: Group = {
   alias: 'app',
   summary: 'Suspend applications and set their features',
   commands: [
-    leaf({
+    callLeaf({
       name: 'suspend',
-      summary: contract.suspendApp.summary,
-      answers: contract.suspendApp.output,
+      endpoint: contract.suspendApp,
       notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps suspend app_01JC…' }],
-      changes: true,
       view: {
         headline: (it: Application) => `Suspended ${it.name}: every runtime call is refused.`,
         members: appMembers,
       },
-      run: ({ call }, { positional }) => call(contract.suspendApp, { appId: positional }),
+      input: ({ positional }) => ({ appId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'reinstate',
-      summary: contract.reinstateApp.summary,
-      answers: contract.reinstateApp.output,
+      endpoint: contract.reinstateApp,
       notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps reinstate app_01JC…' }],
-      changes: true,
       view: { headline: (it: Application) => `Reinstated ${it.name}: ${it.status}.`, members: appMembers },
-      run: ({ call }, { positional }) => call(contract.reinstateApp, { appId: positional }),
+      input: ({ positional }) => ({ appId: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'features',
-      summary: contract.setAppFeatures.summary,
-      answers: contract.setAppFeatures.output,
+      endpoint: contract.setAppFeatures,
       notes: ['Without --feature the application has none.', ...notes],
       positional: appId,
       flags: { feature: list('NAME', `One of ${features.join(', ')}`, features) },
@@ -92,14 +83,12 @@ const apps: Group = {
         { command: 'voucherctl platform apps features app_01JC… --feature vouchers' },
         { command: 'voucherctl platform apps features app_01JC…', comment: 'Takes every feature away' },
       ],
-      changes: true,
       view: {
         headline: (it: Application) =>
           `${it.name} has ${it.features.length === 0 ? 'no feature' : it.features.join(', ')}.`,
         members: appMembers,
       },
-      run: ({ call }, { positional, flags }) =>
-        call(contract.setAppFeatures, { appId: positional, features: [...flags.feature] }),
+      input: ({ positional, flags }) => ({ appId: positional, features: [...flags.feature] }),
     }),
   ],
 }
@@ -110,30 +99,26 @@ const clock: Group = {
   name: 'clock',
   summary: 'The test clock of a server started with --test-clock',
   commands: [
-    leaf({
+    callLeaf({
       name: 'show',
-      summary: contract.getClock.summary,
-      answers: contract.getClock.output,
+      endpoint: contract.getClock,
       notes,
       examples: [{ command: 'voucherctl platform clock show' }],
       view: clockView,
-      run: ({ call }) => call(contract.getClock, {}),
+      input: () => ({}),
     }),
-    leaf({
+    callLeaf({
       name: 'set',
-      summary: contract.setClock.summary,
-      answers: contract.setClock.output,
+      endpoint: contract.setClock,
       notes,
       positional: { name: 'TIME', summary: 'As 2027-01-31T00:00:00Z', ask: 'Time' },
       examples: [{ command: 'voucherctl platform clock set 2027-01-31T00:00:00Z' }],
-      changes: true,
       view: clockView,
-      run: ({ call }, { positional }) => call(contract.setClock, { now: positional }),
+      input: ({ positional }) => ({ now: positional }),
     }),
-    leaf({
+    callLeaf({
       name: 'advance',
-      summary: contract.advanceClock.summary,
-      answers: contract.advanceClock.output,
+      endpoint: contract.advanceClock,
       notes,
       flags: {
         seconds: required(
@@ -147,9 +132,8 @@ const clock: Group = {
         ),
       },
       examples: [{ command: 'voucherctl platform clock advance --seconds 30d' }],
-      changes: true,
       view: clockView,
-      run: ({ call }, { flags }) => call(contract.advanceClock, { seconds: flags.seconds }),
+      input: ({ flags }) => ({ seconds: flags.seconds }),
     }),
   ],
 }
@@ -159,10 +143,9 @@ const faults: Group = {
   alias: 'fault',
   summary: 'Failures on purpose, to test what your application does',
   commands: [
-    leaf({
+    callLeaf({
       name: 'add',
-      summary: contract.addFault.summary,
-      answers: contract.addFault.output,
+      endpoint: contract.addFault,
       notes,
       flags: {
         endpoint: required(
@@ -177,27 +160,28 @@ const faults: Group = {
         'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, 60_000),
       },
       examples: [{ command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' }],
-      changes: true,
       view: {
         headline: (it: { endpoint: string; kind: string; times: number }) =>
           `The next ${it.times === 1 ? 'call' : `${it.times} calls`} of ${it.endpoint}: ${it.kind}.`,
         members: [],
       },
-      run: ({ call }, { flags: { endpoint, kind, times = 1, 'delay-ms': delay_ms } }) =>
-        call(contract.addFault, { endpoint, kind, times, ...defined({ delay_ms }) }),
+      input: ({ flags: { endpoint, kind, times = 1, 'delay-ms': delay_ms } }) => ({
+        endpoint,
+        kind,
+        times,
+        ...defined({ delay_ms }),
+      }),
     }),
-    leaf({
+    callLeaf({
       name: 'clear',
-      summary: contract.clearFaults.summary,
-      answers: contract.clearFaults.output,
+      endpoint: contract.clearFaults,
       notes,
       examples: [{ command: 'voucherctl platform faults clear' }],
-      changes: true,
       view: {
         headline: (it: { removed: number }) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
         members: [],
       },
-      run: ({ call }) => call(contract.clearFaults, {}),
+      input: () => ({}),
     }),
   ],
 }
@@ -206,15 +190,14 @@ export const platform: Group = {
   name: 'platform',
   summary: "The operator's side of a local server",
   commands: [
-    leaf({
+    callLeaf({
       name: 'reviews',
-      summary: contract.reviews.summary,
-      answers: contract.reviews.output,
+      endpoint: contract.reviews,
       notes,
       flags: { kind: choice(['template', 'bot'], 'Only these') },
       examples: [{ command: 'voucherctl platform reviews' }],
       view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'] },
-      run: ({ call }, { flags }) => call(contract.reviews, defined(flags)),
+      input: ({ flags }) => defined(flags),
     }),
     templates,
     platformBots,

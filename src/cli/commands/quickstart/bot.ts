@@ -92,7 +92,7 @@ async function deliver(
     title: 'A voucher, issued into the chat',
     command: `voucherctl vouchers issue --template ${templateId} --external-id order-1002 --chat ${chat.data.id}`,
     input: { template_id: templateId, external_issue_id: 'order-1002', chat_id: chat.data.id },
-    idempotencyKey: story.newKey(),
+    idempotencyKey: story.newIdempotencyKey(),
     tell: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, message ${it.delivery?.message_id} of the chat`,
   })
   if (!issued.ok) return issued

@@ -127,7 +127,7 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
   const encrypted = await lookEncrypted(story, credential)
   if (encrypted !== undefined) return encrypted
 
-  const idempotencyKey = story.newKey()
+  const idempotencyKey = story.newIdempotencyKey()
   const redeemed = await story.play(vouchers.redeem, {
     title: 'Redeemed',
     command: `voucherctl vouchers redeem --code ${code}`,
@@ -151,7 +151,7 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
     title: 'A second redemption, which is refused',
     command: `voucherctl vouchers redeem --code ${code}`,
     input: { credential },
-    idempotencyKey: story.newKey(),
+    idempotencyKey: story.newIdempotencyKey(),
     tell: () => '',
     refusedWith,
   })
@@ -161,7 +161,7 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
     title: 'Reversed',
     command: `voucherctl vouchers reverse ${redeemed.data.id} --reason "wrong drink"`,
     input: { redemptionId: redeemed.data.id, reason: 'wrong drink' },
-    idempotencyKey: story.newKey(),
+    idempotencyKey: story.newIdempotencyKey(),
     tell: (it) => `the redemption is ${it.status}, the voucher ${it.voucher.status}`,
   })
   if (!reversed.ok) return reversed

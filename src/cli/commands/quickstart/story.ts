@@ -63,7 +63,7 @@ export class Story {
     return this.#context.host.signal
   }
 
-  newKey(): string {
+  newIdempotencyKey(): string {
     return this.#context.host.newId()
   }
 

@@ -88,5 +88,5 @@ export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstr
 
 /** As the commands fail: exit 10, or 9 where no answer came. */
 export async function failureOf(failure: SecureFailure): Promise<Failure> {
-  return fromCall(unanswered(secureError(failure, {}), { key: {}, mutates: false }))
+  return fromCall(unanswered(secureError(failure, {}), { idempotencyKey: undefined, mutates: false }))
 }

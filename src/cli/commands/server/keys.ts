@@ -1,7 +1,7 @@
 import type { SecureKey } from '../../../contract/platform.js'
 import * as contract from '../../../contract/platform.js'
 import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf } from '../../command/leaf.js'
 import { operatorNotes } from '../platform/operator-notes.js'
 
 interface Keys {
@@ -16,10 +16,9 @@ export const serverKeys: Group = {
   alias: 'key',
   summary: 'Keys of the encrypted transport',
   commands: [
-    leaf({
+    callLeaf({
       name: 'list',
-      summary: contract.secureKeys.summary,
-      answers: contract.secureKeys.output,
+      endpoint: contract.secureKeys,
       notes: [
         'A key is next, then current, then in grace for 120 s, then destroyed. Pin the next one in your clients before you rotate.',
         ...operatorNotes,
@@ -29,23 +28,21 @@ export const serverKeys: Group = {
         { command: 'voucherctl server keys list --json --fields state,pin', comment: 'What clients pin' },
       ],
       view: { members },
-      run: ({ call }) => call(contract.secureKeys, {}),
+      input: () => ({}),
     }),
-    leaf({
+    callLeaf({
       name: 'rotate',
-      summary: contract.rotateSecureKeys.summary,
-      answers: contract.rotateSecureKeys.output,
+      endpoint: contract.rotateSecureKeys,
       notes: [
         'Sessions go on with the keys that they have. A client that pins only the current key is refused from now on.',
         ...operatorNotes,
       ],
       examples: [{ command: 'voucherctl server keys rotate' }],
-      changes: true,
       view: {
         headline: (it: Keys) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
         members,
       },
-      run: ({ call }) => call(contract.rotateSecureKeys, {}),
+      input: () => ({}),
     }),
   ],
 }

@@ -62,8 +62,7 @@ const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
 
 export const create = leaf({
   name: 'create',
-  summary: contract.create.summary,
-  answers: contract.create.output,
+  endpoint: contract.create,
   notes: ['A template starts as a draft. Submit it for review; only an approved (active) one can be issued.'],
   flags,
   examples: [
@@ -73,7 +72,6 @@ export const create = leaf({
     },
     { command: 'voucherctl templates create --file template.json --issue-limit 100' },
   ],
-  changes: true,
   view: {
     headline: (it: Template) =>
       `${it.status === 'draft' ? 'Created' : 'Created and submitted'} template ${it.name}: ${it.status}.`,

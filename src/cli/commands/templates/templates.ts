@@ -36,8 +36,7 @@ export const templates: Group = {
   commands: [
     leaf({
       name: 'list',
-      summary: contract.list.summary,
-      answers: contract.list.output,
+      endpoint: contract.list,
       flags: {
         status: choice(contract.templateStatuses, 'Only these'),
         'external-id': text('ID', 'Only the one with your own id'),
@@ -56,25 +55,21 @@ export const templates: Group = {
       run: (context, { flags }) => {
         const { status, 'external-id': externalId, bot } = flags
         const filters = defined({ status, external_template_id: externalId })
-        return fetchList(context, flags, (paging, options) =>
-          bot === undefined
-            ? context.call(contract.list, { ...filters, ...paging }, options)
-            : context.call(botDoor.templates, { botId: bot, ...filters, ...paging }, options),
-        )
+        return bot === undefined
+          ? fetchList(context, flags, contract.list, filters)
+          : fetchList(context, flags, botDoor.templates, { botId: bot, ...filters })
       },
     }),
     create,
     leaf({
       name: 'submit',
-      summary: contract.submit.summary,
-      answers: contract.submit.output,
+      endpoint: contract.submit,
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
       flags: botFlag,
       examples: [
         { command: 'voucherctl templates submit tpl_01JC…' },
         { command: 'voucherctl templates submit tpl_01JC… --bot bot_01JC…' },
       ],
-      changes: true,
       view: {
         ...templateView((it) => `Submitted template ${it.name}: ${it.status}.`),
         next: (it) =>

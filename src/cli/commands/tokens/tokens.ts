@@ -1,9 +1,8 @@
 import { scopes } from '../../../contract/endpoint.js'
 import type { Token } from '../../../contract/tokens.js'
 import * as contract from '../../../contract/tokens.js'
-import { confirmLoss } from '../../command/confirmation.js'
 import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import type { Read } from '../../flags/flags.js'
@@ -28,20 +27,15 @@ export const tokens: Group = {
   commands: [
     leaf({
       name: 'list',
-      summary: contract.list.summary,
-      answers: contract.list.output,
+      endpoint: contract.list,
       flags: { app, ...pageFlags },
       examples: [{ command: 'voucherctl tokens list --app app_01JC…' }],
       view: { members: ['id', 'name', 'tokenPrefix', 'last4', 'status', 'expiresAt'] },
-      run: (context, { flags }) =>
-        fetchList(context, flags, (paging, options) =>
-          context.call(contract.list, { appId: flags.app, ...paging }, options),
-        ),
+      run: (context, { flags }) => fetchList(context, flags, contract.list, { appId: flags.app }),
     }),
     leaf({
       name: 'create',
-      summary: contract.create.summary,
-      answers: contract.create.output,
+      endpoint: contract.create,
       notes: [trusted],
       flags: {
         app,
@@ -56,7 +50,6 @@ export const tokens: Group = {
           comment: 'Commands that follow use it',
         },
       ],
-      changes: true,
       run: async (context, { flags }) => {
         const days = flags['expires-in-days']
         const refusal = flags.save ? await confirmReplacing(context, 'token') : undefined
@@ -94,21 +87,16 @@ export const tokens: Group = {
         return { ok: true, printed: true }
       },
     }),
-    leaf({
+    callLeaf({
       name: 'revoke',
-      summary: contract.revoke.summary,
-      answers: contract.revoke.output,
+      endpoint: contract.revoke,
       positional: { name: 'TOKEN_ID', summary: 'Id of the token, tok_…', ask: 'Token id' },
       flags: { app },
       examples: [{ command: 'voucherctl tokens revoke tok_01JC… --app app_01JC…' }],
-      changes: true,
       view: { headline: (token: Token) => `Revoked token ${token.name}. It stops working at once.`, members },
-      run: async (context, { positional, flags }) => {
-        const refusal = await confirmLoss(context, contract.revoke.id, positional)
-        if (refusal !== undefined) return refusal
-        const check = `voucherctl tokens list --app ${flags.app}`
-        return context.call(contract.revoke, { appId: flags.app, tokenId: positional }, { check })
-      },
+      loses: ({ positional }) => positional,
+      input: ({ positional, flags }) => ({ appId: flags.app, tokenId: positional }),
+      check: ({ flags }) => `voucherctl tokens list --app ${flags.app}`,
     }),
   ],
 }

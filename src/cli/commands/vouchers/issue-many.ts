@@ -121,9 +121,9 @@ async function planFirst(
 ): Promise<{ readonly requests: readonly unknown[] } | Failure> {
   if (row === undefined) return { requests: [] }
   const { planCall } = await import('../../command/dry-run.js')
-  const { keyOf } = await import('./bulk/input/row.js')
+  const { idempotencyKeyOf } = await import('./bulk/input/row.js')
   const { line: _line, ...members } = row
-  const idempotencyKey = keyOf(template, row)
+  const idempotencyKey = idempotencyKeyOf(template, row)
   const call = { template_id: template, ...members }
   const step = await planCall(baseUrl, contract.issue, call, { token }, { idempotencyKey }, settings.secure)
   return 'ok' in step ? step : { requests: [step] }

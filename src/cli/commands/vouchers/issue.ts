@@ -29,9 +29,9 @@ const QR_BYTES_MAX = 2_331
 
 export const issue = leaf({
   name: 'issue',
-  summary: contract.issue.summary,
+  endpoint: contract.issue,
   // What a bot issues says also where it was delivered.
-  answers: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
+  output: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
   notes: [
     'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
     'The code and the QR data of the answer are redemption credentials: keep them from unrelated parties. Tokens are kept on trusted servers only.',
@@ -58,8 +58,6 @@ export const issue = leaf({
       comment: 'Delivered by the bot whose token is at hand',
     },
   ],
-  changes: true,
-  idempotent: true,
   run: async (context, { flags }) => {
     const file = flags['qr-file']
     const problem = checkQr(context, flags.qr, file)

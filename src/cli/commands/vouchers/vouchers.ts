@@ -1,7 +1,7 @@
 import type { Redemption, Verification } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
 import { credentialFlags, readCredential } from './credential-input.js'
@@ -48,8 +48,7 @@ export const vouchers: Group = {
     issueMany,
     leaf({
       name: 'verify',
-      summary: contract.verify.summary,
-      answers: contract.verify.output,
+      endpoint: contract.verify,
       notes: [secret],
       flags: {
         ...credentialFlags,
@@ -85,8 +84,8 @@ export const vouchers: Group = {
     }),
     leaf({
       name: 'redeem',
-      summary: contract.redeem.summary,
-      answers: redemptionOrReplay,
+      endpoint: contract.redeem,
+      output: redemptionOrReplay,
       notes: [trusted, secret],
       flags: {
         ...credentialFlags,
@@ -98,8 +97,6 @@ export const vouchers: Group = {
         { command: 'voucherctl vouchers redeem --code M9S3-46Q3-D25V-T4FJ --reference order-1001' },
         { command: 'scan | voucherctl vouchers redeem --qr-token - --json', comment: 'From stdin, for a script' },
       ],
-      changes: true,
-      idempotent: true,
       view: {
         headline: (it: Redemption & Replay) =>
           isReplay(it)
@@ -119,25 +116,22 @@ export const vouchers: Group = {
         return redeemed.ok && redeemed.replayed ? withRedemptionReplay(context, redeemed) : redeemed
       },
     }),
-    leaf({
+    callLeaf({
       name: 'redemption',
-      summary: contract.getRedemption.summary,
-      answers: contract.getRedemption.output,
+      endpoint: contract.getRedemption,
       positional: redemptionId,
       examples: [{ command: 'voucherctl vouchers redemption rdm_01JC…' }],
       view: { headline: (it: Redemption) => `Redemption ${it.status}.`, members: redemptionMembers },
-      run: ({ call }, { positional }) => call(contract.getRedemption, { redemptionId: positional }),
+      input: ({ positional }) => ({ redemptionId: positional }),
     }),
     leaf({
       name: 'reverse',
-      summary: contract.reverse.summary,
-      answers: redemptionOrReplay,
+      endpoint: contract.reverse,
+      output: redemptionOrReplay,
       notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
       positional: redemptionId,
       flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
       examples: [{ command: 'voucherctl vouchers reverse rdm_01JC… --reason "wrong article"' }],
-      changes: true,
-      idempotent: true,
       view: {
         headline: (it: Redemption & Replay) =>
           isReplay(it)

@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryAttempt } from '../../../contract/webhook.js'
 import * as contract from '../../../contract/webhook.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text, toggle } from '../../flags/flags.js'
@@ -10,8 +10,7 @@ import { isList } from '../../output/show.js'
 
 export const deliveries = leaf({
   name: 'deliveries',
-  summary: contract.deliveries.summary,
-  answers: contract.deliveries.output,
+  endpoint: contract.deliveries,
   notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   flags: { status: choice(contract.deliveryStatuses, 'Only these'), ...pageFlags },
@@ -20,18 +19,13 @@ export const deliveries = leaf({
     { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
   ],
   view: { body: (data: unknown) => (isList(data) ? timelines(data) : '') },
-  run: (context, { positional, flags }) => {
-    const filter = { botId: positional, ...defined({ status: flags.status }) }
-    return fetchList(context, flags, (paging, options) =>
-      context.call(contract.deliveries, { ...filter, ...paging }, options),
-    )
-  },
+  run: (context, { positional, flags }) =>
+    fetchList(context, flags, contract.deliveries, { botId: positional, ...defined({ status: flags.status }) }),
 })
 
-export const retry = leaf({
+export const retry = callLeaf({
   name: 'retry',
-  summary: contract.retry.summary,
-  answers: contract.retry.output,
+  endpoint: contract.retry,
   positional: {
     name: 'DELIVERY_ID',
     summary: 'Id of the delivery, dlv_…, or the number of the update',
@@ -45,18 +39,17 @@ export const retry = leaf({
     { command: 'voucherctl webhook retry dlv_01JC… --bot bot_01JC…' },
     { command: 'voucherctl webhook retry 17 --bot bot_01JC… --force' },
   ],
-  changes: true,
   view: {
     headline: (it: Delivery) => `Update ${it.update_id} is on its way again.`,
     members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
     next: (it) => `See how it went: voucherctl webhook deliveries ${it.bot_id}`,
   },
-  run: ({ call }, { positional, flags }) =>
-    call(
-      contract.retry,
-      { botId: flags.bot, deliveryId: positional, ...(flags.force ? { force: true } : {}) },
-      { check: `voucherctl webhook deliveries ${flags.bot}` },
-    ),
+  input: ({ positional, flags }) => ({
+    botId: flags.bot,
+    deliveryId: positional,
+    ...(flags.force ? { force: true } : {}),
+  }),
+  check: ({ flags }) => `voucherctl webhook deliveries ${flags.bot}`,
 })
 
 /** Each delivery with its attempts beneath it. */

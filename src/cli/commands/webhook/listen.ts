@@ -80,7 +80,7 @@ export const listen = leaf({
     '--expect counts each update_id once, whatever the application answered, and waits 30 s where --timeout says nothing else. --max-events counts deliveries with the verdict ok.',
   ],
   flags: listenFlags,
-  answers: lineShape,
+  output: lineShape,
   streams: true,
   examples: [
     { command: 'voucherctl webhook listen --secret-file secret.txt --forward-to http://localhost:3000/hook' },

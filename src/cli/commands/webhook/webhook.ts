@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { updateTypes } from '../../../contract/updates.js'
 import type { DeliveryMode, WebhookInfo } from '../../../contract/webhook.js'
 import * as contract from '../../../contract/webhook.js'
-import { confirmLoss } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
 import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { callLeaf, leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
@@ -55,8 +54,7 @@ export const webhook: Group = {
   commands: [
     leaf({
       name: 'set',
-      summary: contract.set.summary,
-      answers: contract.set.output,
+      endpoint: contract.set,
       notes: [
         'The URL is https with a public host. On a local server, `server start --dev-webhook-loopback PORT` lets http://127.0.0.1:PORT through.',
         'Every delivery is signed. The secret comes from --secret-file or VOUCHERCTL_WEBHOOK_SECRET. Without either the one that is set stays; where there is none, the server makes one and shows it once.',
@@ -80,7 +78,6 @@ export const webhook: Group = {
           comment: 'Replace the secret; for an hour both sign',
         },
       ],
-      changes: true,
       run: async (context, { positional, flags }) => {
         const secret = await chooseSecret(context, flags['secret-file'], flags['generate-secret'])
         if (!secret.ok) return secret
@@ -115,34 +112,28 @@ export const webhook: Group = {
         return { ok: true, printed: true }
       },
     }),
-    leaf({
+    callLeaf({
       name: 'delete',
-      summary: contract.remove.summary,
-      answers: contract.remove.output,
+      endpoint: contract.remove,
       positional: botId,
       flags: { 'drop-pending': toggle('Drop the updates that wait') },
       examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
-      changes: true,
       view: {
         headline: (it: DeliveryMode) =>
           `Updates are polled now; ${it.pending_update_count} ${it.pending_update_count === 1 ? 'waits' : 'wait'}, ${it.dropped_updates} dropped.`,
         members: [],
         next: () => 'Next: voucherctl bots updates --follow',
       },
-      run: async (context, { positional, flags }) => {
-        const refusal = await confirmLoss(context, contract.remove.id, positional)
-        if (refusal !== undefined) return refusal
-        return context.call(
-          contract.remove,
-          { botId: positional, ...(flags['drop-pending'] ? { drop_pending_updates: true } : {}) },
-          { check: `voucherctl bots get ${positional}` },
-        )
-      },
+      loses: ({ positional }) => positional,
+      input: ({ positional, flags }) => ({
+        botId: positional,
+        ...(flags['drop-pending'] ? { drop_pending_updates: true } : {}),
+      }),
+      check: ({ positional }) => `voucherctl bots get ${positional}`,
     }),
-    leaf({
+    callLeaf({
       name: 'info',
-      summary: contract.info.summary,
-      answers: contract.info.output,
+      endpoint: contract.info,
       notes: [
         'Asks as the bot, with its token. `bots get` shows the same from the console, without the path of the URL.',
       ],
@@ -164,7 +155,7 @@ export const webhook: Group = {
           'platform_egress_ips',
         ],
       },
-      run: ({ call }) => call(contract.info, {}),
+      input: () => ({}),
     }),
     deliveries,
     retry,

@@ -40,7 +40,7 @@ export interface CallStep extends StepCommon {
   readonly target: Endpoint | RawTarget
   readonly as: CredentialKind | 'none'
   readonly with: unknown
-  readonly key: string | null
+  readonly idempotencyKey: string | null
 }
 
 /** A call by method and path; the route is absent where the contract has none. */

@@ -4,7 +4,7 @@ import type { CredentialKind } from '../../../../contract/endpoint.js'
 import * as platform from '../../../../contract/platform.js'
 import type { RunningServer } from '../../../../server/options.js'
 import type { Context } from '../../../command/context.js'
-import { bannerOf, refuseImpostor } from '../../../command/context.js'
+import { refuseImpostor, showProductionBanner } from '../../../command/context.js'
 import { openInMode, withRepeats } from '../../../command/transport.js'
 import { codeOf } from '../../../config/config.js'
 import { readOperatorKey } from '../../../config/local-server.js'
@@ -79,7 +79,7 @@ export async function openStage(
 /** Refuses what stands in the place of a server that was named; said once, not for every file. */
 export async function checkServer(context: Context, baseUrl: string): Promise<Failure | undefined> {
   const impostor = await refuseImpostor(context.settings, baseUrl)
-  if (impostor === undefined) bannerOf(context, baseUrl)
+  if (impostor === undefined) showProductionBanner(context, baseUrl)
   return impostor
 }
 

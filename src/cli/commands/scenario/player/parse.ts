@@ -1,5 +1,5 @@
 import { closest } from '../../../../contract/closest.js'
-import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
+import { type CredentialKind, type Endpoint, mutates } from '../../../../contract/endpoint.js'
 import { endpoints } from '../../../../contract/index.js'
 import { parseScript } from '../../../../workbench/responses.js'
 import { durationMs } from '../../../flags/flags.js'
@@ -137,12 +137,12 @@ function readCall(
       `${called} is not known here: say with "as" which credential it takes, or none.`,
     )
   }
-  if (common.withinMs !== null && target.method !== 'GET' && route?.repeatable !== true) {
+  if (common.withinMs !== null && mutates({ method: target.method, repeatable: route?.repeatable })) {
     source.wrong([...path, 'within'], 'within repeats a call until it fits: only calls that change nothing take it.')
   }
   if (raw === null && step.with !== undefined) source.record([...path, 'with'], step.with)
-  const key = step.key === undefined ? null : (source.text([...path, 'key'], step.key) ?? null)
-  return { ...common, kind: 'call', target, as, with: step.with, key }
+  const idempotencyKey = step.key === undefined ? null : (source.text([...path, 'key'], step.key) ?? null)
+  return { ...common, kind: 'call', target, as, with: step.with, idempotencyKey }
 }
 
 function readRaw(

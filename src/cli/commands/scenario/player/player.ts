@@ -57,7 +57,12 @@ export class Player {
 
   async #advance(step: AdvanceStep, signal: AbortSignal): Promise<Problems> {
     const { seconds } = step
-    const seen = await this.#send(platform.advanceClock, { seconds }, { ...step, as: 'operator', key: null }, signal)
+    const seen = await this.#send(
+      platform.advanceClock,
+      { seconds },
+      { ...step, as: 'operator', idempotencyKey: null },
+      signal,
+    )
     return seen.ok ? [] : [outcomeOf(seen)]
   }
 
@@ -106,7 +111,7 @@ export class Player {
   async #send(
     target: CallStep['target'],
     input: unknown,
-    { as, key }: Pick<CallStep, 'as' | 'key'>,
+    { as, idempotencyKey: key }: Pick<CallStep, 'as' | 'idempotencyKey'>,
     signal: AbortSignal,
   ): Promise<Seen> {
     const own = as === 'none' ? undefined : this.#credentials.get(as)
@@ -119,7 +124,7 @@ export class Player {
       as,
       input,
       token: found.value,
-      key: key === null ? null : filledText(key, this.#variables),
+      idempotencyKey: key === null ? null : filledText(key, this.#variables),
       signal,
     })
     this.#secrets.addFrom(result.ok ? result.data : result.details)

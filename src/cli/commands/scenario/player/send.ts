@@ -13,8 +13,8 @@ import type { CallStep } from './document.js'
 export interface FilledCall extends Pick<CallStep, 'target' | 'as'> {
   readonly input: unknown
   readonly token: string | undefined
-  /** Null: one is made where the call takes one. */
-  readonly key: string | null
+  /** Null lets a call that takes one make it. */
+  readonly idempotencyKey: string | null
   readonly signal: AbortSignal
 }
 
@@ -24,16 +24,16 @@ export async function send(context: Context, transport: Transport, call: FilledC
 }
 
 async function prepare(context: Context, call: FilledCall): Promise<PreparedCall | UnsendableCall> {
-  const { target, input, token, key, signal } = call
+  const { target, input, token, idempotencyKey, signal } = call
   const limits = { signal, timeoutMs: context.settings.timeoutMs.value }
   if ('id' in target) {
-    const keyed = key === null ? {} : { idempotencyKey: key }
+    const keyed = idempotencyKey === null ? {} : { idempotencyKey }
     const settings = token === undefined ? {} : { token }
     return prepareCall(target, (input ?? {}) as Record<string, unknown>, settings, { ...limits, ...keyed })
   }
   const path = readPath(target.path)
   if (!path.ok) return { ok: false, message: path.message, details: {} }
-  const globals = { ...context.globals, 'idempotency-key': key ?? undefined }
+  const globals = { ...context.globals, 'idempotency-key': idempotencyKey ?? undefined }
   const body = input === undefined ? undefined : JSON.stringify(input)
   const prepared = prepareAny({ ...context, globals }, { ...target, path: path.path, body, kind: call.as }, token)
   return { ...prepared, request: { ...prepared.request, ...limits } }

@@ -8,7 +8,7 @@ import { fail, fromCall } from '../../../failure.js'
 import type { Tally } from './counters.js'
 import type { Fingerprints } from './fingerprints.js'
 import type { ReadRow, Row } from './input/row.js'
-import { isBad, isUnreadableInput, keyOf } from './input/row.js'
+import { idempotencyKeyOf, isBad, isUnreadableInput } from './input/row.js'
 import { RowFeed } from './input/row-feed.js'
 import { digestOf } from './journal.js'
 import type { Ledger } from './results.js'
@@ -96,8 +96,8 @@ class Run {
         tally.failed += 1
         continue
       }
-      const key = keyOf(template, row)
-      if (done.find(digestOf(key)) === undefined) await this.#issue(row, key)
+      const idempotencyKey = idempotencyKeyOf(template, row)
+      if (done.find(digestOf(idempotencyKey)) === undefined) await this.#issue(row, idempotencyKey)
       else tally.skipped += 1
       if (ledger.error !== undefined) this.#stop.abort()
     }
@@ -108,12 +108,12 @@ class Run {
     this.#it.signal.removeEventListener('abort', this.#onSignal)
   }
 
-  async #issue(row: Row, key: string): Promise<void> {
+  async #issue(row: Row, idempotencyKey: string): Promise<void> {
     for (let again = false; ; again = true) {
       const answersBefore = this.#answers
-      const result = await this.#ask(row, key)
+      const result = await this.#ask(row, idempotencyKey)
       if (result === undefined) return
-      if (result.ok) return this.#keep(row, key, result.data, result.replayed)
+      if (result.ok) return this.#keep(row, idempotencyKey, result.data, result.replayed)
       if (result.code === 'ABORTED') return
       const verdict = verdictOf(result)
       if (verdict === 'run') return this.#fail(result)
@@ -123,18 +123,18 @@ class Run {
       if (verdict === 'row') this.#answered()
       else if ((this.#trouble += 1) >= TROUBLE_MAX) return this.#fail(result)
       this.#it.tally.failed += 1
-      return this.#it.ledger.keep({ row, key, failure: result })
+      return this.#it.ledger.keep({ row, idempotencyKey, failure: result })
     }
   }
 
   /** The answer, however long the server asks to wait; undefined when the run has ended before. */
-  async #ask(row: Row, key: string): Promise<CallResult<IssuedVoucher> | undefined> {
+  async #ask(row: Row, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
     const { pace, call, template, timeoutMs } = this.#it
     const { line: _line, ...input } = row
     const issue = { template_id: template, ...input } as Parameters<typeof call<typeof contract.issue>>[1]
     while (await pace.enter(this.#stop.signal)) {
       try {
-        return await call(contract.issue, issue, { idempotencyKey: key, timeoutMs, signal: this.#calls.signal })
+        return await call(contract.issue, issue, { idempotencyKey, timeoutMs, signal: this.#calls.signal })
       } catch (error) {
         if (!isTooManyCalls(error)) throw error
         const { retryAfterMs } = error
@@ -149,10 +149,10 @@ class Run {
     return undefined
   }
 
-  #keep(row: Row, key: string, voucher: IssuedVoucher, replayed: boolean): Promise<void> {
+  #keep(row: Row, idempotencyKey: string, voucher: IssuedVoucher, replayed: boolean): Promise<void> {
     this.#answered()
     this.#it.tally[replayed ? 'replayed' : 'issued'] += 1
-    return this.#it.ledger.keep({ row, key, voucher })
+    return this.#it.ledger.keep({ row, idempotencyKey, voucher })
   }
 
   #answered(): void {

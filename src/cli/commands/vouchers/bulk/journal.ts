@@ -38,8 +38,8 @@ export interface LoadedJournal {
   readonly resultsEnd: number
 }
 
-/** The digest within an idempotency key of `keyOf`. */
-export const digestOf = (key: string) => Buffer.from(key.slice(-43), 'base64url')
+/** The digest within an idempotency key of `idempotencyKeyOf`. */
+export const digestOf = (idempotencyKey: string) => Buffer.from(idempotencyKey.slice(-43), 'base64url')
 
 /**
  * Reads a journal up to its last whole line: what a kill or a power failure has torn is as if it had not been written,

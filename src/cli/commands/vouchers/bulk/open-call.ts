@@ -1,7 +1,7 @@
 import type { Call } from '../../../../client/call.js'
 import { createCall } from '../../../../client/call.js'
 import type { Context } from '../../../command/context.js'
-import { bannerOf, refuseImpostor } from '../../../command/context.js'
+import { refuseImpostor, showProductionBanner } from '../../../command/context.js'
 import { openInMode, openPool, withRepeats } from '../../../command/transport.js'
 import type { Failure } from '../../../failure.js'
 import { raisingTooManyCalls } from './too-many-calls.js'
@@ -21,7 +21,7 @@ export async function openCall(
 ): Promise<OpenedCall | Failure> {
   const impostor = await refuseImpostor(context.settings, baseUrl)
   if (impostor !== undefined) return impostor
-  bannerOf(context, baseUrl)
+  showProductionBanner(context, baseUrl)
   const pool = await openPool(context, baseUrl, connections)
   const sending = await openInMode(context, baseUrl, context.settings.secure.mode.value, pool.send)
   const repeating = withRepeats(context, raisingTooManyCalls(sending, context.host.now))

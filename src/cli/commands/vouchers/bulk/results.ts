@@ -25,8 +25,8 @@ export interface RowFailure {
 }
 
 type Entry =
-  | { readonly row: Row; readonly key: string; readonly voucher: Partial<IssuedVoucher> | null }
-  | { readonly row: Row | BadRow; readonly key?: string; readonly failure: RowFailure }
+  | { readonly row: Row; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
+  | { readonly row: Row | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
 
 /** What comes in so long goes to disk together. */
 const GATHER_MS = 100
@@ -80,11 +80,11 @@ export class Ledger {
       const text = encodeLine(resultColumns, this.#files.format, resultOf(entry.row, entry.voucher))
       this.#resultsEnd += Buffer.byteLength(text)
       waiting.results += text
-      const { key, voucher } = entry
+      const { idempotencyKey: key, voucher } = entry
       waiting.journal += encodeEntry({ line, key, voucher_id: idOf(voucher), end: this.#resultsEnd })
     } else {
       waiting.errors += encodeLine(errorColumns, this.#files.errorFormat, errorOf(entry.row, entry.failure))
-      waiting.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })
+      waiting.journal += encodeEntry({ line, ...defined({ key: entry.idempotencyKey }), code: entry.failure.code })
     }
   }
 

@@ -9,7 +9,7 @@ import { ErrorsFile } from './errors-file.js'
 import { Fingerprints } from './fingerprints.js'
 import type { BulkFormat } from './input/read-rows.js'
 import { formatOf } from './input/read-rows.js'
-import { keyOf } from './input/row.js'
+import { idempotencyKeyOf } from './input/row.js'
 import { readIssuedRows } from './issued-rows.js'
 import type { LoadedJournal, RunIdentity } from './journal.js'
 import { digestOf, encodeHeader, loadJournal } from './journal.js'
@@ -96,7 +96,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   // Rows of damaged lines are in the results, as far as whole lines follow: issued again they would be there twice.
   if (begun !== undefined && begun.damaged.length > 0) {
     for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
-      begun.done.add(digestOf(keyOf(identity.template, row)), row.line)
+      begun.done.add(digestOf(idempotencyKeyOf(identity.template, row)), row.line)
     }
   }
   const journal = await Appender.resume(paths.journal, begun?.end ?? 0)

@@ -1,5 +1,5 @@
 import type { Context } from '../../../command/context.js'
-import { latchOf } from '../../../command/context.js'
+import { forbidPlaintext } from '../../../command/context.js'
 import type { Outcome } from '../../../command/leaf.js'
 import type { Failure } from '../../../failure.js'
 import type { Tally } from './counters.js'
@@ -74,7 +74,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
     await called.close()
     const summary = summaryOf(run, opened, tally, performance.now() - beganAt)
     if (failure === undefined) return { ok: true, data: summary, exit: summary.failed > 0 ? SOME_FAILED : 0 }
-    if (failure.status === 426) await latchOf(context, run.baseUrl, failure.code)
+    if (failure.status === 426) await forbidPlaintext(context, run.baseUrl, failure.code)
     return resumable(failure, tally, summary)
   } finally {
     await opened.close()

@@ -27,7 +27,15 @@ describe('a scenario', () => {
       teardown: [],
     })
     expect(steps).toMatchObject([
-      { kind: 'call', name: 'call apps.list', line: 1, as: 'jwt', key: null, withinMs: null, expect: { that: [] } },
+      {
+        kind: 'call',
+        name: 'call apps.list',
+        line: 1,
+        as: 'jwt',
+        idempotencyKey: null,
+        withinMs: null,
+        expect: { that: [] },
+      },
     ])
   })
 

@@ -34,17 +34,17 @@ async function recorded(refuse?: string) {
 
 test('results are on disk before the journal names them', async () => {
   const { steps, ledger } = await recorded()
-  await ledger.keep({ row: row(1), key: 'k', voucher: { id: 'vch_1' } })
-  await ledger.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+  await ledger.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
+  await ledger.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
   await ledger.close()
   expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
 })
 
 test('what comes while a batch is written is written too', async () => {
   const { steps, ledger } = await recorded()
-  await ledger.keep({ row: row(1), key: 'k', voucher: null })
+  await ledger.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
   const closing = ledger.close()
-  await ledger.keep({ row: row(2), key: 'k', voucher: null })
+  await ledger.keep({ row: row(2), idempotencyKey: 'k', voucher: null })
   await closing
   await ledger.close()
   expect(steps.filter((it) => it === 'journal append').length).toBeGreaterThan(0)
@@ -55,12 +55,12 @@ test.each(['results', 'errors', 'journal'])(
   'a disk that is full (%s) is known, and nothing is written behind it',
   async (name) => {
     const { steps, ledger } = await recorded(name)
-    await ledger.keep({ row: row(1), key: 'k', voucher: null })
-    await ledger.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+    await ledger.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
+    await ledger.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
     await ledger.close()
     expect(ledger.error).toMatchObject({ code: 'ENOSPC' })
     const before = steps.length
-    await ledger.keep({ row: row(3), key: 'k', voucher: null })
+    await ledger.keep({ row: row(3), idempotencyKey: 'k', voucher: null })
     await ledger.close()
     expect(steps).toHaveLength(before)
     expect(steps.at(-1)).toBe(`${name} append`)

@@ -56,7 +56,7 @@ export const isUnreadableInput = (error: unknown): error is UnreadableInput => c
  * The idempotency key of a row: the same in every run, so that a row whose response was lost is sent again and issued
  * once. It leaves out metadata, which does not identify a voucher (DECISIONS.md#issue).
  */
-export function keyOf(template: string, row: Pick<Row, 'external_issue_id' | 'recipient_user_id'>): string {
+export function idempotencyKeyOf(template: string, row: Pick<Row, 'external_issue_id' | 'recipient_user_id'>): string {
   const what = JSON.stringify(['issue-many', template, row.external_issue_id, row.recipient_user_id])
   return `issue-many-${hash('sha256', what, 'base64url')}`
 }
