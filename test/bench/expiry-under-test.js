@@ -11,7 +11,6 @@ import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres/store.js'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../src/store/sqlite/store.js'
-import { dropSum } from '../../src/store/sqlite/sum.js'
 import { issue, redeem, sharedIssue, sharedRedeem } from '../../src/store/vouchers.js'
 
 const ALONE_SECONDS = 10
@@ -83,7 +82,6 @@ async function storeRecords(count) {
     await client.end()
     return
   }
-  dropSum(place)
   const db = openDatabase(place)
   db.exec('pragma cache_size = -400000')
   db.exec(`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})

@@ -6,7 +6,6 @@ import process from 'node:process'
 import pg from 'pg'
 import { loadKeys } from '../../src/server/folder.js'
 import { openDatabase, prepareStatement } from '../../src/store/sqlite/engine.js'
-import { dropSum } from '../../src/store/sqlite/sum.js'
 import { issuedVouchers } from './issued.js'
 
 /** Vouchers whose rows go to PostgreSQL in one statement for each table. */
@@ -40,7 +39,6 @@ const COUNT_ISSUED = 'update templates set issued_count = issued_count + $3 wher
 
 /** A crash here costs nothing but the run: no journal on disk, no fsync, and a cache for the random places of the indexes. */
 function sqlite(path) {
-  dropSum(path)
   const db = openDatabase(path)
   db.exec('pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -1500000; begin exclusive')
   const prepared = new Map()

@@ -7,9 +7,17 @@ const PAGE = 4096
 export const database = 'voucherctl.db'
 export const journal = 'voucherctl.db-wal'
 
+/**
+ * What is promised of a start: that it is refused; that it is refused unless every answer is that of a sound server;
+ * that the store is an earlier state, sound in itself; or only that the server neither ends nor refuses without a reason
+ * (SQLite has no checksums of values).
+ */
+export type Promised = 'refused' | 'refused or harmless' | 'an earlier state' | 'a running server'
+
 export interface Damage {
   readonly name: string
   readonly file: string
+  readonly promised: Promised
   /** Whether the folder has what it damages. */
   fits(dataDir: string): boolean
   /** Answers what was done, to repeat it by hand. */
@@ -48,20 +56,23 @@ const swapped: Change = (bytes, random) => {
   return `pages ${a} and ${b} swapped`
 }
 
-const inFile = (file: string, name: string, change: Change): Damage => ({
-  name,
+const inFile = (file: string, promised: Promised, name: string, change: Change): Damage => ({
+  name: `${file}: ${name}`,
   file,
+  promised,
   fits: (dataDir) => existsSync(join(dataDir, file)) && statSync(join(dataDir, file)).size > 0,
   apply: (dataDir, random) => rewrite(join(dataDir, file), change, random),
 })
 
-const cut = (file: string): Damage => ({
+const cut = (file: string, promised: Promised): Damage => ({
   name: `${file} cut off`,
   file,
+  promised,
   fits: (dataDir) => existsSync(join(dataDir, file)) && statSync(join(dataDir, file)).size > 0,
   apply(dataDir, random) {
     const path = join(dataDir, file)
-    const size = random.below(statSync(path).size)
+    // To SQLite a file of no bytes is no database yet.
+    const size = random.between(1, statSync(path).size - 1)
     truncateSync(path, size)
     return `cut to ${size}`
   },
@@ -70,6 +81,7 @@ const cut = (file: string): Damage => ({
 const replaced = (name: string, sql: string): Damage => ({
   name,
   file: database,
+  promised: 'refused',
   fits: (dataDir) => !existsSync(join(dataDir, journal)),
   apply(dataDir) {
     const db = openDatabase(join(dataDir, database))
@@ -81,25 +93,27 @@ const replaced = (name: string, sql: string): Damage => ({
 
 /** In turn: a run of their number has met all of them. */
 export const damages: readonly Damage[] = [
-  inFile(database, 'database: bytes flipped', flipped),
-  cut(database),
+  inFile(database, 'a running server', 'bytes flipped', flipped),
+  cut(database, 'refused or harmless'),
   inFile(
     database,
-    'database: a page of zeros',
+    'refused or harmless',
+    'a page of zeros',
     overwritten(() => 0),
   ),
   inFile(
     database,
-    'database: a page of noise',
+    'refused or harmless',
+    'a page of noise',
     overwritten((random) => random.below(256)),
   ),
-  inFile(database, 'database: two pages swapped', swapped),
-  inFile(journal, 'journal: bytes flipped', flipped),
-  cut(journal),
-  inFile('keys.json', 'keys.json: bytes flipped', flipped),
-  cut('keys.json'),
-  cut('secure-keys.json'),
-  cut('operator.key'),
+  inFile(database, 'a running server', 'two pages swapped', swapped),
+  inFile(journal, 'an earlier state', 'bytes flipped', flipped),
+  cut(journal, 'an earlier state'),
+  inFile('keys.json', 'refused or harmless', 'bytes flipped', flipped),
+  cut('keys.json', 'refused or harmless'),
+  cut('secure-keys.json', 'refused or harmless'),
+  cut('operator.key', 'refused or harmless'),
   replaced('a newer schema', 'pragma user_version = 9999'),
   replaced("another program's mark", 'pragma application_id = 1'),
 ]

@@ -1,9 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { StoreUnusable } from '../store.js'
 import { closeDatabase, openDatabase, type SqliteDatabase, sqliteProblemOf } from './engine.js'
-import { isJournalDamaged } from './journal.js'
 import { migrations } from './migrations/index.js'
-import { compareSum, dropSum, sumPathOf, writeSum } from './sum.js'
 
 /** "vchr": marks a file as this program's (SQLite's application_id). */
 const APPLICATION_ID = 0x76636872
@@ -19,8 +17,8 @@ const CHECKPOINT_PAGES = 16_000
  */
 const CACHE_KIB = 65_536
 
-/** Up to this size every page of a file without a sum is checked; larger ones are checked page by page as they are read. */
-const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
+/** The check of a file of this size takes 0.15 s (contract/DECISIONS.md#check-of-the-database). */
+const CHECKED_AT_START_BYTES = 16 * 1024 * 1024
 
 /**
  * Opens or creates the database, takes it for this process alone, and brings its schema up to date.
@@ -33,13 +31,10 @@ const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
  */
 export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDatabase {
   const inMemory = path === ':memory:'
-  // Of a file that was moved away the sum says nothing.
-  const sum = inMemory ? 'unknown' : compareSum(path)
   if (!inMemory && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const size = inMemory ? 0 : statSync(path).size
   // SQLite takes a file that is too short for a header for an empty one, and would write over it.
   if (size > 0 && size < PAGE_BYTES_MIN) throw damaged(path, new Error(`${size} bytes are no database`))
-  if (!inMemory && isJournalDamaged(path)) throw damagedJournal(path)
   const db = opened(path)
   try {
     db.exec('pragma busy_timeout = 1000')
@@ -49,12 +44,12 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
       'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; ' +
         `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     )
+    // Before the check, during which two starts would otherwise both hold a shared lock that neither can raise.
+    db.exec('begin exclusive; commit')
     refuseForeign(db, path)
-    if (sum === 'other') throw changed(path)
+    if (size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
     pragma(db, 'journal_mode = wal')
     db.exec('begin immediate; commit')
-    if (!inMemory) dropSum(path)
-    if (sum === 'unknown' && size > 0 && size <= CHECKED_AT_START_BYTES) refuseDamaged(db, path)
     if (migrates) migrate(db, path)
     return db
   } catch (error) {
@@ -64,21 +59,16 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
 }
 
 /**
- * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released, with a sum
- * beside it. Nothing may be uncommitted.
+ * Closes the file in rollback mode, so that it is complete without a journal and its lock can be released. Nothing may
+ * be uncommitted.
  */
 export function closeSqliteFile(db: SqliteDatabase, path: string): void {
-  let afterwards = () => {}
   try {
-    if (path !== ':memory:') {
-      db.exec('pragma journal_mode = delete')
-      afterwards = writeSum(path)
-    }
+    if (path !== ':memory:') db.exec('pragma journal_mode = delete')
   } catch {
     // A full disk: the journal stays, whole, and the next start takes it over.
   } finally {
     closeDatabase(db)
-    afterwards()
   }
 }
 
@@ -158,22 +148,8 @@ function refuseDamaged(db: SqliteDatabase, path: string): void {
 function damaged(path: string, cause: unknown): StoreUnusable {
   return new StoreUnusable(
     'STORE_UNUSABLE',
-    `${path} is damaged. Restore it from a backup, or move it away to start with an empty one.`,
+    `${path} is damaged. Restore it from a backup, or move it away to start with an empty one: mv "${path}" "${path}.damaged"`,
     { cause },
-  )
-}
-
-function changed(path: string): StoreUnusable {
-  return new StoreUnusable(
-    'STORE_UNUSABLE',
-    `${path} is not as its server left it: its SHA-256 is another. Restore it from a backup; if the change was meant, remove ${sumPathOf(path)}.`,
-  )
-}
-
-function damagedJournal(path: string): StoreUnusable {
-  return new StoreUnusable(
-    'STORE_UNUSABLE',
-    `${path}-wal, which holds the last commits of ${path}, is damaged. Restore both from a backup, or move both away to start with an empty database.`,
   )
 }
 

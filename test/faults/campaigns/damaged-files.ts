@@ -6,16 +6,13 @@ import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { Book } from '../book.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
-import { type Damage, damages, database, journal } from '../damages.js'
+import { type Damage, damages } from '../damages.js'
 import { breachesIn } from '../invariants.js'
 import { Refused, type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
 /** A refusal says one of these, and which file. */
 const REFUSALS = ['STORE_UNUSABLE', 'KEYS_UNUSABLE']
-/** https://www.sqlite.org/fileformat2.html#walformat */
-const JOURNAL_HEAD = 32
-const JOURNAL_FRAME = 24 + 4096
 
 interface Base {
   /** How its server ended. */
@@ -40,31 +37,12 @@ async function answers(tenant: Tenant, book: Book): Promise<{ status: number; te
   return all.map(({ status, sameness }) => ({ status, text: sameness.replace(/"checkedAt":"[^"]*"/, '') }))
 }
 
-/** Where the last commits of a journal begin: damage from there on is told from a power failure by nothing. */
-function tailOf(path: string): number {
-  const bytes = readFileSync(path)
-  const ends: number[] = []
-  for (let at = JOURNAL_HEAD; at + JOURNAL_FRAME <= bytes.length; at += JOURNAL_FRAME) {
-    if (bytes.compare(bytes, 16, 24, at + 8, at + 16) !== 0) break
-    if (bytes.readUInt32BE(at + 4) !== 0) ends.push(at + JOURNAL_FRAME)
-  }
-  return ends.at(-3) ?? 0
-}
-
-function firstDifference(a: Buffer, b: Buffer): number {
-  const end = Math.min(a.length, b.length)
-  for (let at = 0; at < end; at++) if (a[at] !== b[at]) return at
-  return end
-}
-
-/** Why a server that started on it should not have, and answered otherwise than a sound one; null: README.md, R12. */
-function whyRefuse({ end, dataDir }: Base, { file, name }: Damage, changed: Buffer): string | null {
-  const sound = readFileSync(join(dataDir, file))
-  if (end === 'stop') return 'a file that its server had closed was changed'
-  if (file === database || name.endsWith('cut off')) return null
-  const tail = tailOf(join(dataDir, file))
-  const at = firstDifference(sound, changed)
-  return at < tail ? `the journal was damaged at ${at}, and commits follow up to ${tail} and beyond` : null
+/** What a server that started did otherwise than is promised of this damage; null: nothing. */
+function breachOf({ promised }: Damage, wrong: number, unserved: number): string | null {
+  if (promised === 'refused') return 'it was started'
+  if (promised === 'a running server' || wrong + unserved === 0) return null
+  if (promised === 'an earlier state') return unserved === 0 ? null : `${unserved} answers are unserved`
+  return `${wrong} answers are wrong, ${unserved} unserved`
 }
 
 export const damagedFiles: Campaign = {
@@ -104,14 +82,14 @@ export const damagedFiles: Campaign = {
       const unserved = given.filter(({ status }) => status >= 500).length
       if (server.exit() !== null) broken.push(`${done}: the server ended by itself: ${server.stderr()}`)
       await server.stop()
-      const why = wrong + unserved === 0 ? null : whyRefuse(base, damage, changed)
-      if (why !== null) broken.push(`${done}: ${wrong} answers are wrong, ${unserved} unserved, and ${why}`)
+      const breach = breachOf(damage, wrong, unserved)
+      if (breach !== null) broken.push(`${done}: ${breach}`)
       if (wrong === 0) count(unserved > 0 ? 'partly unserved' : 'whole')
-      else if (damage.file === journal) {
+      else if (damage.promised === 'an earlier state') {
         count('an earlier state')
         // Its end is lost with all that came after: what is left must be sound in itself.
         broken.push(...breachesIn(readStored(damaged, folder)).map((it) => `${done}: ${it}`))
-      } else count('value changed after a kill')
+      } else count('values changed')
       rmSync(damaged, { recursive: true })
       say(`damage ${n + 1} of ${cases}`)
     }

@@ -4,7 +4,6 @@ import { expect } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { SETTLED_PER_WRITE } from '../../../src/store/delivery/backlog.js'
 import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js'
-import { dropSum } from '../../../src/store/sqlite/sum.js'
 import { onPostgres } from '../../support/engine-name.js'
 import { type TestDatabase, takeDatabase } from '../../support/postgres-database.js'
 import { inFolder } from '../../support/server.js'
@@ -21,9 +20,7 @@ const start = async () => startServerChild(dataDir, 'silent', true, receiver.por
 /** Runs one statement on the database of a server that is stopped. */
 async function query<R>(sql: string): Promise<readonly R[]> {
   if (database === undefined) {
-    const path = join(dataDir, 'voucherctl.db')
-    dropSum(path)
-    const db = openDatabase(path)
+    const db = openDatabase(join(dataDir, 'voucherctl.db'))
     try {
       return db.prepare(sql).all() as R[]
     } finally {
