@@ -45,7 +45,7 @@ export function sharedSessions<S extends KeptSession>(
       if (added % countedEvery === 0) await untilNone(() => evictSome(limits.sessions - countedEvery, limits.rids))
       added += 1
       await store.write(function* () {
-        yield* run('insert into secure_sessions (sid, sealed, expires_at, rids) values ($1, $2, $3, 0)', [
+        yield* run('insert into secure_sessions (sid, sealed, expires_at, rids, confirmed) values ($1, $2, $3, 0, 0)', [
           session.sid,
           sealing.seal(session),
           session.expiresAt,

@@ -161,17 +161,10 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
   ]
 }
 
-/**
- * As long as what a redemption adds to the row, which takes its place. Pages are full of rows by then: in SQLite one that
- * outgrows its page moves its neighbours, three more pages to write.
- */
-const PADDING = ' '.repeat(38)
-
 const INSERT_VOUCHER = `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
     valid_until, code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, bot_id, issued_at,
-    redeemed_at, redemption_id, metadata, updated_at, padding)
-  values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15,
-    '${PADDING}')
+    redeemed_at, redemption_id, metadata, updated_at)
+  values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15)
   on conflict do nothing`
 
 /** Credentials are null of a voucher that the external_issue_id has already. */
@@ -280,7 +273,7 @@ const REDEEMABLE = byType(
 /** By the hash again, since that part of its index was just read; of the index by id it would be another. */
 const REDEEMED = byType(
   (hash) =>
-    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3, padding = ''
+    `update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
      where application_id = $1 and ${hash} = $2`,
 )
 
@@ -456,8 +449,7 @@ export function* reverse(
     [applicationId, row.id, row.reversed_at, row.reversal_reason, row.metadata],
   )
   yield* run(
-    `update vouchers set state = 'issued', redeemed_at = null, redemption_id = null, updated_at = $4,
-       padding = '${PADDING}'
+    `update vouchers set state = 'issued', redeemed_at = null, redemption_id = null, updated_at = $4
      where application_id = $1 and id = $2 and redemption_id = $3`,
     [applicationId, row.voucher_id, row.id, now],
   )

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { IssuedVoucher } from '../../src/contract/vouchers.js'
-import { newId } from '../../src/domain/ids.js'
 import type { CredentialKey } from '../../src/domain/keyring.js'
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 import { deleteExpiredRecords } from '../../src/store/idempotency.js'
@@ -82,26 +81,6 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.verify(voucher, NOW)).toMatchObject({ ok: true, data: { redeemable: true, reason: null } })
     expect(await ledger.verify(voucher, NOW + 400 * DAY_MS)).toMatchObject({ ok: true, data: { reason: 'expired' } })
     expect(await ledger.everything()).toEqual(before)
-  })
-
-  it('what a redemption adds to the row of its voucher has its place there before', async () => {
-    const ledger = await new Ledger(store).open()
-    const voucher = await issued(ledger)
-    // SQLite keeps an instant in six bytes.
-    const bytes = async () => {
-      const { vouchers } = (await ledger.everything()) as { vouchers: Record<string, string | number | null>[] }
-      const values = Object.values(vouchers[0] ?? {})
-      return values.reduce<number>((sum, it) => sum + (it === null ? 0 : typeof it === 'string' ? it.length : 6), 0)
-    }
-    const before = await bytes()
-    // A reversal makes it again.
-    for (const n of [1, 2]) {
-      const redemptionId = newId('rdm', NOW, () => new Uint8Array(10).fill(n))
-      expect(await ledger.redeem(voucher, NOW, { redemptionId })).toMatchObject({ ok: true })
-      expect(await bytes()).toBe(before)
-      expect(await ledger.reverse(redemptionId, NOW)).toMatchObject({ ok: true })
-      expect(await bytes()).toBe(before)
-    }
   })
 
   it('no table holds a credential; what a replay answers is derived again', async () => {

@@ -92,18 +92,8 @@ export async function versionOf(client: Client, name: string, known = migrations
       `${name} was written by a newer voucherctl (schema ${version}, this one knows ${known}). Use that version, or another database.`,
     )
   }
-  if (version > 0 && (await client.query(OF_RELEASE)).rows.length === 0) {
-    throw new StoreUnusable(
-      'STORE_UNUSABLE',
-      `${name} was made by a voucherctl before the first release, whose tables were others. Make a new database (createdb), and name that with --database-url.`,
-    )
-  }
   return version
 }
-
-/** The first migration changed until the first release: its last column tells. */
-const OF_RELEASE = `select 1 from pg_attribute
-  where attrelid = to_regclass('vouchers') and attname = 'padding' and not attisdropped`
 
 /** OpenSSL's words for a chain that ends in no root that was named. */
 const UNTRUSTED = [

@@ -130,14 +130,6 @@ function refuseForeign(db: SqliteDatabase, path: string): void {
       `${path} was written by a newer voucherctl (schema ${version}, this one knows ${migrations.length}). Use that version, or another folder with --data.`,
     )
   }
-  // The first migration changed until the first release: its last column tells.
-  const isOfRelease = "select 1 from pragma_table_info('vouchers') where name = 'padding'"
-  if (version > 0 && db.prepare(isOfRelease).get() === undefined) {
-    throw new StoreUnusable(
-      'STORE_UNUSABLE',
-      `${path} was made by a voucherctl before the first release, whose tables were others. Move it away, or choose another folder with --data.`,
-    )
-  }
 }
 
 function refuseDamaged(db: SqliteDatabase, path: string): void {

@@ -12,7 +12,7 @@ function sourceOf(content: Partial<Record<Moved, readonly Record<string, string 
   return {
     dialect: 'sqlite',
     name: 'a store',
-    schema: async () => 2,
+    schema: async () => 1,
     async table(name): Promise<Table | undefined> {
       return { name, columns: [], key: [] }
     },

@@ -9,6 +9,7 @@ import { closeDatabase, openDatabase } from '../../../src/store/sqlite/engine.js
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { breachesIn } from '../../faults/invariants.js'
 import type { Stored } from '../../faults/stored.js'
+import { addLaterMigration } from '../../support/later-migration.js'
 import {
   appOn,
   databaseFiles,
@@ -90,6 +91,7 @@ describe('an export of PostgreSQL', () => {
   })
 
   it('of an older schema is one of that schema', async () => {
+    addLaterMigration()
     const url = await emptyDatabase()
     await query(url, `${postgresMigrations[0]?.sql}; create table voucherctl_schema (version integer)`)
     await query(url, 'insert into voucherctl_schema values (1)')

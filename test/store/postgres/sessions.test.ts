@@ -22,7 +22,7 @@ it('sessions that have ended go with their marks, a bounded number of these a wr
       ['d', 4, 10],
       ['left', 100, 10],
     ] as const) {
-      yield* run('insert into secure_sessions (sid, sealed, expires_at, rids) values ($1, $2, $3, $4)', [
+      yield* run('insert into secure_sessions (sid, sealed, expires_at, rids, confirmed) values ($1, $2, $3, $4, 0)', [
         sid,
         'x',
         expiresAt,

@@ -123,12 +123,6 @@ describe('what is refused, and left as it is to the byte', () => {
     refused('STORE_UNUSABLE', /schema 99/, /--data/)
   })
 
-  it('a database from before the first release', async () => {
-    await filled()
-    altered('alter table vouchers drop column padding')
-    refused('STORE_UNUSABLE', /before the first release/, /--data/)
-  })
-
   it('the database of another program, marked or not', () => {
     altered('create table songs (title text)')
     refused('STORE_UNUSABLE', /another program/, /--data/)

@@ -18,7 +18,7 @@ export type JournalEntry =
   | { readonly line: number; readonly key?: string; readonly code: string }
 
 const PROGRAM = 'voucherctl vouchers issue-many'
-const VERSION = 2
+const VERSION = 1
 
 export const encodeHeader = (identity: RunIdentity) => withSum({ journal: PROGRAM, version: VERSION, ...identity })
 
@@ -57,7 +57,8 @@ export function loadJournal(path: string): LoadedJournal {
       const value = isTorn ? undefined : entryOf(bytes)
       if (number === 1) identity = value === undefined ? undefined : identityOf(value)
       if (identity === undefined) {
-        return { identity, problem: problemOf(bytes), done, damaged, end, resultsEnd }
+        const problem = value === undefined ? 'damaged' : 'another version'
+        return { identity, problem, done, damaged, end, resultsEnd }
       }
       if (value === undefined) {
         if (!isTorn) damaged.push(number)
@@ -85,10 +86,4 @@ function identityOf(header: Record<string, unknown>): RunIdentity | undefined {
   if (journal !== PROGRAM || version !== VERSION) return undefined
   if (typeof template !== 'string' || typeof server !== 'string') return undefined
   return { template, server, input_sha256: typeof input_sha256 === 'string' ? input_sha256 : null }
-}
-
-/** Version 1 had no sums. */
-function problemOf(header: Buffer): LoadedJournal['problem'] {
-  const isOlder = header.toString('latin1').startsWith(`{"journal":"${PROGRAM}","version":1,`)
-  return isOlder || withoutSum(header) !== undefined ? 'another version' : 'damaged'
 }

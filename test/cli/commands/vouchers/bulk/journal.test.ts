@@ -1,6 +1,7 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadJournal } from '../../../../../src/cli/commands/vouchers/bulk/journal.js'
+import { withSum } from '../../../../../src/files/summed-lines.js'
 import { Bulk, idsOf, issuer } from '../../../../support/bulk.js'
 
 const ids = idsOf(4)
@@ -113,10 +114,11 @@ test('a journal is refused when any byte of its first line is damaged, and the r
   expect([bulk.read('out.csv'), received]).toEqual([results, []])
 })
 
-test('a journal of an older version is refused as such', async () => {
+test('a journal of another version is refused as such', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl } = await issuer()
-  writeFileSync(`${bulk.out}.journal`, '{"journal":"voucherctl vouchers issue-many","version":1,"template":"tpl_1"}\n')
+  const header = withSum({ journal: 'voucherctl vouchers issue-many', version: 99, template: 'tpl_1' })
+  writeFileSync(`${bulk.out}.journal`, header)
   const { exit, stderr } = await bulk.run(baseUrl, ['--resume'])
   expect([exit, stderr]).toEqual([2, expect.stringContaining('is a journal of another version of voucherctl')])
 })
