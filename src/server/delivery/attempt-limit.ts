@@ -4,7 +4,7 @@ type Reached = Extract<DeliveryErrorCode, `${string}_timeout` | 'aborted'>
 
 /**
  * Ends an attempt early: its time is up, or the server stops. An AbortSignal would do the same and lowers the rate of
- * deliveries measurably (P9 of the benches).
+ * deliveries measurably (P9 of test/bench/README.md).
  */
 export class AttemptLimit {
   /** What the attempt waits for, as it stands: a limit that is reached meanwhile is named after it. */
