@@ -17,7 +17,7 @@ const CHECKPOINT_PAGES = 16_000
  */
 const CACHE_KIB = 65_536
 
-/** The check of a file of this size takes 0.15 s (contract/DECISIONS.md#check-of-the-database). */
+/** The check of a file of this size takes 0.15 s (DECISIONS.md#check-of-the-database). */
 const CHECKED_AT_START_BYTES = 16 * 1024 * 1024
 
 /**
