@@ -17,7 +17,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   domain: { rooms: ['contract'], packages: /^node:/ },
   store: { rooms: ['domain', 'contract'], packages: /^(node:|pg$)/ },
   server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'files'] },
-  client: { rooms: ['contract', 'secure'], packages: /^(node:|undici$)/ },
+  client: { rooms: ['contract', 'secure', 'files'], packages: /^(node:|undici$)/ },
   secure: { rooms: [], packages: /^(node:|@noble\/)/ },
   webhook: { rooms: [], packages: /^node:/ },
   workbench: { rooms: ['contract', 'webhook', 'files'], packages: /^(node:|undici$)/ },
@@ -113,7 +113,7 @@ test('a call in plain text loads nothing of the curve: 26 ms that only those pay
   const entries = [
     'cli/main.ts',
     'cli/execute.ts',
-    'cli/command/context.ts',
+    'cli/command/create-context.ts',
     'cli/command/transport.ts',
     'cli/commands/vouchers/vouchers.ts',
   ]

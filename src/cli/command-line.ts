@@ -143,7 +143,7 @@ export class CommandLine {
     if (['version', '-v', '-V'].includes(word)) return 'Did you mean --version?'
     if (code !== 'commander.unknownCommand' || this.shows === 'help') return see
     const { commandsNamed } = await import('./command/help.js')
-    const found = (await commandsNamed(word)).map((it) => `\`voucherctl ${it}\``)
+    const found = (await commandsNamed(page, word)).map((it) => `\`voucherctl ${it}\``)
     return found.length === 0 ? see : `Did you mean ${found.join(' or ')}?`
   }
 

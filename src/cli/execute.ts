@@ -1,5 +1,5 @@
-import { createContext } from './command/context.js'
-import type { Leaf, Outcome } from './command/leaf.js'
+import { createContext } from './command/create-context.js'
+import type { Leaf } from './command/leaf.js'
 import { askMissing } from './command/required.js'
 import type { CommandLine } from './command-line.js'
 import { resolveSettings, tolerateSettings } from './config/settings.js'
@@ -13,6 +13,7 @@ import { shellWord } from './host/shell.js'
 import { untilAborted } from './host/until-aborted.js'
 import { refuseUnknownInContract } from './output/fields.js'
 import type { JqFilter } from './output/jq.js'
+import type { Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
 
 /** Runs the command of a parsed line and returns its exit code. */
@@ -99,7 +100,8 @@ async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, res
     return whole.filterError === undefined ? 0 : report(whole.filterError, output)
   }
   if ('pages' in outcome) {
-    const failure = (await results.printPages(outcome.pages, leaf.view)) ?? results.filterError
+    const { printPages } = await import('./output/pages.js')
+    const failure = (await printPages(results, outcome.pages, leaf.view)) ?? results.filterError
     return failure === undefined ? 0 : report(failure, output)
   }
   if ('lines' in outcome) {

@@ -1,4 +1,4 @@
-import type { CallFailure } from '../client/call.js'
+import type { CallFailure } from '../client/result.js'
 import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { codeOf } from './config/config.js'
+import { codeOf } from '../files/error-code.js'
 import { exitOf, fail } from './failure.js'
 import type { Host, Out } from './host/host.js'
 import { processStdout } from './output/output.js'
@@ -44,8 +44,8 @@ export async function main(version: () => string): Promise<void> {
     questions: async () => (await import('./host/questions.js')).terminalQuestions(interruption.signal),
   }
   if (process.argv[2] === '__complete') {
-    const { answer } = await import('./completion/candidates.js')
-    stdout.write(await answer(process.argv.slice(3), host, () => performance.now()))
+    const { candidates } = await import('./completion/candidates.js')
+    stdout.write(await candidates(process.argv.slice(3), host, () => performance.now()))
     await stdout.settled?.()
     // A look-up of a name that still waits would keep the process.
     process.exit(0)

@@ -1,13 +1,4 @@
-import type { Node } from './command/leaf.js'
-
-/** A group or command on the first page, loaded when it runs. */
-export interface Entry {
-  readonly name: string
-  readonly alias?: string
-  readonly summary: string
-  readonly section: string
-  load(): Promise<Node>
-}
+import type { Entry, Node } from './command/leaf.js'
 
 const start = 'Start here'
 const vouchers = 'Vouchers'
@@ -15,6 +6,12 @@ const bots = 'Bots'
 const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
 const tooling = 'Scripts and shells'
+
+/** Commands that work on the page itself get it as an argument: their modules must not import this one. */
+function once(make: () => Promise<Node>): () => Promise<Node> {
+  let node: Promise<Node> | undefined
+  return () => (node ??= make())
+}
 
 /** Every group on one page. */
 export const page: readonly Entry[] = [
@@ -139,13 +136,13 @@ export const page: readonly Entry[] = [
     name: 'commands',
     summary: 'List every command with its flags; --json for scripts',
     section: tooling,
-    load: async () => (await import('./commands/commands.js')).commands,
+    load: once(async () => (await import('./commands/commands.js')).commands(page)),
   },
   {
     name: 'completion',
     summary: 'Completion of the shell: bash, zsh, fish, powershell, install',
     section: tooling,
-    load: async () => (await import('./commands/completion/completion.js')).completion,
+    load: once(async () => (await import('./commands/completion/completion.js')).completion(page)),
   },
 ]
 

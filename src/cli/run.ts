@@ -45,7 +45,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
 
 /** Prints help or the version, as a JSON document if JSON was requested. */
 async function show(line: CommandLine, output: Output): Promise<number> {
-  if (line.shows === 'help') await (await import('./command/help.js')).showHelp(line, output)
+  if (line.shows === 'help') await (await import('./show-help.js')).showHelp(line, output)
   else if (output.options.format === 'table') output.say(output.host.version())
   else await output.print({ version: output.host.version() })
   return output.filterError === undefined ? 0 : report(output.filterError, output)

@@ -7,7 +7,7 @@ import { wrap } from './output/wrap.js'
 import type { Topic } from './program.js'
 
 /** A topic as text for a person and as data for a script. */
-export interface TopicText {
+interface TopicText {
   readonly text: string
   readonly data: unknown
 }
@@ -32,7 +32,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   143: 'terminated (SIGTERM)',
 }
 
-export const variables: Readonly<Record<string, string>> = {
+const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_BASE_URL: 'address of the server',
   VOUCHERCTL_PROFILE: 'name of the profile to use',
   VOUCHERCTL_CONFIG_DIR: 'folder of the profile file, else $XDG_CONFIG_HOME/voucherctl',

@@ -34,11 +34,8 @@ export function parseBaseUrl(text: string): BaseUrl {
   }
 }
 
-/** True for this machine. */
-export const isLoopback = ({ hostname }: Pick<BaseUrl, 'hostname'>): boolean => isLoopbackHost(hostname)
-
 /** True where nobody between client and server reads or changes anything: verified TLS, or this machine. */
 export function isTrustedChannel(baseUrl: string): boolean {
   const base = parseBaseUrl(baseUrl)
-  return isLoopback(base) || (base.secure && process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0')
+  return isLoopbackHost(base.hostname) || (base.secure && process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0')
 }

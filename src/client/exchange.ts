@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import { codeOf } from '../files/error-code.js'
 import type { BaseUrl } from './base-url.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import type { TransportErrorKind, TransportRequest } from './transport.js'
@@ -90,11 +91,6 @@ async function* readChunks(
     stop()
   }
   if (!incoming.complete) throw failureOf() ?? new TransportError('lost', `The answer of ${origin} broke off`)
-}
-
-/** Only the code of a system error goes into messages: its other members may hold bytes of the exchange. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
 }
 
 export function joinHeaders(

@@ -1,7 +1,7 @@
-import type { CallFailure } from './call.js'
 import type { PreparedCall, UnsendableCall } from './prepare.js'
 import type { AnsweredFailure } from './response.js'
 import { readFailure } from './response.js'
+import type { CallFailure } from './result.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
 /** Shorter texts may be words of the answer. */

@@ -1,8 +1,8 @@
 import { type Endpoint, mutates } from '../contract/endpoint.js'
-import type { CallOptions, CallSettings } from './call.js'
 import { findMismatch } from './evidence.js'
 import { buildRequest } from './request.js'
 import type { Expected } from './response.js'
+import type { CallOptions, CallSettings } from './settings.js'
 import type { TransportRequest } from './transport.js'
 
 export interface PreparedCall {

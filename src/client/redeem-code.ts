@@ -5,7 +5,7 @@ const CODE = /^[0-9A-HJKMNP-TV-Z]{16}$/
 const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 
 /** `malformed`: not 16 symbols of the alphabet. `mistyped`: the check symbol does not fit the other fifteen. */
-export type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
+type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
 
 /**
  * Checks a redeem code of the reference server before a call (DECISIONS.md#credentials): it finds a wrong symbol or two

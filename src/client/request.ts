@@ -2,7 +2,7 @@ import type { Endpoint } from '../contract/endpoint.js'
 import { membersOf } from '../contract/endpoint.js'
 
 /** A call as HTTP, without what a credential adds. */
-export interface BuiltRequest {
+interface BuiltRequest {
   readonly ok: true
   readonly method: string
   /** Path and query. */
@@ -12,7 +12,7 @@ export interface BuiltRequest {
 }
 
 /** An input that cannot be sent, for the sake of one path parameter. */
-export interface UnsendableInput {
+interface UnsendableInput {
   readonly ok: false
   readonly parameter: string
   readonly message: string

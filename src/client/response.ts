@@ -1,6 +1,6 @@
 import { failures, isFailureCode } from '../contract/errors.js'
 import { asMembers, type Members, parseJson } from '../secure/json.js'
-import type { CallFailure, CallSuccess } from './call.js'
+import type { CallFailure, CallSuccess } from './result.js'
 import type { TransportResponse } from './transport.js'
 
 /** What an answer says about a failure; every member has a fallback, since any server or proxy may have sent it. */

@@ -1,13 +1,14 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { parseJson } from '../secure/json.js'
 import { parseBaseUrl } from './base-url.js'
-import type { CallFailure, CallOptions, CallSettings, CallSuccess } from './call.js'
 import type { OpenResponse } from './exchange.js'
 import { openExchange } from './exchange.js'
 import { refused, unanswered, unsendable } from './failure.js'
 import { readText } from './http.js'
 import { prepareCall } from './prepare.js'
 import { ANSWER_DEPTH_MAX } from './response.js'
+import type { CallFailure, CallSuccess } from './result.js'
+import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, TransportError } from './transport.js'
 
 /**

@@ -54,7 +54,7 @@ export interface SecureFault {
   readonly part?: string
 }
 
-export interface TransportErrorOptions extends ErrorOptions {
+interface TransportErrorOptions extends ErrorOptions {
   /** False when a timeout or an abort came before anything was sent. Default: true unless `refused`. */
   readonly maybeProcessed?: boolean
   /** Of the kind `secure`. */

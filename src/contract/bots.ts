@@ -23,7 +23,7 @@ import { webhookSettings } from './webhook.js'
 const botId = Type.Object({ botId: Type.String() })
 
 /** https, at most 2048 characters. */
-export function httpsUrl() {
+function httpsUrl() {
   return Type.String({
     maxLength: 2048,
     pattern: '^https://[!-~]+$',
@@ -59,7 +59,7 @@ const contact = Type.Object({
 const menuEntry = Type.Object({ command: Type.String(), description: Type.String() })
 const friendRequestModes = ['auto_accept', 'manual', 'disabled'] as const
 
-export const botProfile = Type.Object({
+const botProfile = Type.Object({
   avatar: nullable(Type.String()),
   description: nullable(Type.String()),
   short_description: nullable(Type.String()),

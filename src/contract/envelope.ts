@@ -1,7 +1,7 @@
 /** The body of every JSON response (DECISIONS.md#envelope). */
 export type Envelope<Data> = SuccessEnvelope<Data> | FailureEnvelope
 
-export interface SuccessEnvelope<Data> {
+interface SuccessEnvelope<Data> {
   success: true
   data: Data
   requestId: string

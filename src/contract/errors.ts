@@ -2,7 +2,7 @@
  * The failure table (DECISIONS.md#failure-codes): every code that a voucher service returns, with its HTTP status, the
  * exit code of the command that receives it, whether the same call may be repeated, and what to do about it.
  */
-export interface FailureRule {
+interface FailureRule {
   /** HTTP status of the answer. */
   readonly status: number
   /** Exit code of a command that ends with this failure (see `voucherctl help exit-codes`). */
@@ -123,7 +123,7 @@ export const failures = {
 export type FailureCode = keyof typeof failures
 
 /** What a failure carries beside its code. Never a secret: it goes on the wire and into terminals. */
-export type FailureDetails = Readonly<Record<string, unknown>>
+type FailureDetails = Readonly<Record<string, unknown>>
 
 /** A refusal: a value that domain functions, store operations and handlers return, never throw. */
 export interface Refusal<Code extends FailureCode = FailureCode> {

@@ -6,7 +6,7 @@ import { Type } from './schema.js'
  * The encrypted transport's own endpoints. They take no credential, return a success without the envelope, and are
  * bound by the gateway, because they have their own order of checks (DECISIONS.md#dispatch-order).
  */
-export type OpenEndpoint = Pick<
+type OpenEndpoint = Pick<
   Endpoint,
   'id' | 'summary' | 'method' | 'path' | 'limit' | 'body' | 'status' | 'output' | 'failures'
 > & {

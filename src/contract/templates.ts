@@ -34,7 +34,7 @@ const word = Type.String({
   'x-expected': 'a lower-case word: a letter, then letters, digits and _, at most 64',
 })
 
-export const validityInput = Type.Union([
+const validityInput = Type.Union([
   input({ type: Type.Literal('fixed'), starts_at: instantInput, ends_at: instantInput }),
   input({
     type: Type.Literal('relative'),

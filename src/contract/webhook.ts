@@ -18,7 +18,7 @@ const settings = {
 export const webhookSettings = Type.Object(settings)
 export type WebhookSettings = Static<typeof webhookSettings>
 
-export const webhookWarnings = ['host_unresolved'] as const
+const webhookWarnings = ['host_unresolved'] as const
 export type WebhookWarning = (typeof webhookWarnings)[number]
 
 /** Response to setting or deleting a webhook (DECISIONS.md#webhook-settings, DECISIONS.md#webhook-removal). */
@@ -131,7 +131,7 @@ export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed',
 
 const attemptError = Type.Object({ code: Type.String(), message: Type.String() })
 
-export const deliveryAttempt = Type.Object({
+const deliveryAttempt = Type.Object({
   number: Type.Integer(),
   manual: Type.Boolean(),
   started_at: instant,

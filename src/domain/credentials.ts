@@ -15,7 +15,7 @@ const QR_FORM = /^VQ1-[0-9A-HJKMNP-TV-Z]{33}$/
 /** White space, every dash (hyphens, minus signs), and what has no width (joiners, marks, the soft hyphen). */
 const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 
-export type ParsedCredential = { ok: true; normalised: string } | { ok: false; reason: 'malformed' | 'check_failed' }
+type ParsedCredential = { ok: true; normalised: string } | { ok: false; reason: 'malformed' | 'check_failed' }
 
 /**
  * What a person typed or a scanner read. `normalised` is the 16 symbols of a redeem code without dashes,

@@ -2,13 +2,13 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
 import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
-import { formatInstant } from './time.js'
+import { DAY_MS, formatInstant } from './time.js'
 
 /**
  * Seconds from the end of a failed attempt to the next one. The fifth failed attempt makes a dead letter
  * (DECISIONS.md#retry-schedule).
  */
-export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
+const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
 /** No attempt is ever due later than this, whatever the clock said when it was planned. */
 export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
@@ -17,7 +17,7 @@ export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
 export const LEASE_MS = 30_000
 
 /** How long deliveries, their attempts and the bytes of their updates are kept (DECISIONS.md#updates). */
-export const DELIVERY_KEPT_MS = 30 * 86_400_000
+export const DELIVERY_KEPT_MS = 30 * DAY_MS
 
 /** Of the attempts of a delivery, the latest so many are shown. */
 export const SHOWN_ATTEMPTS_MAX = 100

@@ -1,8 +1,9 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { IdempotencyRecord } from './rows.js'
+import { DAY_MS } from './time.js'
 
 /** How long a success of issue or reverse is replayed; a redemption keeps its key (DECISIONS.md#idempotency-keys). */
-export const IDEMPOTENCY_LIFETIME_MS = 30 * 86_400_000
+export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
 

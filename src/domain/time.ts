@@ -1,5 +1,8 @@
 /** Instants on the wire: RFC 3339; inside they are integers, ms since the epoch (DECISIONS.md#times). */
 
+/** A day is 86,400 s from an instant, whatever a calendar says. */
+export const DAY_MS = 86_400_000
+
 const FORM = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z')

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { RandomBytes } from './ids.js'
 
 /** Prefixes of application token, bot token and operator key (DECISIONS.md#token-form). */
-export type TokenPrefix = 'sop_' | 'sbot_' | 'opk_'
+type TokenPrefix = 'sop_' | 'sbot_' | 'opk_'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_SYMBOLS = 30

@@ -1,10 +1,10 @@
 import { defaultUpdateTypes, type UpdateType } from '../contract/updates.js'
-import { formatInstant } from './time.js'
+import { DAY_MS, formatInstant } from './time.js'
 
 export type UpdatePayload = object
 
 /** How long an update is kept that no poll confirmed and no attempt touched (DECISIONS.md#updates). */
-export const UNCONFIRMED_UPDATE_MS = 86_400_000
+export const UNCONFIRMED_UPDATE_MS = DAY_MS
 
 /** The types that a bot is told of. @param allowed JSON as the queue keeps it, null for the default */
 export function wantedTypes(allowed: string | null): readonly UpdateType[] {

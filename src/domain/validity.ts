@@ -1,13 +1,10 @@
 import type { ValidationIssue } from '../contract/envelope.js'
 import type { TemplateInput, Validity } from '../contract/templates.js'
-import { formatInstant, parseInstant } from './time.js'
+import { DAY_MS, formatInstant, parseInstant } from './time.js'
 
 /** Validity of a template and the window that a voucher gets from it (DECISIONS.md#validity). */
 
-/** A day is 86,400 s from the issue instant, whatever a calendar says. */
-const DAY_MS = 86_400_000
-
-export type ReadValidity = { ok: true; validity: Validity } | { ok: false; issue: ValidationIssue }
+type ReadValidity = { ok: true; validity: Validity } | { ok: false; issue: ValidationIssue }
 
 /** From the form of the input, which its schema has checked, to the form of records. A window may lie in the past. */
 export function readValidity(input: TemplateInput['validity']): ReadValidity {

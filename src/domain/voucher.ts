@@ -1,10 +1,8 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
-import { formatInstant } from './time.js'
+import { DAY_MS, formatInstant } from './time.js'
 import { windowOf } from './validity.js'
-
-const DAY_MS = 86_400_000
 
 /** How long a redemption can be reversed (DECISIONS.md#reversal). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
@@ -125,13 +123,13 @@ export function redemptionRecordAtRedeem(
   return redemptionRecord(asRedeemed, { ...voucher, state: 'redeemed' }, row.redeemed_at)
 }
 
-export interface IssueRequest {
+interface IssueRequest {
   readonly externalIssueId: string
   readonly recipientUserId: string
   readonly metadata: Readonly<Record<string, string>>
 }
 
-export type IssueDecision =
+type IssueDecision =
   | Refusal<
       | 'TEMPLATE_NOT_FOUND'
       | 'EXTERNAL_ISSUE_ID_CONFLICT'

@@ -3,7 +3,7 @@ import type { DeliveryMode, WebhookInfo, WebhookSettings, WebhookWarning } from 
 import type { WebhookRow } from './bot/rows.js'
 import { chosenTypes, wantedTypes } from './update.js'
 
-export const DEFAULT_MAX_CONNECTIONS = 40
+const DEFAULT_MAX_CONNECTIONS = 40
 
 /** What a call asks of a webhook; absent members keep what was set before. */
 export interface WebhookWish {
@@ -83,7 +83,7 @@ export function webhookSettings(row: ShownWebhook, allowedUpdates: string | null
   }
 }
 
-export interface QueueState {
+interface QueueState {
   /** JSON as the queue keeps it. */
   readonly allowedUpdates: string | null
   readonly pending: number

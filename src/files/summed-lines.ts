@@ -24,7 +24,7 @@ export function withoutSum(line: Buffer): Buffer | undefined {
   return line.subarray(0, at)
 }
 
-export interface RawLine {
+interface RawLine {
   /** Line number, from 1. */
   readonly number: number
   readonly offset: number

@@ -63,7 +63,7 @@ export function isLogicalPath(path: string): boolean {
   return path.length <= MAX_PATH_LENGTH && PATH.test(path) && !BARRED_SEGMENT.test(path)
 }
 
-export type InnerReading = { readonly ok: true; readonly request: InnerRequest } | InnerRefusal
+type InnerReading = { readonly ok: true; readonly request: InnerRequest } | InnerRefusal
 
 /** Reads what a client encrypted; absent query, headers and body are empty ones. */
 export function readInnerRequest(plaintext: Uint8Array): InnerReading {

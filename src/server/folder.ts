@@ -1,25 +1,10 @@
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 import type { RandomBytes } from '../domain/ids.js'
 import type { CredentialKey, Keyring } from '../domain/keyring.js'
 import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
-
-/** `$XDG_DATA_HOME/voucherctl`, by default under ~/.local/share. */
-export function defaultDataDir(): string {
-  return join(process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'voucherctl')
-}
+import { createFile, replaceFile } from '../files/replace-file.js'
 
 /** Makes a folder for this user alone; an existing one is used as it is. */
 export function makeDataDir(path: string): void {
@@ -29,36 +14,6 @@ export function makeDataDir(path: string): void {
 /** A private folder that the end of the server removes. */
 export function makeTemporaryDir(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-'))
-}
-
-/**
- * Writes a file that only this user reads, whole or not at all.
- * @param flush false for what a power failure may take: a file that ends with its server
- */
-export function writePrivate(path: string, text: string, flush: boolean): void {
-  const draft = `${path}.${process.pid}.tmp`
-  try {
-    writeFileSync(draft, text, { mode: 0o600, flush })
-    chmodSync(draft, 0o600)
-    renameSync(draft, path)
-  } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
-  }
-}
-
-/** As writePrivate, unless the file is there: of servers that start at once on a folder, all use what the first wrote. */
-function makePrivate(path: string, text: string, flush: boolean): void {
-  const draft = `${path}.${process.pid}.tmp`
-  writeFileSync(draft, text, { mode: 0o600, flush })
-  chmodSync(draft, 0o600)
-  try {
-    linkSync(draft, path)
-  } catch (error) {
-    // A file system without links takes the last one's; who else would start there at once is refused by its keys.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return renameSync(draft, path)
-  }
-  rmSync(draft, { force: true })
 }
 
 export interface ServerKeys {
@@ -90,7 +45,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
       throw new KeysUnusable(
         `${path} does not exist. Restore keys.json of the data folder whose vouchers this server shall serve, or name them with --key-file: they can be verified with those keys only.`,
       )
-    makePrivate(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
+    createFile(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }
   const keys = readKeyFile(path)
   if (keys === null) {
@@ -140,7 +95,7 @@ function newKeyFile(random: RandomBytes): KeyFile {
  * @throws KeysUnusable
  */
 export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
-  if (!existsSync(path)) makePrivate(path, `${makeToken('opk_', random)}\n`, flush)
+  if (!existsSync(path)) createFile(path, `${makeToken('opk_', random)}\n`, flush)
   const key = readFileSync(path, 'utf8').trim()
   if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
   throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
@@ -160,7 +115,7 @@ export interface ServerFile {
 
 export function writeServerFile(dataDir: string, file: ServerFile): void {
   const content = { ...file, process_start: processStart() }
-  writePrivate(join(dataDir, 'server.json'), `${JSON.stringify(content, null, 2)}\n`, false)
+  replaceFile(join(dataDir, 'server.json'), `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
 }
 
 /**

@@ -9,6 +9,7 @@ import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
 import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
+import { defaultDataDir } from '../files/data-dir.js'
 import { BACKLOG } from '../store/delivery/backlog.js'
 import { knowsNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
@@ -30,7 +31,6 @@ import { DeliveryWorker } from './delivery/worker.js'
 import type { Deps } from './deps.js'
 import { Faults } from './faults.js'
 import {
-  defaultDataDir,
   KeysUnusable,
   loadKeys,
   loadOperatorKey,

@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { codeOf } from '../files/error-code.js'
 import { finalResponse, isInvalidResponse } from './final-response.js'
 import { pairsOf } from './header-pairs.js'
 
@@ -113,7 +114,7 @@ export class Forwarder {
             return failed(504, 'app_timeout', `${to.host} did not answer within ${this.#timeoutMs / 1000} s.`)
           if (error instanceof AnswerTooLong)
             return failed(502, 'app_answer_too_long', `${to.host} answered with more than 1 MiB.`)
-          const code = codeOf(error)
+          const code = codeOf(error, 'ERROR')
           if (isInvalidResponse(code)) return failed(502, 'app_answer_invalid', invalidAnswer(to, code, error))
           if (!NOT_CONNECTED.has(code)) return failed(502, 'app_broke_off', brokenOff(to, code))
           if (at + 1 < addresses.length) continue
@@ -185,9 +186,6 @@ function invalidAnswer(to: URL, code: string, error: unknown): string {
   const detail = code.startsWith('HPE_') ? code : (error as Error).message
   return `${to.host} sent no valid HTTP response (${detail}).`
 }
-
-const codeOf = (error: unknown) =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ERROR'
 
 class AnswerTooLong extends Error {}
 

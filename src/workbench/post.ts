@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http'
+import { codeOf } from '../files/error-code.js'
 import { finalResponse } from './final-response.js'
 
 /** One POST of a delivery to a receiver that somebody on this machine chose: no guard, no redirect, no proxy. */
@@ -50,17 +51,11 @@ export async function post({ url, headers, body, timeoutMs, paceMs }: Posting): 
   try {
     return posted((await head).statusCode ?? null, null)
   } catch (error) {
-    return posted(null, codeOf(error as NodeJS.ErrnoException))
+    return posted(null, codeOf(error, 'NETWORK_ERROR'))
   } finally {
     clearTimeout(timer)
     request.destroy()
   }
-}
-
-/** A host with several addresses fails with an error for each. */
-function codeOf(error: NodeJS.ErrnoException): string {
-  const [first] = error instanceof AggregateError ? (error.errors as NodeJS.ErrnoException[]) : []
-  return error.code ?? first?.code ?? 'NETWORK_ERROR'
 }
 
 function sendSlowly(request: ReturnType<typeof httpRequest>, body: Uint8Array, paceMs: number): void {

@@ -362,8 +362,8 @@ export const defects = [
   {
     name: 'a profile can be read by everybody',
     file: 'src/files/replace-file.ts',
-    from: "openSync(draft, 'wx', 0o600)",
-    to: "openSync(draft, 'wx', 0o644)",
+    from: "openSync(draft, 'wx', isPrivate ? 0o600 : 0o666)",
+    to: "openSync(draft, 'wx', isPrivate ? 0o644 : 0o666)",
     tests: ['test/cli/config/profile-file.test.ts'],
   },
   {

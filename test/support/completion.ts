@@ -1,4 +1,4 @@
-import { answer } from '../../src/cli/completion/candidates.js'
+import { candidates } from '../../src/cli/completion/candidates.js'
 import type { Host } from '../../src/cli/host/host.js'
 import { temporaryDir } from './cli.js'
 
@@ -33,7 +33,7 @@ function hostIn(home: string, env: Record<string, string>): Host {
 
 /** What a shell's script gets for what it hands over. */
 export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), elapsed = () => 0 }: Given = {}) =>
-  answer(args, hostIn(home, { ...patient, ...env }), elapsed)
+  candidates(args, hostIn(home, { ...patient, ...env }), elapsed)
 
 /** A machine with other work misses the 150 ms. */
 export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }

@@ -1,13 +1,13 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { Latch } from '../../client/secure.js'
+import { changeProfile } from '../config/config.js'
 import type { Context } from './context.js'
-import { changeProfile } from './store-credential.js'
 
 /**
  * Remembers in the profile that a server took part in the encrypted transport, or asked for it with a 426: `auto` never
  * goes back to plain text there. Written once for each server; a profile that does not exist yet is not made for it.
  */
-export function profileLatch(
+export function downgradeProtection(
   { settings, host, output }: Pick<Context, 'settings' | 'host' | 'output'>,
   baseUrl: string,
 ): Latch {
@@ -30,4 +30,10 @@ export function profileLatch(
       }
     },
   }
+}
+
+/** Sets downgrade protection after a refusal in mode `off`; in the other modes the session has set it. */
+export async function forbidPlaintext(context: Context, baseUrl: string, code: string): Promise<void> {
+  if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
+  await downgradeProtection(context, baseUrl).set()
 }

@@ -1,45 +1,18 @@
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
-import type { Output } from '../output/output.js'
 import { wrap } from '../output/wrap.js'
-import type { Topic } from '../program.js'
-import { page, topics } from '../program.js'
-import type { Leaf, Node, Positional } from './leaf.js'
+import type { Entry, Leaf, Node, Positional } from './leaf.js'
 import { isGroup } from './leaf.js'
 
 /** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
 
 const WIDTH = 80
 
-/** What a command line asks help about: a topic, a node of the tree, or neither for the program. */
-interface Subject {
-  readonly topic?: Topic | undefined
-  readonly node?: Node | undefined
-  readonly path: readonly string[]
-}
-
-/** Shows the help of the program, a topic, a group or a command. */
-export async function showHelp({ topic, node, path }: Subject, output: Output): Promise<void> {
-  const isForPeople = output.options.format === 'table'
-  if (topic !== undefined) {
-    const { text, data } = (await import('../topics.js')).topicText(topic)
-    return isForPeople ? output.say(text) : output.print(data)
-  }
-  if (isForPeople) return output.say(node === undefined ? helpOfProgram() : helpOfNode(node, path))
-  if (node !== undefined) {
-    return output.print(leavesOf(node).map(([names, leaf]) => describeLeaf(leaf, [...path, ...names])))
-  }
-  return output.print({
-    flags: describeFlags(globalFlags),
-    groups: page.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary })),
-  })
-}
-
 /** More would be a list to read, and no suggestion. */
 const SUGGESTED_MAX = 4
 
 /** Commands of that name in any group, such as `verify` of vouchers and of webhook. None if there are many. */
-export async function commandsNamed(name: string): Promise<readonly string[]> {
+export async function commandsNamed(page: readonly Entry[], name: string): Promise<readonly string[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const found = nodes
     .flatMap((node) => leavesOf(node).map(([names]) => [node.name, ...names]))
@@ -48,7 +21,7 @@ export async function commandsNamed(name: string): Promise<readonly string[]> {
   return found.length > SUGGESTED_MAX ? [] : found
 }
 
-export function helpOfProgram(): string {
+export function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, string>>): string {
   const sections = [...new Set(page.map((it) => it.section))]
   const width = Math.max(...page.map((it) => it.name.length))
   return lines(

@@ -3,10 +3,10 @@ import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { defined } from '../flags/defined.js'
 import { integer, toggle } from '../flags/flags.js'
-import type { List } from '../output/show.js'
-import { isList } from '../output/show.js'
+import type { List } from '../output/fields.js'
+import { isList } from '../output/fields.js'
+import type { Answer, Outcome, Plan } from '../output/outcome.js'
 import type { Context, ContextCallOptions } from './context.js'
-import type { Answer, Outcome, Plan } from './leaf.js'
 
 /** Of every list that comes in pages. */
 export const pageFlags = {

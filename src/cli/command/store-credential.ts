@@ -1,9 +1,9 @@
-import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
+import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
+import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Profile } from '../config/config.js'
-import { checkConfigWritable, configFile, updateConfig } from '../config/config.js'
+import { changeProfile, checkConfigWritable, configFile } from '../config/config.js'
 import type { Failure } from '../failure.js'
-import type { Host } from '../host/host.js'
 import { credentialNames, redact } from '../host/secrets.js'
 import type { Context } from './context.js'
 
@@ -57,18 +57,6 @@ export async function storeCredential(
 
 /** Returns the profile with another base URL. A server on another machine has no data folder here. */
 export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
-  const isLocal = dir !== undefined && isLoopback(parseBaseUrl(baseUrl))
+  const isLocal = dir !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
   return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
-}
-
-/** Writes one profile, made from what it is at that moment: empty when there is none. */
-export function changeProfile(
-  host: Host,
-  name: string,
-  change: (before: Profile) => Profile,
-): Promise<Failure | undefined> {
-  return updateConfig(host, (config) => {
-    const before = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
-    return { ...config, profiles: { ...config.profiles, [name]: change(before ?? {}) } }
-  })
 }

@@ -1,10 +1,11 @@
-import { isLoopback, isTrustedChannel, parseBaseUrl } from '../../client/base-url.js'
+import { isTrustedChannel, parseBaseUrl } from '../../client/base-url.js'
 import { createHttpTransport } from '../../client/http.js'
 import { withRetry } from '../../client/retry.js'
 import type { SecureOptions } from '../../client/secure.js'
 import { isSecured, withSecure } from '../../client/secure.js'
 import type { Transport } from '../../client/transport.js'
 import { TransportError } from '../../client/transport.js'
+import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Context } from './context.js'
 
 /** What the transports of a command are made from. */
@@ -38,7 +39,7 @@ async function overWire(opener: Opener, baseUrl: string, http: Transport): Promi
  */
 function guardCredentials({ settings, output }: Opener, baseUrl: string, send: Transport): Transport {
   const base = parseBaseUrl(baseUrl)
-  if (base.secure || isLoopback(base)) return send
+  if (base.secure || isLoopbackHost(base.hostname)) return send
   return async (request) => {
     if (request.headers.authorization === undefined) return send(request)
     const { host } = new URL(baseUrl)
@@ -74,11 +75,11 @@ export async function openInMode(
 /** Origin, pins and latch as they are settled for the server. */
 export async function secureOptions({ settings, host, output }: Opener, baseUrl: string): Promise<SecureOptions> {
   const { mode, origin, pins } = settings.secure
-  const { profileLatch } = await import('./downgrade-protection.js')
+  const { downgradeProtection } = await import('./downgrade-protection.js')
   return {
     mode: mode.value,
     pins: pins.value,
-    latch: profileLatch({ settings, host, output }, baseUrl),
+    latch: downgradeProtection({ settings, host, output }, baseUrl),
     trustedChannel: isTrustedChannel(baseUrl),
     now: host.now,
     ...(origin.value === undefined ? {} : { origin: origin.value }),

@@ -1,24 +1,27 @@
 import type { LeafDescription } from '../command/help.js'
 import { describeFlags, describeLeaf, leavesOf, listed } from '../command/help.js'
-import { leaf } from '../command/leaf.js'
+import { type Entry, type Leaf, leaf } from '../command/leaf.js'
 import { globalFlags } from '../flags/globals.js'
-import { page } from '../program.js'
 
-export const commands = leaf({
-  name: 'commands',
-  summary: 'List every command with its flags',
-  notes: [
-    'With --json: `items`, a document for each command with its arguments, flags, examples, whether it `changes` something (--dry-run then shows what) and whether it carries an Idempotency-Key (`idempotent`); `global_flags` are those of every command. `help COMMAND --json` shows the same document of one command. Members are added, never renamed.',
-  ],
-  examples: [
-    { command: 'voucherctl commands' },
-    { command: 'voucherctl commands --json' },
-    { command: 'voucherctl commands -o csv --fields command,changes,summary' },
-  ],
-  view: { body: ({ items }: { items: readonly LeafDescription[] }) => listed(items) },
-  run: async () => {
-    const nodes = await Promise.all(page.map((it) => it.load()))
-    const items = nodes.flatMap((node) => leavesOf(node).map(([names, it]) => describeLeaf(it, [node.name, ...names])))
-    return { ok: true, data: { items, global_flags: describeFlags(globalFlags) } }
-  },
-})
+/** @param page the groups and commands of the first page */
+export const commands = (page: readonly Entry[]): Leaf =>
+  leaf({
+    name: 'commands',
+    summary: 'List every command with its flags',
+    notes: [
+      'With --json: `items`, a document for each command with its arguments, flags, examples, whether it `changes` something (--dry-run then shows what) and whether it carries an Idempotency-Key (`idempotent`); `global_flags` are those of every command. `help COMMAND --json` shows the same document of one command. Members are added, never renamed.',
+    ],
+    examples: [
+      { command: 'voucherctl commands' },
+      { command: 'voucherctl commands --json' },
+      { command: 'voucherctl commands -o csv --fields command,changes,summary' },
+    ],
+    view: { body: ({ items }: { items: readonly LeafDescription[] }) => listed(items) },
+    run: async () => {
+      const nodes = await Promise.all(page.map((it) => it.load()))
+      const items = nodes.flatMap((node) =>
+        leavesOf(node).map(([names, it]) => describeLeaf(it, [node.name, ...names])),
+      )
+      return { ok: true, data: { items, global_flags: describeFlags(globalFlags) } }
+    },
+  })

@@ -2,8 +2,9 @@ import { readConfig } from '../config/config.js'
 import { durationMs } from '../flags/flags.js'
 import type { Host } from '../host/host.js'
 import { plainLine } from '../output/plain.js'
+import type { Word } from './command-words.js'
 import { isShell, shells } from './shells.js'
-import type { Wanted, Word } from './wanted.js'
+import type { Wanted } from './wanted.js'
 import { wantedAt } from './wanted.js'
 
 /** From the start of the process: whoever presses Tab waits for it. */
@@ -18,7 +19,7 @@ const SUMMARY_MAX = 60
  * @param elapsedMs since the process started
  * @returns nothing where nothing is known: completion is silent
  */
-export async function answer(args: readonly string[], host: Host, elapsedMs: () => number): Promise<string> {
+export async function candidates(args: readonly string[], host: Host, elapsedMs: () => number): Promise<string> {
   const [name = '', ...rest] = args
   if (!isShell(name)) return ''
   const shell = shells[name]

@@ -1,8 +1,13 @@
-import type { Node } from '../command/leaf.js'
+import type { Entry, Node } from '../command/leaf.js'
 import { isGroup } from '../command/leaf.js'
-import { page } from '../program.js'
-import type { Word } from './wanted.js'
-import { helpWord } from './wanted.js'
+
+/** Something to choose from. */
+export interface Word {
+  readonly value: string
+  readonly summary: string
+}
+
+export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
 
 /** What can follow a command name, in all its spellings: `apps`, `app`. The first has an empty name. */
 export interface CommandWords {
@@ -11,7 +16,7 @@ export interface CommandWords {
 }
 
 /** The groups and their commands: what a completion script knows by itself. */
-export async function commandWords(): Promise<readonly CommandWords[]> {
+export async function commandWords(page: readonly Entry[]): Promise<readonly CommandWords[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const first = { after: [''], words: [...page.map(wordOf), helpWord] }
   return [first, ...nodes.flatMap((node, i) => below(node, [page[i]?.name, page[i]?.alias]))]

@@ -1,5 +1,4 @@
-import type { CommandWords } from './command-words.js'
-import type { Word } from './wanted.js'
+import type { CommandWords, Word } from './command-words.js'
 
 /** For fish 3 and later. */
 export const fishScript = (

@@ -1,6 +1,7 @@
 import type { Host } from '../host/host.js'
+import type { Word } from './command-words.js'
 import type { LocalKind } from './kinds.js'
-import type { Wanted, Word } from './wanted.js'
+import type { Wanted } from './wanted.js'
 
 type LocalWanted = Extract<Wanted, { kind: 'local' }>
 

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf, isMissing } from '../config/config.js'
+import { codeOf, isMissing } from '../../files/error-code.js'
+import { replaceFile } from '../../files/replace-file.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 
@@ -9,7 +10,7 @@ const BYTES = 'latin1'
 
 export const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString(BYTES)
 
-export type Content = { readonly ok: true; readonly content: string | undefined } | Failure
+type Content = { readonly ok: true; readonly content: string | undefined } | Failure
 
 /** Undefined when there is no such file. */
 export function readOwn(path: string): Content {
@@ -23,18 +24,11 @@ export function readOwn(path: string): Content {
 
 /** Atomic: a shell that starts meanwhile reads the old file or the new one. A link stays, and keeps its permissions. */
 export function writeOwn(path: string, content: string): Failure | undefined {
-  let draft: string | undefined
   try {
     mkdirSync(dirname(path), { recursive: true })
-    const target = realTarget(path)
-    const mode = statSync(target, { throwIfNoEntry: false })?.mode
-    draft = `${target}.${process.pid}.draft`
-    writeFileSync(draft, content, { encoding: BYTES, flag: 'wx', flush: true })
-    if (mode !== undefined) chmodSync(draft, mode & 0o777)
-    renameSync(draft, target)
+    replaceFile(path, Buffer.from(content, BYTES), { isPrivate: false })
     return undefined
   } catch (error) {
-    if (draft !== undefined) rmSync(draft, { force: true })
     return unwritable(path, error)
   }
 }
@@ -45,15 +39,6 @@ export function removeOwn(path: string): Failure | undefined {
     return undefined
   } catch (error) {
     return unwritable(path, error)
-  }
-}
-
-function realTarget(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    if (isMissing(error)) return path
-    throw error
   }
 }
 

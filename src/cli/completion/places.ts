@@ -12,7 +12,7 @@ export interface Place {
   readonly startup?: { readonly path: string; readonly lines: readonly string[] }
 }
 
-export type PlaceResult = Place | 'startup file unknown' | 'no startup file'
+type PlaceResult = Place | 'startup file unknown' | 'no startup file'
 
 /** @param named a startup file in place of the usual one */
 export function placeOf(

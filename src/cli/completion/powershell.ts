@@ -1,6 +1,5 @@
-import type { CommandWords } from './command-words.js'
+import type { CommandWords, Word } from './command-words.js'
 import { WORDS_VARIABLE } from './shells.js'
-import type { Word } from './wanted.js'
 
 /** For Windows PowerShell 5.1 and PowerShell 7. The words go by a variable: 5.1 drops empty arguments. */
 export const powershellScript = (

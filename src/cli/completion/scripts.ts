@@ -1,3 +1,4 @@
+import type { Entry } from '../command/leaf.js'
 import { bashScript } from './bash.js'
 import type { CommandWords } from './command-words.js'
 import { commandWords } from './command-words.js'
@@ -25,6 +26,6 @@ const writers: Readonly<Record<Shell, (commands: readonly CommandWords[]) => str
  * The completion of a shell. Names of commands are in the script; for flags and values, and for names that it does not
  * know, it asks the program.
  */
-export async function scriptFor(shell: Shell): Promise<string> {
-  return writers[shell](await commandWords())
+export async function scriptFor(shell: Shell, page: readonly Entry[]): Promise<string> {
+  return writers[shell](await commandWords(page))
 }

@@ -4,14 +4,9 @@ import type { Flag, Flags, Given } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import { fieldNames } from '../output/fields.js'
 import { findEntry, findNode, page, topics } from '../program.js'
+import { helpWord, type Word } from './command-words.js'
 import type { IdKind, LocalKind, ValueKind } from './kinds.js'
 import { isLocal, kindOfFlag, kindOfPositional } from './kinds.js'
-
-/** Something to choose from. */
-export interface Word {
-  readonly value: string
-  readonly summary: string
-}
 
 /** What may stand at the end of an unfinished command line. `prefix` is of the same word: `--output=`. */
 export type Wanted = { readonly prefix: string } & (
@@ -206,5 +201,3 @@ class Line {
     return names.filter((it) => !used.includes(it)).map((it) => ({ value: `${before}${it}`, summary: '' }))
   }
 }
-
-export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }

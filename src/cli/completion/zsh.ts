@@ -1,5 +1,4 @@
-import type { CommandWords } from './command-words.js'
-import type { Word } from './wanted.js'
+import type { CommandWords, Word } from './command-words.js'
 
 export const zshScript = (commands: readonly CommandWords[]): string => `#compdef voucherctl
 # Completion of voucherctl for zsh. Made from the command tree: voucherctl completion zsh

@@ -1,14 +1,16 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { CredentialKind } from '../../contract/endpoint.js'
+import { codeOf, isMissing } from '../../files/error-code.js'
 import type { SecureMode } from '../../secure/client/options.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Host } from '../host/host.js'
+import { parseObject } from '../host/parse-object.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
 /** A secret, and the origin that it was stored for: it is sent nowhere else. */
-export interface StoredCredential {
+interface StoredCredential {
   readonly value: string
   readonly origin: string
 }
@@ -87,6 +89,15 @@ function warningOf(path: string): string | undefined {
     : undefined
 }
 
+export function profileNotFound(name: string, { profiles }: Config): Failure {
+  const known = Object.keys(profiles)
+  return fail(
+    'PROFILE_NOT_FOUND',
+    `There is no profile ${name}.`,
+    known.length === 0 ? 'Make one with `voucherctl login`.' : `There are ${known.join(', ')}.`,
+  )
+}
+
 /**
  * Changes the profile file: read again and written under a lock, so that two commands at once both keep their work.
  * Atomic, 0600, in a folder that is made with 0700; an existing folder keeps its permissions.
@@ -95,12 +106,23 @@ export async function updateConfig(
   host: Pick<Host, 'env' | 'homeDir'>,
   change: (config: Config) => Config,
 ): Promise<Failure | undefined> {
-  const { replaceFile } = await import('../../files/replace-file.js')
-  return underLock(host, () => {
+  return underLock(host, ({ replaceFile }) => {
     const stored = readConfig(host)
     if (!stored.ok) return stored
     replaceFile(configFile(host), `${JSON.stringify(change(stored.config), null, 2)}\n`)
     return undefined
+  })
+}
+
+/** Writes one profile, made from what it is at that moment: empty when there is none. */
+export function changeProfile(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  name: string,
+  change: (before: Profile) => Profile,
+): Promise<Failure | undefined> {
+  return updateConfig(host, (config) => {
+    const before = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
+    return { ...config, profiles: { ...config.profiles, [name]: change(before ?? {}) } }
   })
 }
 
@@ -111,15 +133,17 @@ export async function checkConfigWritable(host: Pick<Host, 'env' | 'homeDir'>): 
 
 async function underLock(
   host: Pick<Host, 'env' | 'homeDir'>,
-  act: () => Failure | undefined,
+  act: (files: typeof import('../../files/replace-file.js')) => Failure | undefined,
 ): Promise<Failure | undefined> {
   const { mkdirSync } = await import('node:fs')
   const { withLock } = await import('../host/lock.js')
+  const files = await import('../../files/replace-file.js')
   try {
     mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
     return await withLock(`${configFile(host)}.lock`, () => {
-      removeDrafts(configFile(host))
-      return act()
+      // Nobody else writes under the lock: every draft is of a killed writer.
+      files.removeDrafts(configFile(host), 'all')
+      return act(files)
     })
   } catch (error) {
     const code = codeOf(error)
@@ -133,24 +157,6 @@ const unwritable: Readonly<Partial<Record<string, string>>> = {
   ENOSPC: 'The disk is full: make room. What the file held before is still there.',
   EDQUOT: 'Your quota of the disk is used up: make room. What the file held before is still there.',
   ELOCKED: 'Another voucherctl is writing it. If none runs, remove config.json.lock beside it.',
-}
-
-/** Drafts of writers that were killed: they hold what the file was to hold. The lock says that nobody needs them. */
-function removeDrafts(path: string): void {
-  const real = existsSync(path) ? realpathSync(path) : path
-  const start = `${basename(real)}.tmp-`
-  for (const name of readdirSync(dirname(real))) {
-    if (name.startsWith(start)) rmSync(join(dirname(real), name), { force: true })
-  }
-}
-
-export function parseObject(content: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(content)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function isProfiles(value: unknown): value is Config['profiles'] {
@@ -179,10 +185,4 @@ export function isSecure(value: unknown): value is SecureProfile {
   const { mode, origin, pins = [], latched = [] } = value as Record<string, unknown>
   if (![mode, origin].every((it) => it === undefined || typeof it === 'string')) return false
   return [pins, latched].every((list) => Array.isArray(list) && list.every((it) => typeof it === 'string'))
-}
-
-export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
 }

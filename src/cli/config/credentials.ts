@@ -1,5 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
+import { defaultDataDir } from '../../files/data-dir.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
@@ -8,10 +9,11 @@ import { readSecret } from '../host/files.js'
 import type { Host } from '../host/host.js'
 import { remember } from '../host/scrub.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
-import { defaultDataDir, findLocalServer, readOperatorKey } from './local-server.js'
+import { findLocalServer, readOperatorKey } from './local-server.js'
+import { identify } from './server-identity.js'
 import type { Settings } from './settings.js'
 
-export interface FoundCredential {
+interface FoundCredential {
   readonly ok: true
   readonly value: string
   readonly source: string
@@ -67,7 +69,6 @@ async function operatorKeyOf(
     if (server === undefined || !URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
     const value = readOperatorKey(server)
     if (value && !globals['dry-run']) {
-      const { identify } = await import('./server-identity.js')
       if ((await identify(server)) !== 'same') continue
     }
     if (value) {

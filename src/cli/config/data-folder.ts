@@ -1,9 +1,9 @@
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../files/error-code.js'
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
-import { codeOf } from './config.js'
 
 /** What the server keeps for its owner alone; it makes them so, but a copy or a restored backup may not be. */
 const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { defaultDataDir } from '../../files/data-dir.js'
 import { isAlive } from '../../files/process-alive.js'
 import type { Host } from '../host/host.js'
+import { parseObject } from '../host/parse-object.js'
 import type { Profile } from './config.js'
-import { parseObject } from './config.js'
 
 /** What a running server says about itself in server.json of its data folder. */
 export interface LocalServer {
@@ -17,11 +18,6 @@ export interface LocalServer {
   readonly started_at: string
   /** The boot, and the clock ticks to the start of the process (Linux). */
   readonly process_start?: string | null
-}
-
-/** The data folder when none is named (DECISIONS.md#data-folder). */
-export function defaultDataDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): string {
-  return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
 
 /** The data folder that the profile's login stored, else the default. */

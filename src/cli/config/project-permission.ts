@@ -1,4 +1,5 @@
-import { isLoopback, parseBaseUrl } from '../../client/base-url.js'
+import { parseBaseUrl } from '../../client/base-url.js'
+import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Config, Profile } from './config.js'
@@ -28,7 +29,7 @@ export function permissionOf(
 ): Permission {
   const { base_url: baseUrl } = members
   if (typeof baseUrl !== 'string') return { allowed: true, reason: 'no server' }
-  if (isLoopback(parseBaseUrl(baseUrl))) return { allowed: true, reason: 'loopback' }
+  if (isLoopbackHost(parseBaseUrl(baseUrl).hostname)) return { allowed: true, reason: 'loopback' }
   if (originOf(profile.base_url) === originOf(baseUrl)) return { allowed: true, reason: 'server of the profile' }
   if (!Object.hasOwn(projects, path)) return { allowed: false, reason: 'not allowed' }
   const isSame = projects[path] === content

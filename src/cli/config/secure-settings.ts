@@ -21,7 +21,7 @@ export interface SecureSettings {
   readonly latched: Sourced<readonly string[]>
 }
 
-export interface SecureSources {
+interface SecureSources {
   readonly globals: Globals
   readonly env: Readonly<Record<string, string | undefined>>
   readonly project: ProjectFile | undefined

@@ -1,9 +1,12 @@
 import { createHttpTransport } from '../../client/http.js'
-import { parseObject } from './config.js'
-import type { LocalServer } from './local-server.js'
+import type { Failure } from '../failure.js'
+import { fail } from '../failure.js'
+import { parseObject } from '../host/parse-object.js'
+import { isSameProcess, type LocalServer } from './local-server.js'
+import type { Settings } from './settings.js'
 
 /** `same`: the server that wrote the file answers; `other`: somebody else does; `silent`: nobody does in time. */
-export type Identity = 'same' | 'other' | 'silent'
+type Identity = 'same' | 'other' | 'silent'
 
 const PROBE_MS = 2_000
 
@@ -16,6 +19,24 @@ export async function identify({ base_url, instance_id }: LocalServer): Promise<
   if (body === undefined) return 'silent'
   const data = parseObject(body.text)?.data as { instanceId?: unknown } | null | undefined
   return typeof instance_id === 'string' && data?.instanceId === instance_id ? 'same' : 'other'
+}
+
+/**
+ * The address of a local server that nobody named comes from a file that may outlive its server: before a credential
+ * goes there, the process that wrote it must still run. Where the system cannot tell, the server is asked who it is,
+ * which costs a call.
+ */
+export async function refuseImpostor(
+  { localServer: server }: Pick<Settings, 'localServer'>,
+  baseUrl: string,
+): Promise<Failure | undefined> {
+  if (server === undefined || server.base_url !== baseUrl || isSameProcess(server) === true) return undefined
+  if ((await identify(server)) === 'same') return undefined
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `What answers on ${baseUrl} is not the server of ${server.data_dir}, or no server answers.`,
+    'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
+  )
 }
 
 export async function isReady({ base_url }: LocalServer): Promise<boolean> {

@@ -42,7 +42,7 @@ export interface Settings {
   readonly secure: SecureSettings
 }
 
-export type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
+type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
 
 const DEFAULT_TIMEOUT_MS = 30_000
 const DEFAULT_RETRIES = 3

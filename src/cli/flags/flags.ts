@@ -86,7 +86,7 @@ export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string,
   }
 }
 
-const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+export const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /** Milliseconds of `30s`, `5m`, `500ms`, `1.5h`, `2d`; a bare number is seconds. Undefined when it is none. */
 export function durationMs(it: string): number | undefined {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { codeOf } from '../config/config.js'
+import { codeOf } from '../../files/error-code.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Host } from './host.js'

@@ -1,4 +1,13 @@
-import type { Questions } from './prompt.js'
+/** The questions that a person can be asked. Each answers undefined when the person gives up with Ctrl-C. */
+export interface Questions {
+  text(message: string): Promise<string | undefined>
+  /** Nothing of the answer is shown. */
+  secret(message: string): Promise<string | undefined>
+  /** Asks a yes/no question; Enter alone means no. */
+  confirm(message: string): Promise<boolean | undefined>
+  choose(message: string, choices: readonly string[]): Promise<string | undefined>
+  chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
+}
 
 /** A stream that text, or the bytes of a file, are written to, and what is known of the terminal behind it. */
 export interface Out {

@@ -1,7 +1,7 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { codeOf } from '../../files/error-code.js'
 import { isAlive } from '../../files/process-alive.js'
-import { codeOf } from '../config/config.js'
 
 /** A holder needs some milliseconds; one that is this old died, perhaps on another machine. */
 const STALE_MS = 10_000

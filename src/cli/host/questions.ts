@@ -1,4 +1,4 @@
-import type { Questions } from './prompt.js'
+import type { Questions } from './host.js'
 
 /** Prompts on the terminal, shown on stderr. The library is loaded here: it costs more than a whole call. */
 export async function terminalQuestions(signal: AbortSignal): Promise<Questions> {

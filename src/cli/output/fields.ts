@@ -1,6 +1,14 @@
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
-import { isList } from './show.js'
+
+export interface List {
+  readonly items: readonly unknown[]
+  readonly pagination?: { readonly page: number; readonly pages: number; readonly total: number } | null
+}
+
+export function isList(data: unknown): data is List {
+  return typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
+}
 
 /** A schema of the contract, or what the command line's bundle keeps of one. */
 export type Shape = object

@@ -7,7 +7,7 @@ export interface JqRun {
   readonly exitCode: number
 }
 
-export type JqOutcome = JqRun | 'aborted' | 'out of memory'
+type JqOutcome = JqRun | 'aborted' | 'out of memory'
 
 /** jq 1.8 as WebAssembly, without files and environment, in a thread: one without end can be stopped. One run at a time. */
 export class JqThread {

@@ -3,7 +3,7 @@ import { fail } from '../failure.js'
 import { escapeControls } from './encode.js'
 import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 
-export interface Filtered {
+interface Filtered {
   /** One a line: strings as they are, anything else as JSON. */
   readonly results: readonly string[]
   /** What the filter itself said on its stderr (`debug`). */

@@ -1,4 +1,3 @@
-import type { Pages, View } from '../command/leaf.js'
 import type { Failure } from '../failure.js'
 import { toJson, toText } from '../failure.js'
 import type { Format } from '../flags/globals.js'
@@ -8,13 +7,14 @@ import type { Paint } from './colour.js'
 import { isColoured, loadPaint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import type { Shape } from './fields.js'
-import { refuseUnknownInAnswer, selectFields, valueAt } from './fields.js'
+import { isList, refuseUnknownInAnswer, selectFields, valueAt } from './fields.js'
 import type { JqFilter } from './jq.js'
+import type { View } from './outcome.js'
 import { plain, plainLine } from './plain.js'
 import { sentence } from './sentence.js'
-import { isList, showList, showRecord } from './show.js'
+import { showList, showRecord } from './show.js'
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly format: Format
   readonly fields?: readonly string[] | undefined
   /** What the answer may hold, where the contract says it. */
@@ -83,12 +83,6 @@ export class Output {
     if (filter !== undefined) this.host.stdout.write(await this.filtered(encodeJson(shown)))
     else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(line)}\n`)
     await this.settled()
-  }
-
-  /** A list as it comes, page by page. */
-  async printPages(pages: Pages['pages'], view: View<unknown> = {}): Promise<Failure | undefined> {
-    const { printPages } = await import('./pages.js')
-    return printPages(this, pages, view)
   }
 
   /** A piece of a result that is longer than memory should hold; false when nobody takes any more. */

@@ -1,13 +1,14 @@
 import { getHeapStatistics } from 'node:v8'
-import type { View } from '../command/leaf.js'
 import type { Failure } from '../failure.js'
 import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYamlItems } from './encode.js'
+import type { List } from './fields.js'
 import { refuseUnknownInAnswer, selectFields } from './fields.js'
 import { jqOutOfMemory } from './jq.js'
+import type { View } from './outcome.js'
 import type { Output } from './output.js'
 import { plain } from './plain.js'
 import { sentence } from './sentence.js'
-import type { Layout, List } from './show.js'
+import type { Layout } from './show.js'
 import { showRows } from './show.js'
 import { Spool } from './spool.js'
 
@@ -19,7 +20,7 @@ import { Spool } from './spool.js'
 export async function printPages(
   output: Output,
   pages: AsyncGenerator<List, Failure | undefined>,
-  view: View<unknown>,
+  view: View<unknown> = {},
 ): Promise<Failure | undefined> {
   const writer = writerFor(output, view)
   const { fields, shape } = output.options

@@ -1,4 +1,4 @@
-import { codeOf } from '../config/config.js'
+import { codeOf } from '../../files/error-code.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import { isColoured } from './colour.js'
@@ -78,6 +78,7 @@ export async function checkQrFile(path: string): Promise<Failure | undefined> {
   try {
     const found = await stat(path).catch(() => undefined)
     if (found?.isDirectory()) return fail('FILE_UNWRITABLE', `${path} is a folder.`, 'Choose another path.')
+    const { draftOf } = await import('../../files/replace-file.js')
     const draft = draftOf(path)
     await writeFile(draft, '', { flag: 'wx', mode: 0o600 })
     await rm(draft)
@@ -90,5 +91,3 @@ export async function checkQrFile(path: string): Promise<Failure | undefined> {
     )
   }
 }
-
-const draftOf = (path: string) => `${path}.${process.pid}.tmp`

@@ -1,16 +1,7 @@
 import type { Paint } from './colour.js'
-import { valueAt } from './fields.js'
+import { type List, valueAt } from './fields.js'
 import { plainLine } from './plain.js'
 import { wrap } from './wrap.js'
-
-export interface List {
-  readonly items: readonly unknown[]
-  readonly pagination?: { readonly page: number; readonly pages: number; readonly total: number } | null
-}
-
-export function isList(data: unknown): data is List {
-  return typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
-}
 
 /** A record as lines of name and value. @param named its members were asked for by name: what is empty is shown too */
 export function showRecord(
@@ -212,7 +203,7 @@ export function widthOf(text: string): number {
 }
 
 /** `externalIssueId` and `external_issue_id` read `external issue id`. */
-export function labelOf(name: string): string {
+function labelOf(name: string): string {
   return plainLine(name)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_.]/g, ' ')

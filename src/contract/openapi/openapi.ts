@@ -15,7 +15,7 @@ import {
   webhookOperations,
 } from './schema.js'
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   /** Of the package. */
   readonly version: string
   /** Default: the local server's usual address. */

@@ -46,7 +46,7 @@ const names = new Map<unknown, string>(Object.entries(records).map(([name, schem
 /** The name of a record in the document; undefined for a schema that is not a record. */
 export const nameOf = (schema: unknown) => names.get(schema)
 
-export const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
+const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
 /**
  * Converts a schema of the contract to JSON Schema 2020-12: named records become references, `x-expected` the
@@ -83,7 +83,7 @@ const PascalCase = (text: string) => text.replaceAll(/(?:^|_)([a-z])/g, (_, lett
 const updateName = (type: UpdateType) => `${PascalCase(type)}Update`
 
 /** How to verify the signature of a delivery without this package. */
-export const SIGNATURE = [
+const SIGNATURE = [
   'HMAC-SHA256 as 64 lower-case hex digits. The key is the bytes of the secret as it was set, without decoding.',
   'The message is the value of X-Platform-Timestamp, a dot, and the raw bytes of the body.',
   'While a replaced secret is in its grace period there are two, of the new secret and of the old one, joined by a comma.',

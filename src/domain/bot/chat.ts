@@ -10,7 +10,7 @@ export function unixSeconds(ms: number): number {
   return Math.floor(ms / 1000)
 }
 
-export function userParty(userId: string): Message['from'] {
+function userParty(userId: string): Message['from'] {
   return { id: userId, is_bot: false }
 }
 

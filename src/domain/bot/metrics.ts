@@ -1,7 +1,8 @@
 import type { BotMetrics } from '../../contract/bots.js'
+import { DAY_MS } from '../time.js'
 
 /** How far back the metrics of a bot look (DECISIONS.md#bot-metrics). */
-export const METRICS_MS = 86_400_000
+export const METRICS_MS = DAY_MS
 
 /** Percentiles of durations are those of so many attempts at most, the latest ones. */
 export const TIMED_ATTEMPTS_MAX = 10_000

@@ -9,16 +9,14 @@ export const systemTimer: SetTimer = (run, ms) => {
   return () => clearTimeout(timer)
 }
 
-export interface Deadline {
+interface Deadline {
   readonly timeoutMs: number
   readonly setTimer: SetTimer
   /** Ends the work early. */
   readonly signal?: AbortSignal | undefined
 }
 
-export type Ending<Value> =
-  | { readonly ended: 'done'; readonly value: Value }
-  | { readonly ended: 'timeout' | 'aborted' }
+type Ending<Value> = { readonly ended: 'done'; readonly value: Value } | { readonly ended: 'timeout' | 'aborted' }
 
 /**
  * Waits for `work` until the time is up or the caller aborts; work that goes on is told by its signal, and its end is

@@ -6,7 +6,7 @@ import { makeClientKeyPair } from './key.js'
 import type { ClientSession } from './negotiation.js'
 import { bootstrapRequest, clockOffsetOf, readBootstrap, readSession, sessionRequest } from './negotiation.js'
 
-export interface HandshakeContext {
+interface HandshakeContext {
   readonly send: Send
   /** `''` for none. */
   readonly origin: string
@@ -17,7 +17,7 @@ export interface HandshakeContext {
 }
 
 /** A session, with the milliseconds that the server's clock is ahead; or the word that there is none to be had. */
-export type Handshake =
+type Handshake =
   | { readonly ok: true; readonly enabled: true; readonly session: ClientSession; readonly offset: number }
   | { readonly ok: true; readonly enabled: false }
   | SecureFailure

@@ -1,11 +1,10 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { TOKEN_LIFETIME_DAYS } from '../../domain/application.js'
+import { DAY_MS } from '../../domain/time.js'
 import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
 import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 import { type MakeHandlers, replyOf } from '../handler.js'
-
-const DAY_MS = 86_400_000
 
 /** A store that cannot write may still read: what was collected in memory is then missing from the answer. */
 export function unlessUnavailable(error: unknown): void {

@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import process from 'node:process'
-import { isAlive } from '../../files/process-alive.js'
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { draftOf, removeDrafts } from '../../files/replace-file.js'
 
 class FileUnwritable extends Error {
   override readonly name = 'FileUnwritable'
@@ -30,8 +27,8 @@ export class ExportFile {
     if (before !== undefined && !before.isFile()) {
       throw new FileUnwritable(`${named} is no file. Name one, or write to standard output with --out -.`)
     }
-    await removeAbandonedDrafts(path)
-    const draft = `${path}${draftMark()}${process.pid}-${randomBytes(4).toString('hex')}`
+    removeAbandonedDrafts(path)
+    const draft = draftOf(path)
     return new ExportFile(await of(path, open(draft, 'wx', 0o600)), draft, path)
   }
 
@@ -57,16 +54,12 @@ export class ExportFile {
   }
 }
 
-/** The host name is part of the draft's name: processes of another host that shares the folder are not visible here. */
-const draftMark = () => `.tmp-${hostname()}-`
-
-/** Removes drafts of killed exports, which hold every row of the store. The draft of a running process stays. */
-async function removeAbandonedDrafts(path: string): Promise<void> {
-  const beginning = `${basename(path)}${draftMark()}`
-  const names = await readdir(dirname(path)).catch(() => [])
-  for (const name of names) {
-    const pid = name.startsWith(beginning) ? /^(\d+)-[0-9a-f]{8}$/.exec(name.slice(beginning.length))?.[1] : undefined
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dirname(path), name), { force: true }).catch(() => {})
+/** Drafts of killed exports hold every row of the store. */
+function removeAbandonedDrafts(path: string): void {
+  try {
+    removeDrafts(path, 'abandoned')
+  } catch {
+    // The folder may not be listed, or the draft belongs to another user.
   }
 }
 

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { unseal } from '../../domain/sealing.js'
+import { replaceFile } from '../../files/replace-file.js'
 import { type Sums, totalOf } from '../../store/move/digest.js'
 import { ExportUnusable } from '../../store/move/format.js'
 import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ExportRead, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'
-import { KeysUnusable, writePrivate } from '../folder.js'
+import { KeysUnusable } from '../folder.js'
 import { OWNER } from '../transport/shared-keys.js'
 import {
   Aborted,
@@ -107,7 +108,7 @@ async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys 
   const path = transportKeyFile(place)
   const writesFile = keys !== null && target.insertTransportKeys === null && !holds(path, keys.text)
   if (keys !== null) await target.insertTransportKeys?.(keys.sealed)
-  if (writesFile) writePrivate(path, keys.text, true)
+  if (writesFile) replaceFile(path, keys.text, { follow: false })
   try {
     await target.commit()
   } catch (error) {

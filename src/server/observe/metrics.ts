@@ -1,11 +1,4 @@
-/** One answered request; labels come from the contract, never from a caller. */
-export interface Observation {
-  readonly endpoint: string
-  readonly method: string
-  readonly status: number
-  readonly code: string | null
-  readonly seconds: number
-}
+import type { Observation } from './prometheus.js'
 
 export interface Metrics {
   readonly contentType: string

@@ -1,5 +1,13 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import type { Observation } from './metrics.js'
+
+/** One answered request; labels come from the contract, never from a caller. */
+export interface Observation {
+  readonly endpoint: string
+  readonly method: string
+  readonly status: number
+  readonly code: string | null
+  readonly seconds: number
+}
 
 /** Counts requests and describes the process, in Prometheus's terms. */
 export function recordTo(store: string): { observe(it: Observation): void; text(): Promise<string> } {

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
 import type { RandomBytes } from '../../domain/ids.js'
 import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
+import { removeDrafts, replaceFile } from '../../files/replace-file.js'
 import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
 import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
-import { KeysUnusable, writePrivate } from '../folder.js'
+import { KeysUnusable } from '../folder.js'
 
 /** How long a replaced key still opens sessions (DECISIONS.md#server-keys). */
 export const KEY_GRACE_MS = 120_000
@@ -65,18 +65,11 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
   return {
     name: path,
     read() {
-      removeDrafts(path)
+      // Drafts of killed writers hold keys that nobody else would destroy.
+      removeDrafts(path, 'all')
       return existsSync(path) ? readFileSync(path, 'utf8') : null
     },
-    write: (text) => writePrivate(path, text, flush),
-  }
-}
-
-/** A process that was killed while it wrote leaves its draft, which holds keys that nobody would destroy. */
-function removeDrafts(path: string): void {
-  const folder = dirname(path)
-  for (const name of readdirSync(folder)) {
-    if (name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp')) rmSync(join(folder, name), { force: true })
+    write: (text) => replaceFile(path, text, { flush, follow: false }),
   }
 }
 

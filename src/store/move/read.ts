@@ -5,7 +5,6 @@ import { parseHeader } from './header.js'
 import { linesOf } from './lines.js'
 import { PAGE_ROWS } from './session.js'
 import { isMoved, type Moved, moved } from './tables.js'
-import { whatChanged } from './what-changed.js'
 
 /** Of rows that are written at once. */
 const CHARACTERS_MAX = 4 * 1024 * 1024
@@ -25,7 +24,7 @@ export interface ExportRead {
 }
 
 /** Where the lines of each table are. */
-export type Places = ReadonlyMap<Moved, { readonly first: number; readonly last: number }>
+type Places = ReadonlyMap<Moved, { readonly first: number; readonly last: number }>
 
 /**
  * Reads an export bit by bit. What was read counts only when all of it came.
@@ -135,4 +134,29 @@ function parseRow(text: string, line: number): { readonly table: Moved; readonly
 function isRow(value: unknown): value is Row {
   const isValue = (it: unknown) => it === null || typeof it === 'string' || Number.isSafeInteger(it)
   return typeof value === 'object' && value !== null && Object.values(value).every(isValue)
+}
+
+/** Which part of a file is not as it was written, by its last line. @param sums of what was read */
+function whatChanged(text: string, line: number, sums: Sums, header: Header, places: Places): string {
+  const said = parseSums(text)
+  for (const name of moved) {
+    const [read, written, promised] = [sums.rows[name] ?? 0, said?.rows?.[name] ?? 0, header.rows[name] ?? 0]
+    const place = places.get(name)
+    const lines = place === undefined ? '' : ` (lines ${place.first} to ${place.last})`
+    if (said !== undefined && read !== written) return `${name} has ${read} rows${lines}, and had ${written}`
+    if (said === undefined && read !== promised) return `${name} has ${read} rows${lines}, and had ${promised}`
+    if (said !== undefined && sums.sha256[name] !== said.sha256?.[name])
+      return `the rows of ${name}${lines} are not those that were written`
+  }
+  return said !== undefined && said.total_sha256 !== sums.total_sha256
+    ? 'line 1 is not as it was written'
+    : `line ${line}, the last, is not as it was written`
+}
+
+function parseSums(text: string): Partial<Sums> | undefined {
+  try {
+    return JSON.parse(text.slice(END_START.length, -1)) as Partial<Sums>
+  } catch {
+    return undefined
+  }
 }

@@ -14,6 +14,7 @@ import { expect, test } from 'vitest'
 import { placeOf } from '../../../src/cli/completion/places.js'
 import { scriptFor } from '../../../src/cli/completion/scripts.js'
 import { shellNames } from '../../../src/cli/completion/shells.js'
+import { page } from '../../../src/cli/program.js'
 import { cli, temporaryDir } from '../../support/cli.js'
 import { bash, hasShell, nameOf } from '../../support/shells.js'
 
@@ -34,7 +35,7 @@ const files = (dir: string) =>
     .sort()
 
 test.each(shellNames)('%s: the script is printed as it is, and with --json as a document', async (shell) => {
-  const script = await scriptFor(shell)
+  const script = await scriptFor(shell, page)
   expect(await cli(`completion ${shell}`)).toMatchObject({ exit: 0, stdout: script, stderr: '' })
   expect(JSON.parse((await cli(`completion ${shell} --json`)).stdout)).toEqual({ shell, script })
 })
@@ -47,7 +48,7 @@ test.each(shellNames)(
     const first = await install()
     const written = files(home)
     expect([...first.changed].sort()).toEqual(written)
-    expect(read(home, scripts[shell])).toBe(await scriptFor(shell))
+    expect(read(home, scripts[shell])).toBe(await scriptFor(shell, page))
     expect(first.startup_file).toBe(shell === 'fish' ? null : join(home, startups[shell]))
     const contents = written.map((it) => read(it))
     expect((await install()).changed).toEqual([])

@@ -14,8 +14,8 @@ import { bash, fish, hasShell, nameOf, zsh } from '../../support/shells.js'
 test.each(shellNames)(
   'the script for %s in completions/ is the one of the command tree (`npm run build`)',
   async (shell) => {
-    const file = join(import.meta.dirname, '../../completions', scriptFiles[shell])
-    expect(readFileSync(file, 'utf8')).toBe(await scriptFor(shell))
+    const file = join(import.meta.dirname, '../../../completions', scriptFiles[shell])
+    expect(readFileSync(file, 'utf8')).toBe(await scriptFor(shell, page))
   },
 )
 
@@ -40,7 +40,7 @@ printf 'ran:'; printf ' <%s>' "$@"; echo
   )
   chmodSync(program, 0o755)
   const script = join(home, scriptFiles[shell])
-  writeFileSync(script, await scriptFor(shell))
+  writeFileSync(script, await scriptFor(shell, page))
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const config = { current: 'a', profiles: { a: {}, "my shop's": {} } }
   writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify(config))

@@ -1,7 +1,8 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { cli, temporaryDir } from '../../support/cli.js'
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
@@ -134,13 +135,20 @@ test('server status and stop show the whole path of a folder', async () => {
   expect(JSON.parse((await cli('server stop --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
 })
 
-test.skipIf(!existsSync('/dev/full'))('a full disk is said to be full, and no half-written file stays', async () => {
+test('says that the disk is full, and leaves no half-written file', async () => {
   const dir = join(temporaryDir(), 'data')
   await start(`--data ${dir}`)
   const before = readdirSync(dir)
-  // What is written to it finds no space.
-  symlinkSync('/dev/full', join(dir, `server.json.${process.pid}.tmp`))
-  const ran = await start(`--data ${dir} --json`)
+  const { writeFileSync: write } = fs
+  const full = vi.spyOn(fs, 'writeFileSync').mockImplementation((file, ...rest) => {
+    if (typeof file !== 'number') return write(file, ...rest)
+    throw Object.assign(new Error(), { code: 'ENOSPC' })
+  })
+  syncBuiltinESMExports()
+  const ran = await start(`--data ${dir} --json`).finally(() => {
+    full.mockRestore()
+    syncBuiltinESMExports()
+  })
   expect(ran.exit).toBe(1)
   expect(JSON.parse(ran.stderr).error).toMatchObject({
     code: 'SERVER_START_FAILED',

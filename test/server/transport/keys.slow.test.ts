@@ -87,10 +87,10 @@ describe('a key', () => {
   it('that a killed process left in a draft is destroyed by the next start', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'secure-keys.json')
-      writeFileSync(`${path}.4711.tmp`, 'half of a key file')
-      writeFileSync(join(folder, 'keys.json.1.tmp'), 'another file')
+      writeFileSync(`${path}.tmp-host-4711-0a1b2c3d`, 'half of a key file')
+      writeFileSync(join(folder, 'keys.json.tmp-host-1-0a1b2c3d'), 'another file')
       new SecureKeys(secureKeyFile(path, true), seededRandom('keys'), 0)
-      expect(readdirSync(folder).sort()).toEqual(['keys.json.1.tmp', 'secure-keys.json'])
+      expect(readdirSync(folder).sort()).toEqual(['keys.json.tmp-host-1-0a1b2c3d', 'secure-keys.json'])
     }))
 })
 

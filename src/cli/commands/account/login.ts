@@ -1,14 +1,15 @@
 import { resolve } from 'node:path'
-import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import { parseBaseUrl } from '../../../client/base-url.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
 import { confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import type { Profile } from '../../config/config.js'
 import type { LocalServer } from '../../config/local-server.js'
-import { dataDirOf, defaultDataDir, findLocalServer, readOperatorKey } from '../../config/local-server.js'
+import { dataDirOf, findLocalServer, readOperatorKey } from '../../config/local-server.js'
 import { originOf, projectNotAllowed } from '../../config/project-permission.js'
 import { identify } from '../../config/server-identity.js'
 import { isGivenForCall } from '../../config/sourced.js'
@@ -18,6 +19,7 @@ import { defined } from '../../flags/defined.js'
 import { text, toggle } from '../../flags/flags.js'
 import { readSecret } from '../../host/files.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../../host/secrets.js'
+import type { Outcome } from '../../output/outcome.js'
 import { dataOption } from '../server/folder.js'
 import { notRunning } from '../server/not-running.js'
 import { probe } from './probe.js'
@@ -135,7 +137,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
 /** True if the server responds on that URL with its instance id; `localhost` and 127.0.0.1 are the same server. */
 async function answersOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
   const [asked, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
-  if (!isLoopback(asked) || asked.port !== own.port || asked.secure !== own.secure) return false
+  if (!isLoopbackHost(asked.hostname) || asked.port !== own.port || asked.secure !== own.secure) return false
   return dryRun || (await identify({ ...server, base_url: baseUrl })) === 'same'
 }
 
@@ -202,7 +204,8 @@ async function keep(
 async function confirmMove({ confirm, settings }: Context, baseUrl: string): Promise<Failure | undefined> {
   const { profile, profileName } = settings
   const before = originOf(profile.base_url)
-  if (before === undefined || before === originOf(baseUrl) || isLoopback(parseBaseUrl(before))) return undefined
+  if (before === undefined || before === originOf(baseUrl) || isLoopbackHost(parseBaseUrl(before).hostname))
+    return undefined
   return confirm({
     action: `Moving profile ${profileName.value} to ${baseUrl}`,
     loses: `Profile ${profileName.value} is for ${before} now. To keep it, log in to another profile with -p NAME.`,

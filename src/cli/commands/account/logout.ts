@@ -1,7 +1,6 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { leaf } from '../../command/leaf.js'
-import { changeProfile } from '../../command/store-credential.js'
-import { profileNotFound } from '../../config/profile-not-found.js'
+import { changeProfile, profileNotFound } from '../../config/config.js'
 import { credentialNames } from '../../host/secrets.js'
 
 export const logout = leaf({

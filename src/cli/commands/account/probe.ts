@@ -1,7 +1,7 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
-import type { Answer, Plan } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
+import type { Answer, Plan } from '../../output/outcome.js'
 
 interface Target {
   readonly baseUrl: string

@@ -3,7 +3,7 @@ import type { Failure } from '../../failure.js'
 import { fail, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
 
-export type Body = { readonly ok: true; readonly text: string | undefined } | Failure
+type Body = { readonly ok: true; readonly text: string | undefined } | Failure
 
 /**
  * JSON of a file, or of stdin, as it stands there.

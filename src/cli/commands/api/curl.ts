@@ -5,16 +5,16 @@ import type { CredentialKind } from '../../../contract/endpoint.js'
 import type { Host } from '../../host/host.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import { shellWord } from '../../host/shell.js'
-import { hideSecrets } from './hidden.js'
+import { hideSecrets } from './hide-secrets.js'
 
 /** A command for bash that makes the same call, with variables where the secrets belong. */
-export interface CurlCommand {
+interface CurlCommand {
   readonly command: string
   /** What must be set for it, and what belongs there. */
   readonly variables: readonly { readonly name: string; readonly holds: string }[]
 }
 
-export interface CurlOptions {
+interface CurlOptions {
   readonly kind: CredentialKind | 'none'
   readonly routeId: string | undefined
   /** The file that the body came from; `-` and absent: the body is written out. */

@@ -3,7 +3,7 @@ import { usage } from '../../failure.js'
 import type { Field } from './fields.js'
 
 type Members = Record<string, unknown>
-export type Document = { readonly ok: true; readonly document: Members } | Failure
+type Document = { readonly ok: true; readonly document: Members } | Failure
 
 /**
  * Puts fields together to one object: `a.b=c` and `a[b]=c` go inside, `a[]=x` adds to a list, `a[][b]=c` to the last

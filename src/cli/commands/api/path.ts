@@ -3,7 +3,7 @@ const ENCODED = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+/g
 const ROOTS = /^\/(?:api\/v1|_platform\/v1)(?:\/|$)|^\/(?:healthz|readyz|metrics)(?:\?|$)/
 const PREFIX = '/api/v1'
 
-export type PathRead = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
+type PathRead = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
 
 /**
  * The path of a call, with its query: `/open-platform/…` lies under /api/v1, `/api/v1/…`, `/_platform/v1/…`, `/healthz`,

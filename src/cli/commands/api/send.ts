@@ -1,19 +1,21 @@
-import type { CallResult } from '../../../client/call.js'
 import { sendPrepared } from '../../../client/call.js'
 import { findMismatch } from '../../../client/evidence.js'
 import type { PreparedCall } from '../../../client/prepare.js'
 import type { Expected } from '../../../client/response.js'
+import type { CallResult } from '../../../client/result.js'
 import type { Transport, TransportResponse } from '../../../client/transport.js'
 import { type CredentialKind, mutates } from '../../../contract/endpoint.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import { confirmCall } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
-import { forbidPlaintext, refuseImpostor, showProductionBanner } from '../../command/context.js'
-import type { Plan } from '../../command/leaf.js'
+import { showProductionBanner } from '../../command/create-context.js'
+import { forbidPlaintext } from '../../command/downgrade-protection.js'
 import { openInMode, withRepeats } from '../../command/transport.js'
+import { refuseImpostor } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
+import type { Plan } from '../../output/outcome.js'
 import type { Route } from './endpoint.js'
 
 /** A call by method and path, whether the contract knows it or not. */
@@ -83,7 +85,7 @@ function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<
   return transport
 }
 
-export const JSON_TYPE = 'application/json'
+const JSON_TYPE = 'application/json'
 
 /** The request itself. It may be repeated where the contract says so: a key that a route does not know protects nothing. */
 export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {

@@ -3,12 +3,12 @@ import * as contract from '../../../contract/bots.js'
 import type { Update, UpdateType } from '../../../contract/updates.js'
 import type { Hold, Polled } from '../../../workbench/poll-on.js'
 import type { Context } from '../../command/context.js'
-import { createContext } from '../../command/context.js'
-import type { Answer, Plan } from '../../command/leaf.js'
+import { createContext } from '../../command/create-context.js'
 import { resolveSettings } from '../../config/settings.js'
 import type { Failure } from '../../failure.js'
 import { exitOf, fail } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
+import type { Answer, Plan } from '../../output/outcome.js'
 
 /** What the network may take beyond the time that the server holds the poll. */
 const GRACE_MS = 10_000

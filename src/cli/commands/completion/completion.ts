@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Context } from '../../command/context.js'
-import type { Group, Leaf } from '../../command/leaf.js'
+import type { Entry, Group, Leaf } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
 import { bytesOf, readOwn, removeOwn, writeOwn } from '../../completion/own-files.js'
@@ -26,7 +26,7 @@ const use: Readonly<Record<Shell, string>> = {
 
 const names: Readonly<Record<Shell, string>> = { bash: 'bash', zsh: 'zsh', fish: 'fish', powershell: 'PowerShell' }
 
-const print = (shell: Shell): Leaf =>
+const print = (page: readonly Entry[], shell: Shell): Leaf =>
   leaf({
     name: shell,
     summary: `Print the script for ${names[shell]}`,
@@ -36,7 +36,7 @@ const print = (shell: Shell): Leaf =>
     ],
     examples: [{ command: `voucherctl completion ${shell}` }],
     view: { body: (it: { script: string }) => it.script.replace(/\n$/, '') },
-    run: async () => ({ ok: true, data: { shell, script: await scriptFor(shell) } }),
+    run: async () => ({ ok: true, data: { shell, script: await scriptFor(shell, page) } }),
   })
 
 const flags = {
@@ -78,44 +78,47 @@ interface Change {
   readonly action: string
 }
 
-const install = leaf({
-  name: 'install',
-  summary: 'Put the completion where the shell finds it',
-  notes: [
-    'bash, zsh and PowerShell get the script and, between two marks, lines in their startup file that read it; fish gets the script. Doing it again changes nothing; do it after an update, so that new commands are known at once.',
-  ],
-  flags,
-  examples: [
-    { command: 'voucherctl completion install' },
-    { command: 'voucherctl completion install --shell fish' },
-    { command: 'voucherctl completion install --dry-run', comment: 'Which files would change' },
-  ],
-  changes: true,
-  view: {
-    headline: (it: Installed) =>
-      it.changed.length === 0 ? `The completion for ${it.shell} was in place.` : `New ${it.shell} shells complete it.`,
-    members: ['script', 'startup_file', 'changed'],
-  },
-  run: async (context, { flags: given }) => {
-    const chosen = choose(context, given.shell, given['startup-file'])
-    if (!chosen.ok) return chosen
-    const { script, startup } = chosen.place
-    const before = readOwn(script)
-    if (!before.ok) return before
-    const content = bytesOf(await scriptFor(chosen.shell))
-    if (before.content !== undefined && !before.content.includes(MADE_HERE)) return foreign(script)
-    const changes: Change[] = before.content === content ? [] : [{ path: script, content, action: `write ${script}` }]
-    if (startup !== undefined) {
-      const read = readOwn(startup.path)
-      if (!read.ok) return read
-      const after = withBlock(read.content ?? '', startup.lines.map(bytesOf))
-      if (after === undefined) return torn(startup.path)
-      if (after !== read.content)
-        changes.push({ path: startup.path, content: after, action: `put lines that read it into ${startup.path}` })
-    }
-    return carryOut(context, chosen, changes)
-  },
-})
+const install = (page: readonly Entry[]): Leaf =>
+  leaf({
+    name: 'install',
+    summary: 'Put the completion where the shell finds it',
+    notes: [
+      'bash, zsh and PowerShell get the script and, between two marks, lines in their startup file that read it; fish gets the script. Doing it again changes nothing; do it after an update, so that new commands are known at once.',
+    ],
+    flags,
+    examples: [
+      { command: 'voucherctl completion install' },
+      { command: 'voucherctl completion install --shell fish' },
+      { command: 'voucherctl completion install --dry-run', comment: 'Which files would change' },
+    ],
+    changes: true,
+    view: {
+      headline: (it: Installed) =>
+        it.changed.length === 0
+          ? `The completion for ${it.shell} was in place.`
+          : `New ${it.shell} shells complete it.`,
+      members: ['script', 'startup_file', 'changed'],
+    },
+    run: async (context, { flags: given }) => {
+      const chosen = choose(context, given.shell, given['startup-file'])
+      if (!chosen.ok) return chosen
+      const { script, startup } = chosen.place
+      const before = readOwn(script)
+      if (!before.ok) return before
+      const content = bytesOf(await scriptFor(chosen.shell, page))
+      if (before.content !== undefined && !before.content.includes(MADE_HERE)) return foreign(script)
+      const changes: Change[] = before.content === content ? [] : [{ path: script, content, action: `write ${script}` }]
+      if (startup !== undefined) {
+        const read = readOwn(startup.path)
+        if (!read.ok) return read
+        const after = withBlock(read.content ?? '', startup.lines.map(bytesOf))
+        if (after === undefined) return torn(startup.path)
+        if (after !== read.content)
+          changes.push({ path: startup.path, content: after, action: `put lines that read it into ${startup.path}` })
+      }
+      return carryOut(context, chosen, changes)
+    },
+  })
 
 const uninstall = leaf({
   name: 'uninstall',
@@ -183,8 +186,9 @@ const torn = (path: string) =>
     'Remove the other mark and the lines that belong to it.',
   )
 
-export const completion: Group = {
+/** @param page the groups and commands that scripts complete */
+export const completion = (page: readonly Entry[]): Group => ({
   name: 'completion',
   summary: 'Completion of the shell: print the script, install, uninstall',
-  commands: [...shellNames.map(print), install, uninstall],
-}
+  commands: [...shellNames.map((shell) => print(page, shell)), install(page), uninstall],
+})

@@ -1,5 +1,5 @@
-import type { CallResult } from '../../../client/call.js'
 import { sendPrepared } from '../../../client/call.js'
+import type { CallResult } from '../../../client/result.js'
 import { withSecure } from '../../../client/secure.js'
 import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'

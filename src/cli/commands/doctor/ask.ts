@@ -6,7 +6,7 @@ import { openPlain } from '../../command/transport.js'
 /** Milliseconds for one question. Two of them one after another stay below what a person waits. */
 export const ASK_MS = 2_000
 
-export type Answered =
+type Answered =
   | { readonly ok: true; readonly response: TransportResponse }
   | { readonly ok: false; readonly message: string }
 

@@ -1,4 +1,4 @@
-import { codeOf } from '../../config/config.js'
+import { codeOf } from '../../../files/error-code.js'
 
 /** What was looked at, and what to do about it. */
 export interface Check {

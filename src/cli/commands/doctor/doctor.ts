@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import process from 'node:process'
+import { defaultDataDir } from '../../../files/data-dir.js'
 import { writersIn } from '../../../workbench/inbox/files.js'
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { dataDirOf, defaultDataDir, findLocalServer } from '../../config/local-server.js'
+import { dataDirOf, findLocalServer } from '../../config/local-server.js'
 import { tolerateSettings } from '../../config/settings.js'
 import type { Paint } from '../../output/colour.js'
+import type { Outcome } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
 import { wrap } from '../../output/wrap.js'
 import { checkCredential } from './access.js'
@@ -21,7 +22,7 @@ import { checkTls } from './tls.js'
 
 const LIMIT_MS = 4_500
 
-export interface Diagnosis {
+interface Diagnosis {
   readonly ok: boolean
   readonly checks: readonly Check[]
 }

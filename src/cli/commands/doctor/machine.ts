@@ -3,8 +3,9 @@ import { statfs } from 'node:fs/promises'
 import { createRequire, isBuiltin } from 'node:module'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
-import { codeOf } from '../../config/config.js'
+import { parseBaseUrl } from '../../../client/base-url.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { codeOf } from '../../../files/error-code.js'
 import type { Host } from '../../host/host.js'
 import { proxyVariables } from '../api/curl.js'
 import type { Check } from './check.js'
@@ -69,7 +70,7 @@ export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefin
   const set = [...proxyVariables, 'HTTP_PROXY'].filter((name) => env[name])
   if (set.length === 0) return ok('proxy', 'No proxy variable is set.')
   const named = set.join(', ')
-  const isNear = baseUrl !== undefined && isLoopback(parseBaseUrl(baseUrl))
+  const isNear = baseUrl !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
   if (isNear) return ok('proxy', `${named} is set and not used; the server is on this machine.`)
   return warn(
     'proxy',

@@ -2,16 +2,16 @@ import { readFailure } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
 import { paths } from '../../../secure/suite.js'
 import type { Context } from '../../command/context.js'
-import { refuseImpostor } from '../../command/context.js'
-import { parseObject } from '../../config/config.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
+import { refuseImpostor } from '../../config/server-identity.js'
 import type { Tolerated } from '../../config/settings.js'
+import { parseObject } from '../../host/parse-object.js'
 import { ask } from './ask.js'
 import type { Check } from './check.js'
 import { bad, ok, skip, warn } from './check.js'
 
 /** The chosen server after the first question: whether it answers, and may be asked more. */
-export interface Reached {
+interface Reached {
   readonly base: Check
   readonly server: Check
   readonly clock: Check
@@ -19,7 +19,7 @@ export interface Reached {
   readonly baseUrl: string | undefined
 }
 
-export function checkBaseUrl({ values, settings }: Tolerated): Check {
+function checkBaseUrl({ values, settings }: Tolerated): Check {
   const name = 'base URL'
   if (values?.code === 'USAGE') return bad(name, values.message, values.hint ?? 'Correct it.')
   if (values !== undefined) return skip(name, 'Not looked at: a setting is wrong.')

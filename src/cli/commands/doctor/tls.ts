@@ -1,17 +1,18 @@
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect } from 'node:tls'
-import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import { parseBaseUrl } from '../../../client/base-url.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
-import { codeOf } from '../../config/config.js'
+import { UNITS_MS } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 import type { Check } from './check.js'
 import { bad, ok, skip, warn } from './check.js'
 
-const DAY_MS = 86_400_000
 const RENEW_DAYS = 21
 
-export interface TlsOptions {
+interface TlsOptions {
   readonly baseUrl: string
   readonly mode: SecureMode
   readonly timeoutMs: number
@@ -24,7 +25,7 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
   const name = 'TLS'
   const base = parseBaseUrl(options.baseUrl)
   if (!base.secure) {
-    if (isLoopback(base)) return ok(name, 'Not needed: the server is on this machine.')
+    if (isLoopbackHost(base.hostname)) return ok(name, 'Not needed: the server is on this machine.')
     const message = 'The base URL is http: everybody on the way can read tokens and codes.'
     const fix = 'Use https; where that is impossible, --secure required.'
     return options.mode === 'required'
@@ -39,7 +40,7 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
     )
   const seen = await handshake(base.hostname, base.port, options)
   if ('code' in seen) return skip(name, `No TLS connection (${seen.code}).`)
-  const days = Math.floor((Date.parse(seen.validTo) - now()) / DAY_MS)
+  const days = Math.floor((Date.parse(seen.validTo) - now()) / UNITS_MS.d)
   if (seen.refusal !== undefined) {
     const fix = seen.refusal.includes('EXPIRED')
       ? 'Renew the certificate of the server.'

@@ -1,10 +1,11 @@
 import type { Bot } from '../../../contract/bots.js'
 import * as contract from '../../../contract/platform.js'
 import type { Update } from '../../../contract/updates.js'
-import type { Group, View } from '../../command/leaf.js'
+import type { Group } from '../../command/leaf.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
+import type { View } from '../../output/outcome.js'
 import { updateShape } from '../bots/update-shape.js'
 import { operatorNotes as notes } from './operator-notes.js'
 

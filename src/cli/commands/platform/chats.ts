@@ -1,13 +1,14 @@
 import type { Chat, Message, TranscriptMessage } from '../../../contract/chats.js'
 import { chatTypes } from '../../../contract/chats.js'
 import * as contract from '../../../contract/platform.js'
-import type { Group, View } from '../../command/leaf.js'
+import type { Group } from '../../command/leaf.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
+import { isList } from '../../output/fields.js'
+import type { View } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
-import { isList } from '../../output/show.js'
 import { operatorNotes as notes } from './operator-notes.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }

@@ -9,7 +9,7 @@ import { fail } from '../../failure.js'
 import { redact } from '../../host/secrets.js'
 import { credentialOf } from '../vouchers/issue.js'
 import type { Receiver } from './receiver.js'
-import type { Story } from './story.js'
+import type { Walkthrough } from './walkthrough.js'
 
 interface Known {
   readonly appId: string
@@ -17,49 +17,49 @@ interface Known {
 }
 
 /** A bot that delivers a voucher in a chat and hears of it at a webhook on this machine. */
-export async function tellOfBot(
-  story: Story,
+export async function runBotSteps(
+  walkthrough: Walkthrough,
   { appId, templateId }: Known,
   receiver: Receiver,
 ): Promise<Failure | undefined> {
   const username = 'coffee_bot'
   const scopes = botScopes.map((it) => `--scope ${it}`).join(' ')
-  const applied = await story.play(bots.apply, {
+  const applied = await walkthrough.run(bots.apply, {
     title: 'A bot',
     command: `voucherctl bots apply --name "Coffee bot" --username ${username} ${scopes}`,
     input: { name: 'Coffee bot', username, scopes: [...botScopes] },
-    tell: (it) => `${it.id}, ${it.review_status}`,
+    describe: (it) => `${it.id}, ${it.review_status}`,
   })
   if (!applied.ok) return applied
   const botId = applied.data.id
-  const approved = await story.play(platform.approveBot, {
+  const approved = await walkthrough.run(platform.approveBot, {
     title: 'Approved, as the platform would',
     command: `voucherctl platform bots approve ${botId}`,
     input: { botId },
-    tell: (it) => `the bot is ${it.status}`,
+    describe: (it) => `the bot is ${it.status}`,
   })
   if (!approved.ok) return approved
-  const owned = await story.play(bots.get, {
+  const owned = await walkthrough.run(bots.get, {
     title: 'Its token, shown to its owner once',
     command: `voucherctl bots get ${botId} --save`,
     input: { botId },
-    tell: (it) => `${redact(it.one_time_token ?? '')}, with ${it.scopes.length} scopes`,
+    describe: (it) => `${redact(it.one_time_token ?? '')}, with ${it.scopes.length} scopes`,
   })
   if (!owned.ok) return owned
   if (owned.data.one_time_token === undefined) return fail('UNEXPECTED', 'The bot came without its token.')
-  story.credentials.set('bot', owned.data.one_time_token)
-  const linked = await story.play(apps.linkBot, {
+  walkthrough.credentials.set('bot', owned.data.one_time_token)
+  const linked = await walkthrough.run(apps.linkBot, {
     title: 'Linked to the application',
     command: `voucherctl apps link-bot ${appId} --bot ${botId}`,
     input: { appId, botId },
-    tell: (it) => `${it.name} delivers through ${it.linkedBots.map((one) => one.username).join(', ')}`,
+    describe: (it) => `${it.name} delivers through ${it.linkedBots.map((one) => one.username).join(', ')}`,
   })
   if (!linked.ok) return linked
-  return deliver(story, botId, templateId, receiver)
+  return deliver(walkthrough, botId, templateId, receiver)
 }
 
 async function deliver(
-  story: Story,
+  walkthrough: Walkthrough,
   botId: string,
   templateId: string,
   receiver: Receiver,
@@ -67,7 +67,7 @@ async function deliver(
   const secret = randomBytes(32).toString('base64url')
   receiver.trust(secret)
   const url = `http://127.0.0.1:${receiver.port}/updates`
-  const set = await story.play(webhook.set, {
+  const set = await walkthrough.run(webhook.set, {
     title: 'A webhook, to a receiver on this machine',
     command: `voucherctl webhook set ${botId} --url ${url} --secret-file secret.txt --allowed-update my_chat_member --allowed-update voucher_issued`,
     input: {
@@ -76,35 +76,35 @@ async function deliver(
       secret_token: secret,
       allowed_updates: ['my_chat_member', 'voucher_issued'],
     },
-    tell: (it) => `${it.delivery_mode}, every delivery signed`,
+    describe: (it) => `${it.delivery_mode}, every delivery signed`,
   })
   if (!set.ok) return set
-  const chat = await story.play(platform.createChat, {
+  const chat = await walkthrough.run(platform.createChat, {
     title: 'A user starts a chat with the bot',
     command: `voucherctl platform users start --bot ${botId} --user user-42`,
     input: { bot_id: botId, user_id: 'user-42' },
-    tell: (it) => `${it.id}, ${it.type}`,
+    describe: (it) => `${it.id}, ${it.type}`,
   })
   if (!chat.ok) return chat
-  const started = await arrival(story, botId, receiver)
+  const started = await arrival(walkthrough, botId, receiver)
   if (started !== undefined) return started
-  const issued = await story.play(bots.issue, {
+  const issued = await walkthrough.run(bots.issue, {
     title: 'A voucher, issued into the chat',
     command: `voucherctl vouchers issue --template ${templateId} --external-id order-1002 --chat ${chat.data.id}`,
     input: { template_id: templateId, external_issue_id: 'order-1002', chat_id: chat.data.id },
-    idempotencyKey: story.newIdempotencyKey(),
-    tell: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, message ${it.delivery?.message_id} of the chat`,
+    idempotencyKey: walkthrough.newIdempotencyKey(),
+    describe: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, message ${it.delivery?.message_id} of the chat`,
   })
   if (!issued.ok) return issued
-  return arrival(story, botId, receiver)
+  return arrival(walkthrough, botId, receiver)
 }
 
 /** What the receiver got; its signature was checked there. */
-async function arrival(story: Story, botId: string, receiver: Receiver): Promise<Failure | undefined> {
-  const received = await receiver.next(story.signal)
+async function arrival(walkthrough: Walkthrough, botId: string, receiver: Receiver): Promise<Failure | undefined> {
+  const received = await receiver.next(walkthrough.signal)
   if (!received.ok) return received
   const { updateId, type } = received.value
-  await story.add({
+  await walkthrough.add({
     title: 'Delivered to the webhook',
     command: `voucherctl webhook deliveries ${botId}`,
     result: `update ${updateId}, ${type}: signature valid, answered 200`,

@@ -1,12 +1,12 @@
+import { codeOf } from '../../../files/error-code.js'
 import type { RunningServer } from '../../../server/options.js'
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { codeOf } from '../../config/config.js'
 import { fail } from '../../failure.js'
+import type { Outcome } from '../../output/outcome.js'
 import { type Receiver, startReceiver } from './receiver.js'
-import { tell } from './steps.js'
-import { asTyped, Story } from './story.js'
+import { runSteps } from './steps.js'
+import { asTyped, Walkthrough } from './walkthrough.js'
 
 export const quickstart = leaf({
   name: 'quickstart',
@@ -34,7 +34,7 @@ export const quickstart = leaf({
         logLevel: 'silent',
         webhookLoopbackPorts: [receiver.port],
       })
-      return await tellOn(context, server, receiver)
+      return await runWalkthrough(context, server, receiver)
     } catch (error) {
       const code = codeOf(error)
       if (code !== 'SQLITE_MISSING' && code !== 'STORE_UNUSABLE') throw error
@@ -47,12 +47,12 @@ export const quickstart = leaf({
   },
 })
 
-async function tellOn(context: Context, server: RunningServer, receiver: Receiver): Promise<Outcome<unknown>> {
+async function runWalkthrough(context: Context, server: RunningServer, receiver: Receiver): Promise<Outcome<unknown>> {
   const { output, host } = context
   const isForPeople = output.options.format === 'table'
   const startedAt = host.now()
-  const story = new Story(context, server.baseUrl, isForPeople)
-  const failure = await tell(story, server, receiver)
+  const walkthrough = new Walkthrough(context, server.baseUrl, isForPeople)
+  const failure = await runSteps(walkthrough, server, receiver)
   if (failure !== undefined) return failure
   const durationMs = host.now() - startedAt
   const next = [
@@ -61,11 +61,11 @@ async function tellOn(context: Context, server: RunningServer, receiver: Receive
     'voucherctl apps create --name "My shop"',
   ]
   if (!isForPeople) {
-    return { ok: true, data: { base_url: server.baseUrl, steps: story.steps, duration_ms: durationMs, next } }
+    return { ok: true, data: { base_url: server.baseUrl, steps: walkthrough.steps, duration_ms: durationMs, next } }
   }
   const paint = await output.paint()
   output.say(
-    `\n${paint.done('✓')} ${story.steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; the server and its data are gone.\n`,
+    `\n${paint.done('✓')} ${walkthrough.steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; the server and its data are gone.\n`,
   )
   output.say('A server of your own, that stays:')
   for (const command of next) output.say(paint.hint(`  $ ${asTyped(host.env, command)}`))

@@ -3,12 +3,12 @@ import { fail } from '../../failure.js'
 import { untilAborted } from '../../host/until-aborted.js'
 
 /** A delivery whose signature was checked. */
-export interface Received {
+interface Received {
   readonly updateId: string
   readonly type: string
 }
 
-/** A webhook endpoint on this machine, for the length of the story. */
+/** A webhook endpoint on this machine, for the length of the walkthrough. */
 export interface Receiver {
   readonly port: number
   /** Deliveries are refused until a secret is known. */
@@ -19,7 +19,7 @@ export interface Receiver {
 }
 
 const WAIT_MS = 10_000
-/** The story is told once: nothing of it is kept. */
+/** The quickstart shows deliveries once: nothing of them is kept. */
 const NO_INBOX = { recordDelivery: async () => '0-0', recordResponse: async () => {} }
 
 export async function startReceiver(): Promise<Receiver> {

@@ -10,16 +10,20 @@ import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 import { redact } from '../../host/secrets.js'
 import { credentialOf } from '../vouchers/issue.js'
-import { tellOfBot } from './bot.js'
+import { runBotSteps } from './bot.js'
 import type { Receiver } from './receiver.js'
-import type { ServerFacts, Story } from './story.js'
+import type { ServerFacts, Walkthrough } from './walkthrough.js'
 import { watchWire } from './wire.js'
 
 const account = 'demo'
 
-/** The whole story; the first failure that it is not about ends it. */
-export async function tell(story: Story, server: ServerFacts, receiver: Receiver): Promise<Failure | undefined> {
-  await story.add({
+/** Runs all steps; the first failure that no step expects ends them. */
+export async function runSteps(
+  walkthrough: Walkthrough,
+  server: ServerFacts,
+  receiver: Receiver,
+): Promise<Failure | undefined> {
+  await walkthrough.add({
     title: 'A server',
     command: 'voucherctl server start --detach',
     result: `${server.baseUrl}, with a database in ${server.dataDir}`,
@@ -29,42 +33,42 @@ export async function tell(story: Story, server: ServerFacts, receiver: Receiver
   })
   const key = readOperatorKey({ operator_key_file: server.operatorKeyFile })
   if (key === undefined) return fail('UNEXPECTED', 'The server wrote no operator key.')
-  story.credentials.set('operator', key)
-  const prepared = await prepare(story)
+  walkthrough.credentials.set('operator', key)
+  const prepared = await prepare(walkthrough)
   if (!prepared.ok) return prepared
-  return (await circulate(story, prepared.templateId)) ?? (await tellOfBot(story, prepared, receiver))
+  return (await circulate(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
 }
 
 /** From the account to an active template. */
-async function prepare(story: Story): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
-  const login = await story.play(platform.issueAccountToken, {
+async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
+  const login = await walkthrough.run(platform.issueAccountToken, {
     title: 'An account',
     command: `voucherctl login --local --account ${account}`,
     input: { accountId: account },
-    tell: (it) => `account ${account}, with a JWT until ${it.expires_at}`,
+    describe: (it) => `account ${account}, with a JWT until ${it.expires_at}`,
   })
   if (!login.ok) return login
-  story.credentials.set('jwt', login.data.jwt)
+  walkthrough.credentials.set('jwt', login.data.jwt)
 
   const name = 'Corner shop'
-  const app = await story.play(apps.create, {
+  const app = await walkthrough.run(apps.create, {
     title: 'An application',
     command: `voucherctl apps create --name "${name}"`,
     input: { name },
-    tell: (it) => `${it.id}, ${it.status}`,
+    describe: (it) => `${it.id}, ${it.status}`,
   })
   if (!app.ok) return app
 
-  const token = await story.play(tokens.create, {
+  const token = await walkthrough.run(tokens.create, {
     title: 'A token for the application',
     command: `voucherctl tokens create --app ${app.data.id} ${scopes.map((it) => `--scope ${it}`).join(' ')} --save`,
     input: { appId: app.data.id, name: 'quickstart', scopes: [...scopes] },
-    tell: (it) => `${redact(it.token)}, shown once, with ${it.scopes.length} scopes`,
+    describe: (it) => `${redact(it.token)}, shown once, with ${it.scopes.length} scopes`,
   })
   if (!token.ok) return token
-  story.credentials.set('token', token.data.token)
+  walkthrough.credentials.set('token', token.data.token)
 
-  const draft = await story.play(templates.create, {
+  const draft = await walkthrough.run(templates.create, {
     title: 'A template',
     command:
       'voucherctl templates create --external-id coffee --name "Free coffee" --type exchange --issuer-name "Corner shop" --fulfiller-name "Corner shop" --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 100',
@@ -79,90 +83,90 @@ async function prepare(story: Story): Promise<{ ok: true; appId: string; templat
       validity: { type: 'relative', duration_days: 30 },
       issue_limit: 100,
     },
-    tell: (it) => `${it.id}, ${it.status}: 100 vouchers at most, 30 days each`,
+    describe: (it) => `${it.id}, ${it.status}: 100 vouchers at most, 30 days each`,
   })
   if (!draft.ok) return draft
   const { id } = draft.data
-  const submitted = await story.play(templates.submit, {
+  const submitted = await walkthrough.run(templates.submit, {
     title: 'Submitted for review',
     command: `voucherctl templates submit ${id}`,
     input: { templateId: id },
-    tell: (it) => `the template is ${it.status}`,
+    describe: (it) => `the template is ${it.status}`,
   })
   if (!submitted.ok) return submitted
-  const approved = await story.play(platform.approveTemplate, {
+  const approved = await walkthrough.run(platform.approveTemplate, {
     title: 'Approved, as the platform would',
     command: `voucherctl platform templates approve ${id}`,
     input: { templateId: id },
-    tell: (it) => `the template is ${it.status}: it can be issued`,
+    describe: (it) => `the template is ${it.status}: it can be issued`,
   })
   return approved.ok ? { ok: true, appId: app.data.id, templateId: id } : approved
 }
 
 /** From the issue of a voucher to its reversal. */
-async function circulate(story: Story, templateId: string): Promise<Failure | undefined> {
-  const issued = await story.play(vouchers.issue, {
+async function circulate(walkthrough: Walkthrough, templateId: string): Promise<Failure | undefined> {
+  const issued = await walkthrough.run(vouchers.issue, {
     title: 'Issued to a user',
     command: `voucherctl vouchers issue --template ${templateId} --external-id order-1001 --recipient user-42 --qr`,
     input: { template_id: templateId, external_issue_id: 'order-1001', recipient_user_id: 'user-42' },
-    tell: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, valid until ${it.validUntil}`,
+    describe: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, valid until ${it.validUntil}`,
   })
   if (!issued.ok) return issued
   const code = credentialOf(issued.data, 'redeem_code')
   const qrToken = credentialOf(issued.data, 'qr_token')
   if (code === undefined || qrToken === undefined)
     return fail('UNEXPECTED', 'The voucher came without its credentials.')
-  await story.draw(qrToken)
+  await walkthrough.draw(qrToken)
 
   const credential = { type: 'redeem_code', value: code } as const
   const look = (title: string) =>
-    story.play(vouchers.verify, {
+    walkthrough.run(vouchers.verify, {
       title,
       command: `voucherctl vouchers verify --code ${code}`,
       input: { credential },
-      tell: (it) => (it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`),
+      describe: (it) => (it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`),
     })
   const verified = await look('Verified, which changes nothing')
   if (!verified.ok) return verified
-  const encrypted = await lookEncrypted(story, credential)
+  const encrypted = await lookEncrypted(walkthrough, credential)
   if (encrypted !== undefined) return encrypted
 
-  const idempotencyKey = story.newIdempotencyKey()
-  const redeemed = await story.play(vouchers.redeem, {
+  const idempotencyKey = walkthrough.newIdempotencyKey()
+  const redeemed = await walkthrough.run(vouchers.redeem, {
     title: 'Redeemed',
     command: `voucherctl vouchers redeem --code ${code}`,
     input: { credential },
     idempotencyKey,
-    tell: (it) => `redemption ${it.id}`,
+    describe: (it) => `redemption ${it.id}`,
   })
   if (!redeemed.ok) return redeemed
-  const repeated = await story.play(vouchers.redeem, {
+  const repeated = await walkthrough.run(vouchers.redeem, {
     title: 'The same call again, as after a lost answer',
     command: `voucherctl vouchers redeem --code ${code} --idempotency-key ${idempotencyKey}`,
     input: { credential },
     idempotencyKey,
-    tell: (it, replayed) => `the same redemption ${it.id}${replayed ? ', replayed' : ''}`,
+    describe: (it, replayed) => `the same redemption ${it.id}${replayed ? ', replayed' : ''}`,
   })
   if (!repeated.ok) return repeated
   if (repeated.data.id !== redeemed.data.id) return fail('UNEXPECTED', 'The repeat made another redemption.')
 
   const refusedWith = 'VOUCHER_ALREADY_REDEEMED'
-  const second = await story.play(vouchers.redeem, {
+  const second = await walkthrough.run(vouchers.redeem, {
     title: 'A second redemption, which is refused',
     command: `voucherctl vouchers redeem --code ${code}`,
     input: { credential },
-    idempotencyKey: story.newIdempotencyKey(),
-    tell: () => '',
+    idempotencyKey: walkthrough.newIdempotencyKey(),
+    describe: () => '',
     refusedWith,
   })
   if (!second.ok && second.code !== refusedWith) return second
 
-  const reversed = await story.play(vouchers.reverse, {
+  const reversed = await walkthrough.run(vouchers.reverse, {
     title: 'Reversed',
     command: `voucherctl vouchers reverse ${redeemed.data.id} --reason "wrong drink"`,
     input: { redemptionId: redeemed.data.id, reason: 'wrong drink' },
-    idempotencyKey: story.newIdempotencyKey(),
-    tell: (it) => `the redemption is ${it.status}, the voucher ${it.voucher.status}`,
+    idempotencyKey: walkthrough.newIdempotencyKey(),
+    describe: (it) => `the redemption is ${it.status}, the voucher ${it.voucher.status}`,
   })
   if (!reversed.ok) return reversed
   const again = await look('Verified again')
@@ -171,16 +175,16 @@ async function circulate(story: Story, templateId: string): Promise<Failure | un
 }
 
 /** The same call through the encrypted transport, with what somebody on the way would have seen of it. */
-async function lookEncrypted(story: Story, credential: vouchers.Credential): Promise<Failure | undefined> {
-  const secrets = [credential.value, story.credentials.get('token') ?? '']
+async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Credential): Promise<Failure | undefined> {
+  const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
-  const verified = await story.play(vouchers.verify, {
+  const verified = await walkthrough.run(vouchers.verify, {
     title: 'Verified once more, through the encrypted transport',
     command: `voucherctl vouchers verify --code ${credential.value} --secure required`,
     input: { credential },
     through: (transport) => withSecure(wire.around(transport), { mode: 'required' }),
-    tell: (it) =>
-      `${it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`}; on the wire: ${wire.told()}, with neither path nor token nor code in them`,
+    describe: (it) =>
+      `${it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`}; on the wire: ${wire.summary()}, with neither path nor token nor code in them`,
   })
   if (!verified.ok) return verified
   return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined

@@ -1,11 +1,11 @@
 import type { Transport } from '../../../client/transport.js'
 
 /** What somebody between client and server would see. */
-export interface Wire {
+interface Wire {
   /** The same transport, watched. */
   around(transport: Transport): Transport
   /** `POST /api/v1/secure/dispatch, 612 bytes and 1034 back` */
-  told(): string
+  summary(): string
   /** True when one of the secrets was there in plain text. */
   readable(): boolean
 }
@@ -21,7 +21,7 @@ export function watchWire(secrets: readonly string[]): Wire {
       last = `${method} ${path}, ${Buffer.byteLength(body)} bytes and ${Buffer.byteLength(response.body)} back`
       return response
     },
-    told: () => last,
+    summary: () => last,
     readable: () => seen.some((text) => secrets.some((it) => it !== '' && text.includes(it))),
   }
 }

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
-import type { Group, Outcome } from '../../command/leaf.js'
+import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { codeOf } from '../../config/config.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { isGivenForCall } from '../../config/sourced.js'
 import type { Failure } from '../../failure.js'
@@ -11,9 +11,10 @@ import { fail } from '../../failure.js'
 import { integer, text } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
+import type { Outcome } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
-import type { Scenario } from './player/document.js'
-import type { ScenarioReport, StepReport } from './player/run.js'
+import type { Scenario } from './runner/document.js'
+import type { ScenarioReport, StepReport } from './runner/run.js'
 
 const PARALLEL_MAX = 64
 
@@ -68,7 +69,7 @@ export const scenario: Group = {
         if (problem !== undefined) return problem
         const port = flags['webhook-port']
         const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
-        return playAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit: flags.junit })
+        return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit: flags.junit })
       },
     }),
   ],
@@ -85,11 +86,11 @@ type Read = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Fai
 
 /** All files, or everything that is wrong with them. */
 async function readScenarios({ host }: Context, files: readonly string[]): Promise<Read> {
-  const { parseScenario } = await import('./player/parse.js')
+  const { parseScenario } = await import('./runner/parse.js')
   const { knownRoutes } = await import('../api/endpoint.js')
   const routes = await knownRoutes()
   const yaml = await import('yaml')
-  const { brokenExpressions } = await import('./player/evaluate.js')
+  const { brokenExpressions } = await import('./runner/evaluate.js')
   const { JqThread } = await import('../../output/jq-thread.js')
   const jq = new JqThread()
   const scenarios: Scenario[] = []
@@ -131,11 +132,11 @@ async function allowed(
   const { profileName } = context.settings
   const refusal = await context.confirm({ action: `Playing scenarios on ${baseUrl}`, word: profileName.value })
   if (refusal !== undefined) return refusal
-  const { checkServer } = await import('./player/fixture.js')
+  const { checkServer } = await import('./runner/fixture.js')
   return checkServer(context, baseUrl)
 }
 
-interface PlayOptions {
+interface SuiteOptions {
   readonly baseUrl: string | undefined
   readonly webhookPort: number
   readonly parallel: number
@@ -143,38 +144,38 @@ interface PlayOptions {
 }
 
 /** Several at a time; told in the order of the files. */
-async function playAll(
+async function runAll(
   context: Context,
   scenarios: readonly Scenario[],
-  { parallel, junit, ...options }: PlayOptions,
+  { parallel, junit, ...options }: SuiteOptions,
 ): Promise<Outcome<unknown>> {
-  const { runScenario } = await import('./player/run.js')
+  const { runScenario } = await import('./runner/run.js')
   const { output } = context
   const isForPeople = output.options.format === 'table' && output.options.fields === undefined
   const startedAt = performance.now()
   const left = [...scenarios.entries()]
   const running: ReturnType<typeof runScenario>[] = []
-  const settle: ((played: ReturnType<typeof runScenario>) => void)[] = []
+  const settle: ((run: ReturnType<typeof runScenario>) => void)[] = []
   for (const at of scenarios.keys()) running[at] = new Promise((resolve) => (settle[at] = resolve))
   const worker = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const played = runScenario(context, next[1], options)
-      settle[next[0]]?.(played)
-      await played.catch(() => {})
+      const run = runScenario(context, next[1], options)
+      settle[next[0]]?.(run)
+      await run.catch(() => {})
     }
   }
   const workers = Array.from({ length: Math.min(parallel, scenarios.length) }, worker)
   const reports: ScenarioReport[] = []
   let failure: Failure | undefined
-  for (const played of running) {
-    const result = await played
+  for (const run of running) {
+    const result = await run
     if (!result.ok) {
       failure ??= result
       left.length = 0
       break
     }
     reports.push(result.report)
-    if (isForPeople) await tell(context, result.report)
+    if (isForPeople) await showReport(context, result.report)
   }
   await Promise.all(workers)
   if (failure !== undefined) return failure
@@ -195,7 +196,7 @@ async function playAll(
   return { ok: true, printed: true, ...exit }
 }
 
-async function tell(
+async function showReport(
   { output }: Context,
   { file, name, passed, duration_ms, steps, teardown }: ScenarioReport,
 ): Promise<void> {
@@ -219,7 +220,7 @@ async function writeReport(
   reports: readonly ScenarioReport[],
 ): Promise<Failure | undefined> {
   const { writeFile } = await import('node:fs/promises')
-  const { junitOf } = await import('./player/junit.js')
+  const { junitOf } = await import('./runner/junit.js')
   try {
     await writeFile(resolve(cwd, path), junitOf(reports))
     return undefined

@@ -1,6 +1,6 @@
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { choice } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/plain.js'
 import { wrap } from '../../output/wrap.js'
 import type { Step, Walked } from './walk.js'

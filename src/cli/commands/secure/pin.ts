@@ -1,8 +1,8 @@
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { changeProfile } from '../../command/store-credential.js'
+import { changeProfile } from '../../config/config.js'
 import { toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
 
 const MAX_PINS = 2
 

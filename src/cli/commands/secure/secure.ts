@@ -1,6 +1,7 @@
-import { profileLatch } from '../../command/downgrade-protection.js'
-import type { Group, Outcome } from '../../command/leaf.js'
+import { downgradeProtection } from '../../command/downgrade-protection.js'
+import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
+import type { Outcome } from '../../output/outcome.js'
 import { secureCall } from './call.js'
 import { check } from './check.js'
 import { pin } from './pin.js'
@@ -90,7 +91,7 @@ export const secure: Group = {
         const { origin, pins } = context.settings.secure
         const opened = await openSession(server, context.host.now, pins.value, origin.value ?? '')
         if (!opened.ok) return failureOf(opened)
-        await profileLatch(context, server.baseUrl).set()
+        await downgradeProtection(context, server.baseUrl).set()
         const { sid, brand, origin: bound, kid, expiresAt, saltBytes } = opened.session
         const expiresInSeconds = Math.floor((expiresAt - opened.serverNow) / 1000)
         return { ok: true, data: { sid, brand, origin: bound, kid, expiresAt, expiresInSeconds, saltBytes } }

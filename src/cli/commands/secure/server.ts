@@ -15,8 +15,8 @@ import type { Phase, SecureFailure } from '../../../secure/failure.js'
 import { fail as failSecurely } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Context } from '../../command/context.js'
-import { refuseImpostor } from '../../command/context.js'
 import { openPlain } from '../../command/transport.js'
+import { refuseImpostor } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 import { fromCall } from '../../failure.js'
 
@@ -46,7 +46,7 @@ export async function reach(context: Context): Promise<{ readonly ok: true; read
 }
 
 /** What a bootstrap said, with the milliseconds that the server's clock is ahead. */
-export type Description =
+type Description =
   | { readonly ok: true; readonly bootstrap: Bootstrap; readonly offset: number }
   | { readonly ok: true; readonly bootstrap: DisabledBootstrap }
   | SecureFailure

@@ -14,11 +14,11 @@ import { kidOf } from '../../../secure/public-key.js'
 import type { SecureCode } from '../../../secure/suite.js'
 import { CLOCK_SKEW_MS, SUITE } from '../../../secure/suite.js'
 import type { Context } from '../../command/context.js'
-import { profileLatch } from '../../command/downgrade-protection.js'
-import type { Answer } from '../../command/leaf.js'
+import { downgradeProtection } from '../../command/downgrade-protection.js'
 import type { Failure } from '../../failure.js'
-import type { InnerCall } from './inside.js'
-import { chooseCall } from './inside.js'
+import type { Answer } from '../../output/outcome.js'
+import type { InnerCall } from './choose-call.js'
+import { chooseCall } from './choose-call.js'
 import { disabled, type SecureServer } from './server.js'
 
 export interface Step {
@@ -141,7 +141,7 @@ async function takeSteps(context: Context, server: SecureServer, inside: InnerCa
     }
   })
   if (session === undefined) return
-  await profileLatch(context, server.baseUrl).set()
+  await downgradeProtection(context, server.baseUrl).set()
   await takeDispatch(server, inside, session, () => now() + offset, walked)
 }
 

@@ -1,6 +1,6 @@
+import { codeOf } from '../../../files/error-code.js'
 import { isAlive } from '../../../files/process-alive.js'
 import { leaf } from '../../command/leaf.js'
-import { codeOf } from '../../config/config.js'
 import type { LocalServer } from '../../config/local-server.js'
 import { findLocalServer } from '../../config/local-server.js'
 import { identify, isReady } from '../../config/server-identity.js'

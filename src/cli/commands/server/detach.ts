@@ -3,15 +3,16 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { codeOf, parseObject } from '../../config/config.js'
+import { codeOf } from '../../../files/error-code.js'
 import { findLocalServer } from '../../config/local-server.js'
 import { identify } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 import type { Host } from '../../host/host.js'
+import { parseObject } from '../../host/parse-object.js'
 import { looksSecret } from '../../host/secrets.js'
 
-export interface Detached {
+interface Detached {
   readonly base_url: string
   readonly pid: number
   readonly data_dir: string

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
-import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import { parseBaseUrl } from '../../../client/base-url.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
-import { dataDirOf, defaultDataDir } from '../../config/local-server.js'
-import { profileNotFound } from '../../config/profile-not-found.js'
+import { profileNotFound } from '../../config/config.js'
+import { dataDirOf } from '../../config/local-server.js'
 import type { Settings } from '../../config/settings.js'
 import { isGivenForCall } from '../../config/sourced.js'
 import type { Failure } from '../../failure.js'
@@ -40,7 +42,9 @@ export function serverFolder(
 export function remoteOf({ profile, profileName }: Settings): string | undefined {
   if (profile.data_dir !== undefined || !isGivenForCall(profileName)) return undefined
   const { base_url: baseUrl } = profile
-  return baseUrl === undefined || !URL.canParse(baseUrl) || isLoopback(parseBaseUrl(baseUrl)) ? undefined : baseUrl
+  return baseUrl === undefined || !URL.canParse(baseUrl) || isLoopbackHost(parseBaseUrl(baseUrl).hostname)
+    ? undefined
+    : baseUrl
 }
 
 /** The --data option that makes a suggested command act on this folder; empty for the default folder. */

@@ -1,5 +1,5 @@
+import { codeOf } from '../../../files/error-code.js'
 import { leaf } from '../../command/leaf.js'
-import { codeOf } from '../../config/config.js'
 import { fail, isLocalCode, type LocalCode, usage } from '../../failure.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
 

@@ -1,5 +1,5 @@
+import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
-import { codeOf } from '../../config/config.js'
 import type { Failure, LocalCode } from '../../failure.js'
 import { fail, isLocalCode } from '../../failure.js'
 

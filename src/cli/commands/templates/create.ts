@@ -5,13 +5,13 @@ import * as contract from '../../../contract/templates.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
-import { parseObject } from '../../config/config.js'
 import type { Failure } from '../../failure.js'
 import { fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { ValuesOf } from '../../flags/flags.js'
 import { choice, integer, pairs, text, toggle } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
+import { parseObject } from '../../host/parse-object.js'
 
 /** The bot-side door: the account acts for one of its bots, with its JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }

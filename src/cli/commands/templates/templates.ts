@@ -1,14 +1,15 @@
 import * as botDoor from '../../../contract/bots.js'
 import type { Template } from '../../../contract/templates.js'
 import * as contract from '../../../contract/templates.js'
-import type { Group, View } from '../../command/leaf.js'
+import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, text } from '../../flags/flags.js'
+import type { View } from '../../output/outcome.js'
 import { botFlag, create, through } from './create.js'
 
-export const templateView = (done: (template: Template) => string): View<Template> => ({
+const templateView = (done: (template: Template) => string): View<Template> => ({
   headline: done,
   members: [
     'id',

@@ -1,5 +1,6 @@
-import { isLoopback, parseBaseUrl } from '../../../client/base-url.js'
+import { parseBaseUrl } from '../../../client/base-url.js'
 import { checkRedeemCode } from '../../../client/redeem-code.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
 import type { Credential } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
@@ -17,7 +18,7 @@ interface CredentialGiven {
   readonly 'qr-token': string | undefined
 }
 
-export type CredentialResult = { readonly ok: true; readonly value: Credential } | Failure
+type CredentialResult = { readonly ok: true; readonly value: Credential } | Failure
 
 /** The credential from its flag, from stdin or from a prompt. */
 export async function readCredential(context: Context, flags: CredentialGiven): Promise<CredentialResult> {
@@ -66,7 +67,8 @@ async function read({ host, globals }: Context, flag: string, value: string) {
 /** Found before a call, where the server is known to form its codes so; other servers may form them in any way. */
 function checkCode({ settings }: Context, code: string): Failure | undefined {
   const { value: baseUrl } = settings.baseUrl
-  const known = settings.profile.codes === 'reference' || (baseUrl !== undefined && isLoopback(parseBaseUrl(baseUrl)))
+  const known =
+    settings.profile.codes === 'reference' || (baseUrl !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname))
   const check = known ? checkRedeemCode(code) : 'ok'
   if (check === 'ok') return undefined
   const message =

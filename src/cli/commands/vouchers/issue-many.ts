@@ -1,10 +1,10 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
 import { integer, required, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
 import type { BulkInput } from './bulk/input/input.js'
 import type { Row } from './bulk/input/row.js'
 import type { BulkSummary } from './bulk/run.js'
@@ -93,12 +93,12 @@ interface Asked {
 
 async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSummary>> {
   const { input, template, names, paths, baseUrl } = asked
-  const { surveyFile } = await import('./bulk/validate-file.js')
-  const surveyed = input.isFile ? await surveyFile(context, input, paths) : undefined
-  if (surveyed !== undefined && 'ok' in surveyed) return surveyed
-  const count = surveyed === undefined ? 'the vouchers' : `${surveyed.rows.toLocaleString('en-US')} vouchers`
+  const { validateFile } = await import('./bulk/validate-file.js')
+  const validation = input.isFile ? await validateFile(context, input, paths) : undefined
+  if (validation !== undefined && 'ok' in validation) return validation
+  const count = validation === undefined ? 'the vouchers' : `${validation.rows.toLocaleString('en-US')} vouchers`
   if (context.dryRun) {
-    const shown = await planFirst(context, asked, surveyed?.first)
+    const shown = await planFirst(context, asked, validation?.first)
     if ('ok' in shown) return shown
     const { plan } = context.plan(
       `issue ${count} of ${input.name}; results to ${names.out}, what fails to ${names.errors}, the journal to ${names.journal}`,
@@ -108,9 +108,9 @@ async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSu
   const refusal = await context.confirm({ action: `Issuing ${count} of ${input.name}`, word: template })
   if (refusal !== undefined) return refusal
   const { origin, prefix } = parseBaseUrl(baseUrl)
-  const identity = { template, server: origin + prefix, input_sha256: surveyed?.sha256 ?? null }
+  const identity = { template, server: origin + prefix, input_sha256: validation?.sha256 ?? null }
   const { runBulk } = await import('./bulk/run.js')
-  return runBulk(context, { ...asked, identity, total: surveyed?.rows ?? null })
+  return runBulk(context, { ...asked, identity, total: validation?.rows ?? null })
 }
 
 /** The call of the first row stands for all of them. */

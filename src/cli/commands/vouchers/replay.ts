@@ -1,11 +1,11 @@
 import type { IssuedVoucher, Redemption } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
-import type { Answer } from '../../command/leaf.js'
+import type { Answer } from '../../output/outcome.js'
 import { textOf } from '../../output/show.js'
 
 /** What happened after the call whose response is replayed (DECISIONS.md#replays). */
-export interface Since {
+interface Since {
   readonly subject: 'redemption' | 'voucher'
   readonly status: string
   readonly at: string | null

@@ -1,5 +1,7 @@
 import * as bots from '../../../contract/bots.js'
+import { isLoopbackHost } from '../../../contract/loopback.js'
 import type { Update } from '../../../contract/updates.js'
+import { codeOf } from '../../../files/error-code.js'
 import { signWebhook } from '../../../webhook/signature.js'
 import type { BridgeLine, BridgeOptions } from '../../../workbench/bridge.js'
 import { FAST_DELAYS_MS, PLATFORM_DELAYS_MS, bridge as run } from '../../../workbench/bridge.js'
@@ -7,14 +9,13 @@ import type { DeadLetterFile } from '../../../workbench/dead-letters.js'
 import type { Polled } from '../../../workbench/poll-on.js'
 import { POST_TIMEOUT_MS, post } from '../../../workbench/post.js'
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { codeOf } from '../../config/config.js'
 import type { Failure } from '../../failure.js'
 import { fail, usage } from '../../failure.js'
 import { integer, required, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
 import { inWords, longestHold, polledOf, polls } from '../bots/polling.js'
-import { isLoopback, receiverUrl } from './receiver-url.js'
+import { receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 import { secondsOf } from './sign.js'
 
@@ -48,7 +49,7 @@ export const bridge = leaf({
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const { 'secret-file': secretFile, 'max-attempts': attemptsMax, 'dead-letter': deadLetter } = flags
     const url = flags['forward-to']
-    if (!flags['allow-remote'] && !isLoopback(url)) {
+    if (!flags['allow-remote'] && !isLoopbackHost(url.hostname)) {
       return usage(`${url.host} is not this machine.`, 'Updates hold what people wrote; allow it with --allow-remote.')
     }
     if ((attemptsMax === undefined) !== (deadLetter === undefined)) {

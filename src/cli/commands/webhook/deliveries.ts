@@ -4,9 +4,9 @@ import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text, toggle } from '../../flags/flags.js'
+import type { List } from '../../output/fields.js'
+import { isList } from '../../output/fields.js'
 import { plainLine } from '../../output/plain.js'
-import type { List } from '../../output/show.js'
-import { isList } from '../../output/show.js'
 
 export const deliveries = leaf({
   name: 'deliveries',

@@ -1,23 +1,25 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { updateTypes } from '../../../contract/updates.js'
+import { codeOf } from '../../../files/error-code.js'
 import type { InboxWriter as Inbox } from '../../../workbench/inbox/writer.js'
 import { pause } from '../../../workbench/pause.js'
 import type { ScriptedAnswer } from '../../../workbench/responses.js'
 import { parseScript } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
-import type { Outcome } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
-import { codeOf } from '../../config/config.js'
 import type { Failure } from '../../failure.js'
 import { fail, usage } from '../../failure.js'
 import type { Flag, Read, ValuesOf } from '../../flags/flags.js'
 import { integer, list, one, text, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
 import { LineQueue, lineShape } from './listen-lines.js'
 import { readReceiverUrl, receiverUrl } from './receiver-url.js'
 import { namedSecrets, sharedStdin, signingSecrets } from './secrets.js'
 
 const DEFAULT_PORT = 8787
+const INBOX_BYTES_LARGE = 1024 ** 3
 const DELAY_MS_MAX = 600_000
 
 /** `TYPE=VALUE` any number of times, each type once. */
@@ -67,7 +69,7 @@ const listenFlags = {
   ...inboxFlag,
   insecure: toggle('Show deliveries that are not verified too, marked; they are refused and never passed on'),
 }
-export type ListenFlags = ValuesOf<typeof listenFlags>
+type ListenFlags = ValuesOf<typeof listenFlags>
 
 export const listen = leaf({
   name: 'listen',
@@ -119,14 +121,16 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
     { Forwarder },
     { Expectation },
     { scripted },
-    { sayReady, writeReadyFile },
+    { inboxBytes },
+    { replaceFile },
   ] = await Promise.all([
     import('../../../workbench/listener.js'),
     import('../../../workbench/inbox/writer.js'),
     import('../../../workbench/forwarding.js'),
     import('../../../workbench/expectation.js'),
     import('../../../workbench/responses.js'),
-    import('./listen-ready.js'),
+    import('../../../workbench/inbox/files.js'),
+    import('../../../files/replace-file.js'),
   ])
   const dir = inboxDirOf(host, flags.inbox)
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
@@ -180,8 +184,12 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
       flags.expect.size > 0 || context.globals.timeout !== undefined ? settings.timeoutMs.value : undefined
     const timer = limitMs === undefined ? undefined : setTimeout(() => ended.abort(), limitMs)
     try {
-      if (readyFile !== undefined) writeReadyFile(readyFile, listener)
-      sayReady(context, flags, listener.url, dir)
+      if (readyFile !== undefined) {
+        const { url, port } = listener
+        const ready = `${JSON.stringify({ url, port, pid: process.pid })}\n`
+        replaceFile(readyFile, ready, { isPrivate: false, flush: false, follow: false })
+      }
+      showReady(context, flags, listener.url, dir, inboxBytes(dir) > INBOX_BYTES_LARGE)
       await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
     } catch (error) {
       return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
@@ -202,6 +210,31 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   if (flags.expect.size > 0) return notAllArrived(expectation.missing(), settings.timeoutMs.value)
   if (flags['max-events'] === undefined || events >= flags['max-events']) return { ok: true, printed: true }
   return fail('NOT_ALL_ARRIVED', `${events} of ${flags['max-events']} deliveries arrived in time.`)
+}
+
+/** For a person: also where stderr is no terminal, since somebody waits for it. */
+function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string, isLarge: boolean): void {
+  if (output.options.format !== 'table') return
+  const unknown = [...flags.expect.keys(), ...flags.route.keys()].filter(
+    (it) => !updateTypes.some((type) => type === it),
+  )
+  for (const type of new Set(unknown)) output.notice(`warning: no update of the reference server has the type ${type}.`)
+  const routes = [...flags.route].map(([type, to]) => `${type} to ${to.href}`)
+  const rest =
+    flags['forward-to'] === undefined ? [] : [`${routes.length > 0 ? 'others ' : ''}to ${flags['forward-to'].href}`]
+  const where = [...routes, ...rest].join(', ')
+  const answers =
+    flags.respond === undefined ? 'Nothing is passed on; the answer is 200.' : `Answers ${flags.respond.join(', ')}.`
+  output.notice(
+    [
+      `Ready on ${url}. Ctrl-C stops it.`,
+      where === '' ? answers : `Passes on ${where}.`,
+      `Inbox: ${dir}`,
+      `Details of a line: voucherctl webhook inbox show ID${flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`}`,
+      ...(isLarge ? ['warning: the inbox is above 1 GiB; see voucherctl webhook inbox clear --before 7d.'] : []),
+      ...(flags.insecure ? ['INSECURE: deliveries that are not verified are shown too.'] : []),
+    ].join('\n'),
+  )
 }
 
 function notAllArrived(

@@ -1,4 +1,3 @@
-import { isLoopbackHost } from '../../../contract/loopback.js'
 import type { Read } from '../../flags/flags.js'
 import { one } from '../../flags/flags.js'
 
@@ -13,8 +12,3 @@ export function readReceiverUrl(text: string): Read<URL> {
 }
 
 export const receiverUrl = (summary: string) => one('URL', summary, readReceiverUrl)
-
-/** True for a host that names this machine: localhost, 127.0.0.0/8 and ::1. */
-export function isLoopback({ hostname }: URL): boolean {
-  return isLoopbackHost(hostname.replace(/^\[(.*)\]$/, '$1'))
-}

@@ -3,9 +3,9 @@ import { platformUpdateTypes } from '../../../contract/platform.js'
 import type { UpdateType } from '../../../contract/updates.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
-import type { Answer, Outcome, Plan } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
 import { usage } from '../../failure.js'
+import type { Answer, Outcome, Plan } from '../../output/outcome.js'
 
 /** An update that the server made. */
 export interface Made {

@@ -1,5 +1,5 @@
 /** What became of the rows so far. */
-export interface Tally {
+export interface Counters {
   /** Known in advance for a file; null for a pipe until it ends. */
   total: number | null
   /** New vouchers. */
@@ -11,6 +11,12 @@ export interface Tally {
   failed: number
 }
 
-export const newTally = (total: number | null): Tally => ({ total, issued: 0, replayed: 0, skipped: 0, failed: 0 })
+export const newCounters = (total: number | null): Counters => ({
+  total,
+  issued: 0,
+  replayed: 0,
+  skipped: 0,
+  failed: 0,
+})
 
-export const doneOf = ({ issued, replayed, skipped, failed }: Tally) => issued + replayed + skipped + failed
+export const doneOf = ({ issued, replayed, skipped, failed }: Counters) => issued + replayed + skipped + failed

@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises'
-import { codeOf } from '../../../config/config.js'
+import { codeOf } from '../../../../files/error-code.js'
 import type { Failure } from '../../../failure.js'
 import { fail, usage } from '../../../failure.js'
 import { Appender } from './appender.js'

@@ -1,22 +1,23 @@
 import { setMaxListeners } from 'node:events'
-import type { Call, CallFailure, CallResult } from '../../../../client/call.js'
+import type { Call } from '../../../../client/call.js'
+import type { CallFailure, CallResult } from '../../../../client/result.js'
 import type { IssuedVoucher } from '../../../../contract/vouchers.js'
 import * as contract from '../../../../contract/vouchers.js'
-import { codeOf } from '../../../config/config.js'
+import { codeOf } from '../../../../files/error-code.js'
 import type { Failure } from '../../../failure.js'
 import { fail, fromCall } from '../../../failure.js'
-import type { Tally } from './counters.js'
+import type { Counters } from './counters.js'
 import type { Fingerprints } from './fingerprints.js'
 import type { ReadRow, Row } from './input/row.js'
 import { idempotencyKeyOf, isBad, isUnreadableInput } from './input/row.js'
 import { RowFeed } from './input/row-feed.js'
 import { digestOf } from './journal.js'
-import type { Ledger } from './results.js'
-import type { Pace } from './throttle.js'
+import type { Results } from './results.js'
+import type { Throttle } from './throttle.js'
 import { isTooManyCalls } from './too-many-calls.js'
 import { verdictOf } from './verdict.js'
 
-export interface Issuing {
+interface Issuing {
   readonly template: string
   readonly rows: AsyncIterable<readonly ReadRow[]>
   /** Repeats by itself what failed for now; a 429 comes out as TooManyCalls. */
@@ -25,9 +26,9 @@ export interface Issuing {
   readonly concurrency: number
   /** Rows that have their voucher in the results. */
   readonly done: Fingerprints
-  readonly ledger: Ledger
-  readonly tally: Tally
-  readonly pace: Pace
+  readonly results: Results
+  readonly counters: Counters
+  readonly throttle: Throttle
   /** Called when a 429 makes all rows wait, with the milliseconds of the wait. */
   readonly onPause?: (ms: number) => void
   /** Takes no further row; what is in flight ends by itself. */
@@ -46,10 +47,10 @@ export async function issueRows(issuing: Issuing): Promise<Failure | undefined> 
   const run = new Run(issuing)
   const workers = await Promise.allSettled(Array.from({ length: issuing.concurrency }, () => run.work()))
   run.end()
-  await issuing.ledger.close()
+  await issuing.results.close()
   const thrown = workers.find((it) => it.status === 'rejected')
   if (thrown !== undefined) throw thrown.reason
-  const { error } = issuing.ledger
+  const { error } = issuing.results
   if (error !== undefined) return fail('FILE_UNWRITABLE', `The results cannot be written (${codeOf(error)}).`)
   if (run.failure !== undefined) return run.failure
   return issuing.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined
@@ -87,19 +88,19 @@ class Run {
   }
 
   async #takeRows(): Promise<void> {
-    const { tally, ledger, done, template } = this.#it
+    const { counters, results, done, template } = this.#it
     while (!this.#stop.signal.aborted) {
       const row = await this.#feed.next()
       if (row === undefined || this.#stop.signal.aborted) return
       if (isBad(row)) {
-        await ledger.keep({ row, failure: { ...row.fault, requestId: null } })
-        tally.failed += 1
+        await results.keep({ row, failure: { ...row.fault, requestId: null } })
+        counters.failed += 1
         continue
       }
       const idempotencyKey = idempotencyKeyOf(template, row)
       if (done.find(digestOf(idempotencyKey)) === undefined) await this.#issue(row, idempotencyKey)
-      else tally.skipped += 1
-      if (ledger.error !== undefined) this.#stop.abort()
+      else counters.skipped += 1
+      if (results.error !== undefined) this.#stop.abort()
     }
   }
 
@@ -122,28 +123,28 @@ class Run {
       if (verdict === 'away' && !again) continue
       if (verdict === 'row') this.#answered()
       else if ((this.#trouble += 1) >= TROUBLE_MAX) return this.#fail(result)
-      this.#it.tally.failed += 1
-      return this.#it.ledger.keep({ row, idempotencyKey, failure: result })
+      this.#it.counters.failed += 1
+      return this.#it.results.keep({ row, idempotencyKey, failure: result })
     }
   }
 
   /** The answer, however long the server asks to wait; undefined when the run has ended before. */
   async #ask(row: Row, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
-    const { pace, call, template, timeoutMs } = this.#it
+    const { throttle, call, template, timeoutMs } = this.#it
     const { line: _line, ...input } = row
     const issue = { template_id: template, ...input } as Parameters<typeof call<typeof contract.issue>>[1]
-    while (await pace.enter(this.#stop.signal)) {
+    while (await throttle.enter(this.#stop.signal)) {
       try {
         return await call(contract.issue, issue, { idempotencyKey, timeoutMs, signal: this.#calls.signal })
       } catch (error) {
         if (!isTooManyCalls(error)) throw error
         const { retryAfterMs } = error
         if (retryAfterMs !== null && retryAfterMs > PAUSE_MS_MAX) return tooLongAWait(retryAfterMs)
-        const isNew = pace.pauseMs === 0
-        pace.slowDown(retryAfterMs)
-        if (isNew) this.#it.onPause?.(pace.pauseMs)
+        const isNew = throttle.pauseMs === 0
+        throttle.slowDown(retryAfterMs)
+        if (isNew) this.#it.onPause?.(throttle.pauseMs)
       } finally {
-        pace.leave()
+        throttle.leave()
       }
     }
     return undefined
@@ -151,14 +152,14 @@ class Run {
 
   #keep(row: Row, idempotencyKey: string, voucher: IssuedVoucher, replayed: boolean): Promise<void> {
     this.#answered()
-    this.#it.tally[replayed ? 'replayed' : 'issued'] += 1
-    return this.#it.ledger.keep({ row, idempotencyKey, voucher })
+    this.#it.counters[replayed ? 'replayed' : 'issued'] += 1
+    return this.#it.results.keep({ row, idempotencyKey, voucher })
   }
 
   #answered(): void {
     this.#answers += 1
     this.#trouble = 0
-    this.#it.pace.answered()
+    this.#it.throttle.answered()
   }
 
   /** The first failure ends the run; those that were in flight beside it say the same. */

@@ -13,7 +13,7 @@ export interface RunIdentity {
 }
 
 /** What a row got: a voucher, whose line in the results ends at byte `end`; or a failure. */
-export type JournalEntry =
+type JournalEntry =
   | { readonly line: number; readonly key: string; readonly voucher_id: string | null; readonly end: number }
   | { readonly line: number; readonly key?: string; readonly code: string }
 

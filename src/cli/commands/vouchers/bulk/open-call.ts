@@ -1,12 +1,13 @@
 import type { Call } from '../../../../client/call.js'
 import { createCall } from '../../../../client/call.js'
 import type { Context } from '../../../command/context.js'
-import { refuseImpostor, showProductionBanner } from '../../../command/context.js'
+import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, openPool, withRepeats } from '../../../command/transport.js'
+import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
 import { raisingTooManyCalls } from './too-many-calls.js'
 
-export interface OpenedCall {
+interface OpenedCall {
   readonly ok: true
   readonly call: Call
   close(): Promise<void>

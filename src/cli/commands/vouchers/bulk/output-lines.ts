@@ -16,9 +16,7 @@ export const resultColumns = [
 /** The same of what failed. */
 export const errorColumns = ['line', 'external_issue_id', 'recipient_user_id', 'code', 'message', 'request_id'] as const
 
-export type LineOf<Columns extends readonly string[]> = Readonly<
-  Record<Columns[number], string | number | null | undefined>
->
+type LineOf<Columns extends readonly string[]> = Readonly<Record<Columns[number], string | number | null | undefined>>
 
 /** What a file begins with. */
 export const headOf = (columns: readonly string[], format: BulkFormat) => (format === 'csv' ? csvLine(columns) : '')

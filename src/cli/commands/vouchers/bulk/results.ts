@@ -9,7 +9,7 @@ import { encodeEntry } from './journal.js'
 import { encodeLine, errorColumns, idOf, resultColumns, textOrNull } from './output-lines.js'
 
 /** Where a run writes. */
-export interface LedgerFiles {
+export interface ResultFiles {
   readonly results: Appender
   readonly journal: Appender
   readonly format: BulkFormat
@@ -18,7 +18,7 @@ export interface LedgerFiles {
   readonly errorFormat: BulkFormat
 }
 
-export interface RowFailure {
+interface RowFailure {
   readonly code: string
   readonly message: string
   readonly requestId: string | null
@@ -38,8 +38,8 @@ const WAITING_MAX = 4_000_000
  * the journal, which names the byte where each of them ends. So the journal never names a result that is not there, and
  * results that it does not name are cut off and asked for again.
  */
-export class Ledger {
-  readonly #files: LedgerFiles
+export class Results {
+  readonly #files: ResultFiles
   #taken: Entry[] = []
   // As text soon: answers that wait as objects grow old, and what has grown old stays in memory for long.
   #waiting = { results: '', errors: '', journal: '' }
@@ -49,7 +49,7 @@ export class Ledger {
   #closing = false
   #error: unknown
 
-  constructor(files: LedgerFiles) {
+  constructor(files: ResultFiles) {
     this.#files = files
     this.#resultsEnd = files.results.end
   }

@@ -1,6 +1,6 @@
 import { rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { codeOf } from '../../../config/config.js'
+import { codeOf } from '../../../../files/error-code.js'
 import type { Failure } from '../../../failure.js'
 import { fail, usage } from '../../../failure.js'
 import { holdLock } from '../../../host/lock.js'
@@ -14,7 +14,7 @@ import { readIssuedRows } from './issued-rows.js'
 import type { LoadedJournal, RunIdentity } from './journal.js'
 import { digestOf, encodeHeader, loadJournal } from './journal.js'
 import { headOf, resultColumns } from './output-lines.js'
-import type { LedgerFiles } from './results.js'
+import type { ResultFiles } from './results.js'
 
 /** The files of a run by their names. */
 export interface RunPaths {
@@ -53,7 +53,7 @@ export function checkPaths({ out, errors }: RunPaths, input: string, folder: str
 
 export interface RunFiles {
   readonly ok: true
-  readonly files: LedgerFiles
+  readonly files: ResultFiles
   /** Rows that have their voucher in the results. */
   readonly done: Fingerprints
   readonly errors: ErrorsFile

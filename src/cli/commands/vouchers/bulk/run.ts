@@ -1,9 +1,9 @@
 import type { Context } from '../../../command/context.js'
-import { forbidPlaintext } from '../../../command/context.js'
-import type { Outcome } from '../../../command/leaf.js'
+import { forbidPlaintext } from '../../../command/downgrade-protection.js'
 import type { Failure } from '../../../failure.js'
-import type { Tally } from './counters.js'
-import { doneOf, newTally } from './counters.js'
+import type { Outcome } from '../../../output/outcome.js'
+import type { Counters } from './counters.js'
+import { doneOf, newCounters } from './counters.js'
 import { duplicateFinder } from './input/duplicates.js'
 import type { BulkInput } from './input/input.js'
 import { readRows } from './input/read-rows.js'
@@ -11,13 +11,13 @@ import type { ReadRow } from './input/row.js'
 import { issueRows } from './issue-rows.js'
 import type { RunIdentity } from './journal.js'
 import { openCall } from './open-call.js'
-import { Ledger } from './results.js'
+import { Results } from './results.js'
 import type { RunFiles, RunPaths } from './run-files.js'
 import { openRun } from './run-files.js'
 import { showProgress } from './show-progress.js'
-import { Pace } from './throttle.js'
+import { Throttle } from './throttle.js'
 
-export interface BulkRun {
+interface BulkRun {
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
@@ -32,7 +32,7 @@ export interface BulkRun {
 }
 
 /** What a run did, as its one document. */
-export interface BulkSummary extends Omit<Tally, 'total'> {
+export interface BulkSummary extends Omit<Counters, 'total'> {
   readonly template_id: string
   readonly total: number
   readonly out: string
@@ -55,9 +55,9 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
     const called = await openCall(context, run.baseUrl, run.token, run.concurrency)
     if (!called.ok) return called
     const beganAt = performance.now()
-    const tally = newTally(run.total)
-    const pace = new Pace(run.concurrency, () => performance.now())
-    const stopProgress = showProgress(context, tally, pace)
+    const counters = newCounters(run.total)
+    const throttle = new Throttle(run.concurrency, () => performance.now())
+    const stopProgress = showProgress(context, counters, throttle)
     const failure = await issueRows({
       template: run.identity.template,
       rows: rowsOf(run.input),
@@ -65,17 +65,17 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
       timeoutMs: context.settings.timeoutMs.value,
       concurrency: run.concurrency,
       done: opened.done,
-      ledger: new Ledger(opened.files),
-      tally,
-      pace,
+      results: new Results(opened.files),
+      counters,
+      throttle,
       onPause: (ms) => sayPause(context, ms),
       signal: context.host.signal,
     }).finally(stopProgress)
     await called.close()
-    const summary = summaryOf(run, opened, tally, performance.now() - beganAt)
+    const summary = summaryOf(run, opened, counters, performance.now() - beganAt)
     if (failure === undefined) return { ok: true, data: summary, exit: summary.failed > 0 ? SOME_FAILED : 0 }
     if (failure.status === 426) await forbidPlaintext(context, run.baseUrl, failure.code)
-    return resumable(failure, tally, summary)
+    return resumable(failure, counters, summary)
   } finally {
     await opened.close()
   }
@@ -93,11 +93,11 @@ async function* rowsOf(input: BulkInput): AsyncGenerator<readonly ReadRow[]> {
   for await (const block of readRows(input.chunks(), input.format)) yield check === undefined ? block : block.map(check)
 }
 
-function summaryOf({ identity, names }: BulkRun, { errors }: RunFiles, tally: Tally, ms: number): BulkSummary {
+function summaryOf({ identity, names }: BulkRun, { errors }: RunFiles, counters: Counters, ms: number): BulkSummary {
   return {
     template_id: identity.template,
-    ...tally,
-    total: tally.total ?? doneOf(tally),
+    ...counters,
+    total: counters.total ?? doneOf(counters),
     out: names.out,
     errors: errors.wasMade ? names.errors : null,
     journal: names.journal,
@@ -106,11 +106,11 @@ function summaryOf({ identity, names }: BulkRun, { errors }: RunFiles, tally: Ta
 }
 
 /** Why the run ended before its last row, how far it came, and how to go on. */
-function resumable(failure: Failure, tally: Tally, summary: BulkSummary): Failure {
+function resumable(failure: Failure, counters: Counters, summary: BulkSummary): Failure {
   const { issued, replayed, skipped, failed } = summary
   const have = (issued + replayed + skipped).toLocaleString('en-US')
-  const all = tally.total === null ? '' : ` of ${tally.total.toLocaleString('en-US')}`
-  const next = doneOf(tally) === 0 ? 'Repeat the same command.' : 'Go on with the same command and --resume.'
+  const all = counters.total === null ? '' : ` of ${counters.total.toLocaleString('en-US')}`
+  const next = doneOf(counters) === 0 ? 'Repeat the same command.' : 'Go on with the same command and --resume.'
   const goOn = `${have}${all} rows have their voucher. ${next}`
   const hint = failure.hint === null ? goOn : `${failure.hint} ${goOn}`
   const count = { issued, replayed, skipped, failed, out: summary.out, journal: summary.journal }

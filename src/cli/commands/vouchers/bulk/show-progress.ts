@@ -1,7 +1,6 @@
 import type { Context } from '../../../command/context.js'
-import type { Tally } from './counters.js'
-import { progressLine } from './progress-line.js'
-import type { Pace } from './throttle.js'
+import { type Counters, doneOf } from './counters.js'
+import type { Throttle } from './throttle.js'
 
 const FRAME_MS = 200
 /** Without a terminal: a line now and then, so that the log of a job shows that it goes on. */
@@ -15,8 +14,8 @@ const CLEAR_LINE = '\r\u001b[K'
 /** Shows on stderr how far a run is, until the function that it answers is called. */
 export function showProgress(
   { host, output, globals }: Context,
-  tally: Readonly<Tally>,
-  pace: Pick<Pace, 'pauseMs'>,
+  counters: Readonly<Counters>,
+  throttle: Pick<Throttle, 'pauseMs'>,
 ): () => void {
   const { stderr, env } = host
   const isTerminal = stderr.isTTY === true
@@ -25,9 +24,9 @@ export function showProgress(
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const rate = rateOf()
   const show = () => {
-    const { issued, replayed, failed } = tally
+    const { issued, replayed, failed } = counters
     const perSecond = rate(issued + replayed + failed)
-    const line = progressLine({ tally, perSecond, pauseMs: pace.pauseMs }, (stderr.columns ?? 80) - MARGIN)
+    const line = progressLine({ counters, perSecond, pauseMs: throttle.pauseMs }, (stderr.columns ?? 80) - MARGIN)
     stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
   const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)
@@ -47,4 +46,47 @@ function rateOf(): (count: number) => number {
     const first = samples[0] ?? { at, count }
     return at === first.at ? 0 : ((count - first.count) * 1000) / (at - first.at)
   }
+}
+
+/** What the line is made from. */
+interface Progress {
+  readonly counters: Readonly<Counters>
+  /** Rows that were answered in a second, of late. */
+  readonly perSecond: number
+  /** Milliseconds that the server asks to wait. */
+  readonly pauseMs: number
+}
+
+const BAR_LONGEST = 30
+const number = (it: number) => it.toLocaleString('en-US')
+
+/** One line of at most so many columns: done and total, share, bar, rate, time left, what failed. */
+export function progressLine({ counters, perSecond, pauseMs }: Progress, columns: number): string {
+  const { total, failed } = counters
+  const done = doneOf(counters)
+  const share = total === null || total === 0 ? undefined : done / total
+  const before = total === null ? `${number(done)} rows` : `${number(done)} of ${number(total)} rows`
+  const behind = [
+    ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`]),
+    pauseMs > 0 ? `the server asks to wait ${inWords(pauseMs)}` : `${number(Math.round(perSecond))}/s`,
+    ...(total === null || perSecond === 0 || pauseMs > 0
+      ? []
+      : [`${inWords(((total - done) / perSecond) * 1000)} left`]),
+    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
+  ].join('  ')
+  const room = Math.min(BAR_LONGEST, columns - before.length - behind.length - 4)
+  return `${before}  ${share === undefined || room < 5 ? '' : `${barOf(share, room)}  `}${behind}`.slice(0, columns)
+}
+
+function barOf(share: number, width: number): string {
+  const full = Math.floor(share * width)
+  return '█'.repeat(full) + '░'.repeat(width - full)
+}
+
+/** `4 s`, `3 min 20 s`, `2 h 5 min`. */
+export function inWords(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
 }

@@ -7,7 +7,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
  * How many calls run at once. A 429 lets all of them wait as long as the server asks, and halves their number; answers
  * bring them back one by one. No row fails for it.
  */
-export class Pace {
+export class Throttle {
   readonly #most: number
   readonly #now: () => number
   #limit: number

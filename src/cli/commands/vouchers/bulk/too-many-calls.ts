@@ -1,10 +1,10 @@
 import { readRetryAfter } from '../../../../client/retry-after.js'
 import type { Transport } from '../../../../client/transport.js'
 import { isTransportError } from '../../../../client/transport.js'
-import { codeOf } from '../../../config/config.js'
+import { codeOf } from '../../../../files/error-code.js'
 
 /** A 429, which is no failure here: the row waits and is asked for again. */
-export class TooManyCalls extends Error {
+class TooManyCalls extends Error {
   override readonly name = 'TooManyCalls'
   readonly code = 'TOO_MANY_CALLS'
   readonly retryAfterMs: number | null

@@ -1,11 +1,11 @@
-import type { CallFailure } from '../../../../client/call.js'
+import type { CallFailure } from '../../../../client/result.js'
 import { exitOf, fromCall } from '../../../failure.js'
 
 /**
  * What a failed call says: `row` is about this one alone; `run` would be the answer to every other row too; `away` is
  * no answer, or the answer of a proxy whose server is away; `trouble` is a server that fails while it answers.
  */
-export type Verdict = 'row' | 'run' | 'away' | 'trouble'
+type Verdict = 'row' | 'run' | 'away' | 'trouble'
 
 /** Of the template, not of the row. A used-up quota is none of them: vouchers that are there are still answered. */
 const ofTheRun: readonly string[] = [

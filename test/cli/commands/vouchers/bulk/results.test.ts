@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Appender } from '../../../../../src/cli/commands/vouchers/bulk/appender.js'
-import { Ledger } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
+import { Results } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
 import { temporaryDir } from '../../../../support/cli.js'
 
 const row = (line: number) => ({ line, external_issue_id: `id-${line}`, recipient_user_id: 'u' })
@@ -29,39 +29,39 @@ async function recorded(refuse?: string) {
   }
   const errors = await file('errors')
   const files = { results: await file('results'), journal: await file('journal'), errors: async () => errors }
-  return { steps, ledger: new Ledger({ ...files, format: 'ndjson', errorFormat: 'ndjson' }) }
+  return { steps, results: new Results({ ...files, format: 'ndjson', errorFormat: 'ndjson' }) }
 }
 
 test('results are on disk before the journal names them', async () => {
-  const { steps, ledger } = await recorded()
-  await ledger.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
-  await ledger.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
-  await ledger.close()
+  const { steps, results } = await recorded()
+  await results.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
+  await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+  await results.close()
   expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
 })
 
 test('what comes while a batch is written is written too', async () => {
-  const { steps, ledger } = await recorded()
-  await ledger.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
-  const closing = ledger.close()
-  await ledger.keep({ row: row(2), idempotencyKey: 'k', voucher: null })
+  const { steps, results } = await recorded()
+  await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
+  const closing = results.close()
+  await results.keep({ row: row(2), idempotencyKey: 'k', voucher: null })
   await closing
-  await ledger.close()
+  await results.close()
   expect(steps.filter((it) => it === 'journal append').length).toBeGreaterThan(0)
-  expect(ledger.error).toBeUndefined()
+  expect(results.error).toBeUndefined()
 })
 
 test.each(['results', 'errors', 'journal'])(
   'a disk that is full (%s) is known, and nothing is written behind it',
   async (name) => {
-    const { steps, ledger } = await recorded(name)
-    await ledger.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
-    await ledger.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
-    await ledger.close()
-    expect(ledger.error).toMatchObject({ code: 'ENOSPC' })
+    const { steps, results } = await recorded(name)
+    await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
+    await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
+    await results.close()
+    expect(results.error).toMatchObject({ code: 'ENOSPC' })
     const before = steps.length
-    await ledger.keep({ row: row(3), idempotencyKey: 'k', voucher: null })
-    await ledger.close()
+    await results.keep({ row: row(3), idempotencyKey: 'k', voucher: null })
+    await results.close()
     expect(steps).toHaveLength(before)
     expect(steps.at(-1)).toBe(`${name} append`)
   },

@@ -5,7 +5,7 @@ import type { BadRow } from './row.js'
 import { bad } from './row.js'
 
 /** The values of one record, and the line on which it begins. */
-export interface CsvRecord {
+interface CsvRecord {
   readonly line: number
   readonly values: readonly string[]
 }

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { codeOf } from '../../../../config/config.js'
+import { codeOf } from '../../../../../files/error-code.js'
 import type { Failure } from '../../../../failure.js'
 import { fail } from '../../../../failure.js'
 import { openFifo } from '../../../../host/files.js'

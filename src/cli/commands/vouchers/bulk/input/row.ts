@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { codeOf } from '../../../../config/config.js'
+import { codeOf } from '../../../../../files/error-code.js'
 
 /** What one voucher is issued from, and the line on which it stands, from 1. */
 export interface Row {

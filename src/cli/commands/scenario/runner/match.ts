@@ -1,4 +1,4 @@
-export interface Difference {
+interface Difference {
   /** `data.voucher.status` */
   readonly path: string
   readonly expected: unknown

@@ -10,7 +10,7 @@ export type Jq = (
 >
 
 /** What a step got: an answer, a refusal, or a delivery, which has no status. */
-export type Seen =
+export type StepOutcome =
   | { readonly ok: true; readonly status: number | null; readonly replayed: boolean; readonly data: unknown }
   | {
       readonly ok: false
@@ -21,18 +21,20 @@ export type Seen =
     }
 
 /** What is not as expected, a line each. */
-export async function judge(expect: Expected, seen: Seen, jq: Jq): Promise<string[]> {
+export async function failedAssertions(expect: Expected, outcome: StepOutcome, jq: Jq): Promise<string[]> {
   const isOther =
-    (expect.status !== undefined && expect.status !== seen.status) ||
-    (expect.code !== undefined && (seen.ok || expect.code !== seen.code)) ||
-    (expect.status === undefined && expect.code === undefined && !seen.ok)
-  if (isOther) return [`expected ${wanted(expect)}, got ${outcomeOf(seen)}`]
+    (expect.status !== undefined && expect.status !== outcome.status) ||
+    (expect.code !== undefined && (outcome.ok || expect.code !== outcome.code)) ||
+    (expect.status === undefined && expect.code === undefined && !outcome.ok)
+  if (isOther) return [`expected ${wanted(expect)}, got ${outcomeOf(outcome)}`]
   const problems: string[] = []
-  if (expect.replayed !== undefined) problems.push(...compare(expect.replayed, seen.ok && seen.replayed, 'replayed'))
-  if ('data' in expect) problems.push(...compare(expect.data, seen.ok ? seen.data : undefined, 'data'))
-  if ('details' in expect) problems.push(...compare(expect.details, seen.ok ? undefined : seen.details, 'details'))
+  if (expect.replayed !== undefined)
+    problems.push(...compare(expect.replayed, outcome.ok && outcome.replayed, 'replayed'))
+  if ('data' in expect) problems.push(...compare(expect.data, outcome.ok ? outcome.data : undefined, 'data'))
+  if ('details' in expect)
+    problems.push(...compare(expect.details, outcome.ok ? undefined : outcome.details, 'details'))
   for (const expression of expect.that) {
-    const result = await jq(expression, seen.ok ? seen.data : seen.details)
+    const result = await jq(expression, outcome.ok ? outcome.data : outcome.details)
     if (!result.ok) problems.push(`that ${expression}: ${result.message}`)
     else if (result.values.length === 0 || result.values.some((it) => it !== true))
       problems.push(`that ${expression}: ${shown(result.values.length === 1 ? result.values[0] : result.values)}`)
@@ -47,7 +49,7 @@ function wanted({ status, code }: Expected): string {
 }
 
 /** `409 VOUCHER_NOT_REDEEMABLE: …`, or the status of a success. */
-export function outcomeOf(seen: Seen): string {
-  if (seen.ok) return seen.status === null ? 'a delivery' : String(seen.status)
-  return `${seen.status === 0 ? '' : `${seen.status} `}${seen.code}: ${seen.message}`
+export function outcomeOf(outcome: StepOutcome): string {
+  if (outcome.ok) return outcome.status === null ? 'a delivery' : String(outcome.status)
+  return `${outcome.status === 0 ? '' : `${outcome.status} `}${outcome.code}: ${outcome.message}`
 }

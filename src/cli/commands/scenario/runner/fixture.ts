@@ -2,12 +2,13 @@ import { createCall } from '../../../../client/call.js'
 import type { Transport } from '../../../../client/transport.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import * as platform from '../../../../contract/platform.js'
+import { codeOf } from '../../../../files/error-code.js'
 import type { RunningServer } from '../../../../server/options.js'
 import type { Context } from '../../../command/context.js'
-import { refuseImpostor, showProductionBanner } from '../../../command/context.js'
+import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, withRepeats } from '../../../command/transport.js'
-import { codeOf } from '../../../config/config.js'
 import { readOperatorKey } from '../../../config/local-server.js'
+import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
 import { fail, fromCall, isLocalCode } from '../../../failure.js'
 import type { Scenario } from './document.js'
@@ -16,31 +17,31 @@ import { openInbox, type ScenarioInbox } from './inbox.js'
 type Credential = { readonly ok: true; readonly value: string } | Failure
 
 /** What a scenario runs on: a server, a receiver of webhooks, and the credentials that are there from the start. */
-export interface Stage {
+export interface Fixture {
   readonly transport: Transport
   readonly inbox: ScenarioInbox
   credential(kind: CredentialKind): Promise<Credential>
   close(): Promise<void>
 }
 
-export type Staged = { readonly ok: true; readonly stage: Stage } | Failure
+type FixtureResult = { readonly ok: true; readonly fixture: Fixture } | Failure
 
 const ACCOUNT = 'scenario'
 
-/** @param baseUrl of a server that runs; undefined starts one that is gone with the stage */
-export async function openStage(
+/** @param baseUrl of a server that runs; undefined starts one that is gone with the fixture */
+export async function openFixture(
   context: Context,
   { server: wanted, answers }: Scenario,
   baseUrl: string | undefined,
   webhookPort: number,
-): Promise<Staged> {
+): Promise<FixtureResult> {
   const inbox = await openInbox(answers, webhookPort)
   if (!inbox.ok) return inbox
   const close = inbox.value.close
   if (baseUrl !== undefined) {
     const transport = await open(context, baseUrl)
     const credential = (kind: CredentialKind) => context.credential(kind, baseUrl)
-    return { ok: true, stage: { transport, inbox: inbox.value, credential, close } }
+    return { ok: true, fixture: { transport, inbox: inbox.value, credential, close } }
   }
   let server: RunningServer
   try {
@@ -64,7 +65,7 @@ export async function openStage(
   const transport = await open(context, server.baseUrl)
   return {
     ok: true,
-    stage: {
+    fixture: {
       transport,
       inbox: inbox.value,
       credential: bundledCredentials(transport, server),
@@ -89,7 +90,7 @@ async function open(context: Context, baseUrl: string): Promise<Transport> {
   return context.globals.retries === undefined ? transport : withRepeats(context, transport)
 }
 
-function bundledCredentials(transport: Transport, server: RunningServer): Stage['credential'] {
+function bundledCredentials(transport: Transport, server: RunningServer): Fixture['credential'] {
   const operator = readOperatorKey({ operator_key_file: server.operatorKeyFile }) ?? ''
   let jwt: Promise<Credential> | undefined
   const logIn = async (): Promise<Credential> => {

@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest'
-import { inWords, progressLine } from '../../../../../src/cli/commands/vouchers/bulk/progress-line.js'
+import { inWords, progressLine } from '../../../../../src/cli/commands/vouchers/bulk/show-progress.js'
 
-const tally = { total: 10_000, issued: 4_000, replayed: 100, skipped: 50, failed: 3 }
+const counters = { total: 10_000, issued: 4_000, replayed: 100, skipped: 50, failed: 3 }
 
 test('done and total, a bar, the share, the rate, the time left, what failed', () => {
-  expect(progressLine({ tally, perSecond: 1000, pauseMs: 0 }, 100)).toBe(
+  expect(progressLine({ counters, perSecond: 1000, pauseMs: 0 }, 100)).toBe(
     `4,153 of 10,000 rows  ${'█'.repeat(12)}${'░'.repeat(18)}  41 %  1,000/s  6 s left  3 failed`,
   )
 })
 
 test('of a pipe nobody knows the total, the share and the time left', () => {
-  expect(progressLine({ tally: { ...tally, total: null, failed: 0 }, perSecond: 10, pauseMs: 0 }, 100)).toBe(
+  expect(progressLine({ counters: { ...counters, total: null, failed: 0 }, perSecond: 10, pauseMs: 0 }, 100)).toBe(
     '4,150 rows  10/s',
   )
 })
 
 test('a pause that the server asks for is said in place of the rate', () => {
-  expect(progressLine({ tally, perSecond: 0, pauseMs: 57_001 }, 100)).toContain('the server asks to wait 58 s')
+  expect(progressLine({ counters, perSecond: 0, pauseMs: 57_001 }, 100)).toContain('the server asks to wait 58 s')
 })
 
 test.each([1, 20, 40, 59, 79, 200])('the line is never longer than %i columns', (columns) => {
   for (const perSecond of [0, 0.5, 123_456]) {
-    const line = progressLine({ tally: { ...tally, total: 1_000_000 }, perSecond, pauseMs: 0 }, columns)
+    const line = progressLine({ counters: { ...counters, total: 1_000_000 }, perSecond, pauseMs: 0 }, columns)
     expect(line.length).toBeLessThanOrEqual(columns)
   }
 })

@@ -1,7 +1,7 @@
-import type { CallOptions } from '../../../client/call.js'
 import { createCall } from '../../../client/call.js'
 import { createHttpTransport } from '../../../client/http.js'
 import { withRetry } from '../../../client/retry.js'
+import type { CallOptions } from '../../../client/settings.js'
 import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
@@ -16,7 +16,7 @@ export interface ServerFacts {
   readonly operatorKeyFile: string | null
 }
 
-export interface Step {
+interface Step {
   readonly step: number
   readonly title: string
   /** The voucherctl command that does it. */
@@ -29,23 +29,23 @@ export interface Step {
   readonly exit: number
 }
 
-export interface Scene<E extends Endpoint> {
+interface StepDefinition<E extends Endpoint> {
   readonly title: string
   readonly command: string
   readonly input: InputOf<E>
   readonly idempotencyKey?: string
   /** What to say of the answer. */
-  readonly tell: (data: OutputOf<E>, replayed: boolean) => string
+  readonly describe: (data: OutputOf<E>, replayed: boolean) => string
   /** The code of the refusal that this step is about. */
   readonly refusedWith?: string
   /** Another way over the wire than the plain one. */
   readonly through?: (transport: Transport) => Transport
 }
 
-export type Told<Data> = { readonly ok: true; readonly data: Data } | Failure
+type StepResult<Data> = { readonly ok: true; readonly data: Data } | Failure
 
-/** Tells the steps one after another: as text for a person, or kept for a document at the end. */
-export class Story {
+/** Runs the steps one after another and shows them: as text for a person, or kept for a document at the end. */
+export class Walkthrough {
   readonly steps: Step[] = []
   readonly credentials = new Map<CredentialKind, string>()
   readonly #transport: Transport
@@ -68,26 +68,40 @@ export class Story {
   }
 
   /** One call; a refusal is a failure unless the step is about it. */
-  async play<E extends Endpoint>(endpoint: E, scene: Scene<E>): Promise<Told<OutputOf<E>>> {
+  async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<StepResult<OutputOf<E>>> {
     const { host, settings } = this.#context
-    const key = scene.idempotencyKey === undefined ? {} : { idempotencyKey: scene.idempotencyKey }
+    const key = definition.idempotencyKey === undefined ? {} : { idempotencyKey: definition.idempotencyKey }
     const options: CallOptions = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...key }
     const token = (kind: CredentialKind) => this.credentials.get(kind)
-    const transport = scene.through?.(this.#transport) ?? this.#transport
-    const result = await createCall(withRetry(transport), { token })(endpoint, scene.input, options)
+    const transport = definition.through?.(this.#transport) ?? this.#transport
+    const result = await createCall(withRetry(transport), { token })(endpoint, definition.input, options)
     const call = `${endpoint.method} ${endpoint.path}`
     if (!result.ok) {
       const failure = fromCall(result)
-      if (result.code !== scene.refusedWith) return failure
+      if (result.code !== definition.refusedWith) return failure
       const exit = exitOf(failure)
       const text = `${result.status} ${result.code}: ${result.message}`
-      await this.add({ title: scene.title, command: scene.command, result: text, call, status: result.status, exit })
+      await this.add({
+        title: definition.title,
+        command: definition.command,
+        result: text,
+        call,
+        status: result.status,
+        exit,
+      })
       return failure
     }
-    if (scene.refusedWith !== undefined)
-      return fail('UNEXPECTED', `${scene.title}: the server did not refuse with ${scene.refusedWith}.`)
-    const text = scene.tell(result.data, result.replayed)
-    await this.add({ title: scene.title, command: scene.command, result: text, call, status: result.status, exit: 0 })
+    if (definition.refusedWith !== undefined)
+      return fail('UNEXPECTED', `${definition.title}: the server did not refuse with ${definition.refusedWith}.`)
+    const text = definition.describe(result.data, result.replayed)
+    await this.add({
+      title: definition.title,
+      command: definition.command,
+      result: text,
+      call,
+      status: result.status,
+      exit: 0,
+    })
     return result
   }
 
@@ -123,7 +137,7 @@ export function asTyped(env: Readonly<Record<string, string | undefined>>, comma
 }
 
 /** A long command over several lines, as a shell takes it: each line but the last ends with a backslash. */
-export function breakCommand(command: string, width: number): string[] {
+function breakCommand(command: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
   for (const part of command.split(/ (?=--)/)) {

@@ -1,7 +1,7 @@
 import { credentialNames, credentialVariables, kindOf, redactCode } from '../../host/secrets.js'
 
 /** A variable of a shell, and what belongs in it. */
-export interface Variable {
+interface Variable {
   readonly name: string
   readonly holds: string
 }

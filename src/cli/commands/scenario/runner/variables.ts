@@ -1,10 +1,10 @@
-import { codeOf } from '../../../config/config.js'
+import { codeOf } from '../../../../files/error-code.js'
 
 /** `${name}`, and `$${` for the two characters themselves. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
 
-export type Variables = ReadonlyMap<string, unknown>
+type Variables = ReadonlyMap<string, unknown>
 
 /** A variable that no step has set: the step that would have set it failed or was not run. */
 export class UnknownVariable extends Error {

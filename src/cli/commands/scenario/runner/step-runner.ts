@@ -3,10 +3,10 @@ import * as platform from '../../../../contract/platform.js'
 import { pause } from '../../../../workbench/pause.js'
 import type { Context } from '../../../command/context.js'
 import type { JqThread } from '../../../output/jq-thread.js'
-import { judge, outcomeOf, type Seen } from './assertion.js'
+import { failedAssertions, outcomeOf, type StepOutcome } from './assertion.js'
 import type { AdvanceStep, CallStep, Expected, ReceiveStep, Step } from './document.js'
 import { evaluator } from './evaluate.js'
-import type { Stage } from './fixture.js'
+import type { Fixture } from './fixture.js'
 import type { Arrived } from './inbox.js'
 import { shown } from './match.js'
 import { Secrets } from './secrets.js'
@@ -17,22 +17,22 @@ const WITHIN_MS = 10_000
 const REPEAT_MS = 100
 
 /** What is wrong with the outcome of a step, a line each; none: it passed. */
-export type Problems = readonly string[]
+type Problems = readonly string[]
 
 /** Runs steps one after another; what they capture is known to those that follow. */
-export class Player {
+export class StepRunner {
   readonly #context: Context
-  readonly #stage: Stage
+  readonly #fixture: Fixture
   readonly #jq: JqThread
   readonly #variables = new Map<string, unknown>()
   readonly #credentials = new Map<CredentialKind, string>()
   readonly #secrets = new Secrets()
 
-  constructor(context: Context, stage: Stage, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
+  constructor(context: Context, fixture: Fixture, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
     this.#context = context
-    this.#stage = stage
+    this.#fixture = fixture
     this.#jq = jq
-    const { inbox } = stage
+    const { inbox } = fixture
     this.#secrets.add(inbox.secret)
     for (const [name, value] of Object.entries(context.host.env)) this.#variables.set(`env.${name}`, value)
     this.#variables.set('run', context.host.newId().replaceAll('-', '').slice(-12))
@@ -40,7 +40,7 @@ export class Player {
     for (const [name, value] of Object.entries(vars)) this.#variables.set(name, filled(value, this.#variables))
   }
 
-  async play(step: Step, signal: AbortSignal): Promise<Problems> {
+  async run(step: Step, signal: AbortSignal): Promise<Problems> {
     try {
       const problems = await this.#perform(step, signal)
       return problems.map((it) => this.#secrets.hide(it))
@@ -57,13 +57,13 @@ export class Player {
 
   async #advance(step: AdvanceStep, signal: AbortSignal): Promise<Problems> {
     const { seconds } = step
-    const seen = await this.#send(
+    const outcome = await this.#send(
       platform.advanceClock,
       { seconds },
       { ...step, as: 'operator', idempotencyKey: null },
       signal,
     )
-    return seen.ok ? [] : [outcomeOf(seen)]
+    return outcome.ok ? [] : [outcomeOf(outcome)]
   }
 
   /** Once, or until it fits. */
@@ -72,9 +72,9 @@ export class Player {
     const expect = this.#filledExpectation(step.expect)
     const endsAt = performance.now() + (step.withinMs ?? 0)
     for (;;) {
-      const seen = await this.#send(this.#filledTarget(step.target), input, step, signal)
-      const problems = await judge(expect, seen, evaluator(this.#jq, signal))
-      if (problems.length === 0) return this.#keep(step, seen, signal)
+      const outcome = await this.#send(this.#filledTarget(step.target), input, step, signal)
+      const problems = await failedAssertions(expect, outcome, evaluator(this.#jq, signal))
+      if (problems.length === 0) return this.#keep(step, outcome, signal)
       if (performance.now() >= endsAt || signal.aborted) return problems
       await pause(REPEAT_MS, signal)
     }
@@ -82,7 +82,7 @@ export class Player {
 
   /** Takes the first delivery of the type that fits. */
   async #receive(step: ReceiveStep, signal: AbortSignal): Promise<Problems> {
-    const { inbox } = this.#stage
+    const { inbox } = this.#fixture
     const expect = this.#filledExpectation(step.expect)
     const withinMs = step.withinMs ?? WITHIN_MS
     const limit = AbortSignal.any([signal, AbortSignal.timeout(withinMs)])
@@ -92,11 +92,11 @@ export class Player {
       for (; looked < inbox.waiting.length; looked += 1) {
         const { type, body } = inbox.waiting[looked] as (typeof inbox.waiting)[number]
         if (type !== step.type) continue
-        const seen = { ok: true, status: null, replayed: false, data: body } as const
-        last = await judge(expect, seen, evaluator(this.#jq, signal))
+        const outcome = { ok: true, status: null, replayed: false, data: body } as const
+        last = await failedAssertions(expect, outcome, evaluator(this.#jq, signal))
         if (last.length > 0) continue
         inbox.waiting.splice(looked, 1)
-        return this.#keep(step, seen, signal)
+        return this.#keep(step, outcome, signal)
       }
       if (limit.aborted)
         return [
@@ -113,13 +113,13 @@ export class Player {
     input: unknown,
     { as, idempotencyKey: key }: Pick<CallStep, 'as' | 'idempotencyKey'>,
     signal: AbortSignal,
-  ): Promise<Seen> {
+  ): Promise<StepOutcome> {
     const own = as === 'none' ? undefined : this.#credentials.get(as)
     const found =
-      as === 'none' || own !== undefined ? { ok: true as const, value: own } : await this.#stage.credential(as)
+      as === 'none' || own !== undefined ? { ok: true as const, value: own } : await this.#fixture.credential(as)
     if (!found.ok) return { ...found, status: found.status ?? 0 }
     if (found.value !== undefined) this.#secrets.add(found.value)
-    const result = await send(this.#context, this.#stage.transport, {
+    const result = await send(this.#context, this.#fixture.transport, {
       target,
       as,
       input,
@@ -131,10 +131,10 @@ export class Player {
     return result
   }
 
-  async #keep({ capture, use }: Step, seen: Seen, signal: AbortSignal): Promise<Problems> {
-    if (!seen.ok) return []
+  async #keep({ capture, use }: Step, outcome: StepOutcome, signal: AbortSignal): Promise<Problems> {
+    if (!outcome.ok) return []
     for (const [name, expression] of Object.entries(capture)) {
-      const result = await evaluator(this.#jq, signal)(filledExpression(expression, this.#variables), seen.data)
+      const result = await evaluator(this.#jq, signal)(filledExpression(expression, this.#variables), outcome.data)
       if (!result.ok) return [`capture ${name}: ${result.message}`]
       const [value] = result.values
       if (result.values.length !== 1 || value === null) {

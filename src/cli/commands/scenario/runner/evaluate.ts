@@ -14,7 +14,7 @@ export function evaluator(thread: JqThread, signal: AbortSignal): Jq {
   }
 }
 
-export interface BrokenExpression {
+interface BrokenExpression {
   readonly line: number
   readonly message: string
 }

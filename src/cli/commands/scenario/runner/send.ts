@@ -1,8 +1,8 @@
-import type { CallResult } from '../../../../client/call.js'
 import { sendPrepared } from '../../../../client/call.js'
 import { unsendable } from '../../../../client/failure.js'
 import type { PreparedCall, UnsendableCall } from '../../../../client/prepare.js'
 import { prepareCall } from '../../../../client/prepare.js'
+import type { CallResult } from '../../../../client/result.js'
 import type { Transport } from '../../../../client/transport.js'
 import type { Context } from '../../../command/context.js'
 import { readPath } from '../../api/path.js'
@@ -10,7 +10,7 @@ import { prepareAny } from '../../api/send.js'
 import type { CallStep } from './document.js'
 
 /** A call with everything filled in. */
-export interface FilledCall extends Pick<CallStep, 'target' | 'as'> {
+interface FilledCall extends Pick<CallStep, 'target' | 'as'> {
   readonly input: unknown
   readonly token: string | undefined
   /** Null lets a call that takes one make it. */

@@ -3,7 +3,7 @@ import type { ScriptedAnswer } from '../../../../workbench/responses.js'
 import type { Route } from '../../api/endpoint.js'
 
 /** Of the server that is started for a scenario; meaningless for one that runs already. */
-export interface StageOptions {
+interface FixtureOptions {
   readonly autoApprove: boolean
   readonly requireSecure: boolean
 }
@@ -67,7 +67,7 @@ export type Step = CallStep | ReceiveStep | AdvanceStep
 export interface Scenario {
   readonly file: string
   readonly name: string
-  readonly server: StageOptions
+  readonly server: FixtureOptions
   readonly answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly Step[]

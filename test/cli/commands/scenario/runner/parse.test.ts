@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as yaml from 'yaml'
 import { knownRoutes } from '../../../../../src/cli/commands/api/endpoint.js'
-import { parseScenario } from '../../../../../src/cli/commands/scenario/player/parse.js'
+import { parseScenario } from '../../../../../src/cli/commands/scenario/runner/parse.js'
 
 const routes = await knownRoutes()
 

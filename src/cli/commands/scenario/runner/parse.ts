@@ -9,7 +9,7 @@ import type { CallStep, Expected, RawTarget, Scenario, Step } from './document.j
 import { type Members, type Path, type Problem, Source, type Yaml } from './source.js'
 import { filledWith, referencesIn } from './variables.js'
 
-export type Parsed =
+type Parsed =
   | { readonly ok: true; readonly scenario: Scenario }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
@@ -25,7 +25,7 @@ const membersOfKind = {
 type Kind = keyof typeof membersOfKind
 
 /** Set before the first step; `env.NAME` too. */
-export const builtIn = ['run', 'webhook.url', 'webhook.secret'] as const
+const builtIn = ['run', 'webhook.url', 'webhook.secret'] as const
 
 /** Names of variables that may be captured. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/

@@ -4,7 +4,7 @@ import {
   filledExpression,
   referencesIn,
   UnknownVariable,
-} from '../../../../../src/cli/commands/scenario/player/variables.js'
+} from '../../../../../src/cli/commands/scenario/runner/variables.js'
 
 const variables = new Map<string, unknown>([
   ['id', 'vch_1'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { junitOf } from '../../../../../src/cli/commands/scenario/player/junit.js'
+import { junitOf } from '../../../../../src/cli/commands/scenario/runner/junit.js'
 
 const step = { name: 'a step', line: 3, status: 'passed', duration_ms: 12, problems: [] } as const
 

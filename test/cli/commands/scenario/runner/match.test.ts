@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { differences, describe as inWords } from '../../../../../src/cli/commands/scenario/player/match.js'
+import { differences, describe as inWords } from '../../../../../src/cli/commands/scenario/runner/match.js'
 
 const lines = (expected: unknown, actual: unknown) => differences(expected, actual, 'data').map(inWords)
 

@@ -1,0 +1,154 @@
+import { createCall } from '../../client/call.js'
+import type { CallOptions, CallSettings } from '../../client/settings.js'
+import type { Transport } from '../../client/transport.js'
+import { profileNotFound } from '../config/config.js'
+import { findCredential } from '../config/credentials.js'
+import { projectNotAllowed } from '../config/project-permission.js'
+import { refuseImpostor } from '../config/server-identity.js'
+import type { Settings } from '../config/settings.js'
+import { fail, fromCall } from '../failure.js'
+import type { Globals } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import { ask } from '../host/prompt.js'
+import { credentialNames } from '../host/secrets.js'
+import type { Output } from '../output/output.js'
+import type { Context } from './context.js'
+import { openInMode, withRepeats } from './transport.js'
+
+export function createContext(
+  host: Host,
+  globals: Globals,
+  settings: Settings,
+  output: Output,
+  command: string,
+): Context {
+  const planned: unknown[] = []
+  // By kind and server: a command that calls more than once asks once.
+  const typed = new Map<string, string>()
+  // One for each server, so that a command with several calls negotiates once.
+  const transports: Record<string, Promise<Transport>> = {}
+  const noInput = globals['no-input']
+  const context: Context = {
+    host,
+    globals,
+    settings,
+    output,
+    dryRun: globals['dry-run'],
+    command,
+    async call(endpoint, input, options = {}) {
+      const { target } = options
+      const base = target === undefined ? context.baseUrl() : { ok: true as const, value: target.baseUrl }
+      if (!base.ok) return base
+      const credential =
+        target === undefined
+          ? await context.credential(endpoint.caller, base.value)
+          : { ok: true as const, value: target.credential }
+      if (!credential.ok) return credential
+      const idempotencyKey = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
+      const callOptions: CallOptions = {
+        signal: options.signal ?? host.signal,
+        timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      }
+      const callSettings: CallSettings = { token: credential.value }
+      if (context.dryRun) {
+        const { planCall } = await import('./dry-run.js')
+        const step = await planCall(
+          base.value,
+          endpoint,
+          input as Record<string, unknown>,
+          callSettings,
+          callOptions,
+          settings.secure,
+        )
+        if ('ok' in step) return step
+        planned.push(step)
+        return { ok: false, plan: planned }
+      }
+      const impostor = await refuseImpostor(settings, base.value)
+      if (impostor !== undefined) return impostor
+      showProductionBanner(context, base.value)
+      transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
+      const work = createCall((await transports[base.value]) as Transport, callSettings)(endpoint, input, callOptions)
+      const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
+      const result = showsProgress
+        ? await (await import('../output/progress.js')).withProgress(
+            host,
+            false,
+            `${options.progress ?? endpoint.summary} …`,
+            work,
+          )
+        : await work
+      if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
+      if (result.status === 426) {
+        const { forbidPlaintext } = await import('./downgrade-protection.js')
+        await forbidPlaintext(context, base.value, result.code)
+      }
+      return fromCall(result, options.check)
+    },
+    plan(action) {
+      planned.push({ action })
+      return { ok: false, plan: planned }
+    },
+    baseUrl(mayBeNew = false) {
+      if (!mayBeNew && settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
+      const { baseUrl, notAllowed, passedOver } = settings
+      if (notAllowed !== undefined) return projectNotAllowed(notAllowed)
+      if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
+      const ways =
+        'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.'
+      return fail(
+        'BASE_URL_REQUIRED',
+        'No server is chosen and no local server runs.',
+        [ways, ...passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)].join(' '),
+      )
+    },
+    async credential(kind, baseUrl) {
+      if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
+      const found = await findCredential(host, globals, settings, kind, baseUrl)
+      if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
+      const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
+      const known = typed.get(name)
+      if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
+      const asked = await context.ask(
+        () => found,
+        (questions) => questions.secret(`${name} (hidden)`),
+      )
+      if (!asked.ok) return asked
+      typed.set(name, asked.value)
+      return { ok: true, value: asked.value, source: 'the prompt' }
+    },
+    ask: (missing, question) => ask(host, noInput, missing, question),
+    async confirm({ action, loses, word }) {
+      const isTyped = settings.production.value && word !== undefined
+      if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
+      if (isTyped) showProductionBanner(context, settings.baseUrl.value ?? 'no server is chosen')
+      const where = isTyped ? ' on a production server' : ''
+      const missing = () =>
+        fail(
+          'CONFIRMATION_REQUIRED',
+          `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
+          `To go on: \`${command} --yes\``,
+        )
+      const asked = await context.ask(missing, async (questions) => {
+        if (loses !== undefined) output.notice(loses)
+        if (!isTyped) return questions.confirm(`${action}: go on?`)
+        const typed = await questions.text(`${action}: type ${word} to confirm`)
+        return typed === undefined ? undefined : typed.trim() === word
+      })
+      if (!asked.ok) return asked
+      return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
+    },
+  }
+  return context
+}
+
+const warned = new WeakMap<Context, string>()
+
+/** Shown once, and on a terminal only: a script has chosen its profile knowingly. */
+export function showProductionBanner(context: Context, baseUrl: string): void {
+  const { host, settings, output } = context
+  if (!settings.production.value || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return
+  warned.set(context, baseUrl)
+  output.notice(`PRODUCTION profile ${settings.profileName.value}: ${baseUrl}`)
+}

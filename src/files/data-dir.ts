@@ -1,0 +1,13 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+
+interface User {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly homeDir: string
+}
+
+/** Data folder of the server where none is named (DECISIONS.md#data-folder). */
+export function defaultDataDir({ env, homeDir }: User = { env: process.env, homeDir: homedir() }): string {
+  return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
+}

@@ -1,0 +1,7 @@
+/** Code of a system error, such as ENOENT. Only the code goes into messages: other members may hold bytes of a call. */
+export function codeOf(error: unknown, otherwise = 'unknown reason'): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : otherwise
+}
+
+/** True if there is no file of this path. */
+export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
