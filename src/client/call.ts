@@ -1,8 +1,8 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { refused, unanswered, unsendable } from './failure.js'
+import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import type { PreparedCall } from './prepare.js'
 import { prepareCall } from './prepare.js'
-import { readAnswer } from './response.js'
+import { readResponse } from './response.js'
 import type { CallResult } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import type { Transport } from './transport.js'
@@ -20,7 +20,7 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
   return async (endpoint, input, options = {}) => {
     if (endpoint.streams) throw new TypeError(`${endpoint.id} answers a stream: use the stream function`)
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
-    return prepared.ok ? sendPrepared<OutputOf<typeof endpoint>>(transport, prepared) : unsendable(prepared)
+    return prepared.ok ? sendPrepared<OutputOf<typeof endpoint>>(transport, prepared) : failureOfInput(prepared)
   }
 }
 
@@ -28,10 +28,10 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
 export async function sendPrepared<Data>(transport: Transport, prepared: PreparedCall): Promise<CallResult<Data>> {
   try {
     const response = await transport(prepared.request)
-    const answer = readAnswer<Data>(response, prepared.expected)
-    return answer.ok ? answer : refused(response, prepared)
+    const result = readResponse<Data>(response, prepared.expected)
+    return result.ok ? result : failureOfResponse(response, prepared)
   } catch (error) {
     if (!isTransportError(error)) throw error
-    return unanswered(error, prepared)
+    return failureOfTransport(error, prepared)
   }
 }

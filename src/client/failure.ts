@@ -1,5 +1,5 @@
 import type { PreparedCall, UnsendableCall } from './prepare.js'
-import type { AnsweredFailure } from './response.js'
+import type { ResponseFailure } from './response.js'
 import { readFailure } from './response.js'
 import type { CallFailure } from './result.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
@@ -7,25 +7,25 @@ import type { SecureFault, TransportError, TransportResponse } from './transport
 /** Shorter texts may be words of the answer. */
 const SHORTEST_SECRET = 8
 
-const noAnswer = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
+const noResponse = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
 
-/** The failure that stands for an answer. */
-export function refused(answered: TransportResponse, prepared: PreparedCall): CallFailure {
+/** The failure of a call that has a response. */
+export function failureOfResponse(raw: TransportResponse, prepared: PreparedCall): CallFailure {
   const { token, mutates, expected } = prepared
-  const response = withoutToken(answered, token)
+  const response = withoutToken(raw, token)
   const failure = readFailure(response, expected)
   const outcomeUnknown = mutates && (response.maybeProcessed === true || saysNothingOfOutcome(response, failure))
   return { ...failure, status: response.status, outcomeUnknown, ...keyOf(prepared), headers: response.headers }
 }
 
 /** True if the call may have taken effect: after a 5xx other than 503, or an invalid response other than 429. */
-function saysNothingOfOutcome({ status }: TransportResponse, { code }: AnsweredFailure): boolean {
+function saysNothingOfOutcome({ status }: TransportResponse, { code }: ResponseFailure): boolean {
   if (status === 429 || status === 503) return false
   return status >= 500 || code === 'INVALID_RESPONSE'
 }
 
-/** The failure that stands for a call without a complete answer. */
-export function unanswered(
+/** The failure of a call without a complete response. */
+export function failureOfTransport(
   error: TransportError,
   prepared: Pick<PreparedCall, 'idempotencyKey' | 'mutates'>,
 ): CallFailure {
@@ -34,7 +34,7 @@ export function unanswered(
   if (secure !== undefined) return { ...insecure(message, secure), outcomeUnknown, ...keyOf(prepared) }
   const code = kind === 'timeout' ? 'TIMEOUT' : kind === 'aborted' ? 'ABORTED' : 'NETWORK_ERROR'
   return {
-    ...noAnswer,
+    ...noResponse,
     code,
     message,
     retryable: kind !== 'aborted',
@@ -52,7 +52,7 @@ function insecure(message: string, { code, phase, status, headers, retryable, pa
   const details = { ...(isInput ? { reason: code } : { phase }), ...(part === undefined ? {} : { part }) }
   const requestId = headers['x-request-id'] ?? null
   return {
-    ...noAnswer,
+    ...noResponse,
     code: isInput ? 'INVALID_INPUT' : code,
     message,
     status,
@@ -73,7 +73,7 @@ function withoutToken(response: TransportResponse, token: string | undefined): T
   return { ...response, headers, body: strip(response.body) }
 }
 
-/** The failure that stands for an input that cannot be sent. */
-export function unsendable({ message, details }: UnsendableCall): CallFailure {
-  return { ...noAnswer, code: 'INVALID_INPUT', message, retryable: false, details, outcomeUnknown: false }
+/** The failure of a call whose input cannot be sent. */
+export function failureOfInput({ message, details }: UnsendableCall): CallFailure {
+  return { ...noResponse, code: 'INVALID_INPUT', message, retryable: false, details, outcomeUnknown: false }
 }

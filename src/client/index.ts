@@ -4,7 +4,7 @@ import { contract } from '../contract/index.js'
 import { isTrustedChannel } from './base-url.js'
 import type { Call } from './call.js'
 import { createCall } from './call.js'
-import { unanswered } from './failure.js'
+import { failureOfTransport } from './failure.js'
 import { createHttpTransport } from './http.js'
 import type { PoolOptions, PoolTransport } from './pool.js'
 import type { CallFailure, CallResult, CallSuccess } from './result.js'
@@ -92,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
 function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
   const refusal = refusePlain(secure)
   if (refusal === undefined) return createStream(options.baseUrl, options)
-  return async () => unanswered(refusal, { idempotencyKey: undefined, mutates: false })
+  return async () => failureOfTransport(refusal, { idempotencyKey: undefined, mutates: false })
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CallFailure, CallSuccess } from './result.js'
 import type { TransportResponse } from './transport.js'
 
 /** What an answer says about a failure; every member has a fallback, since any server or proxy may have sent it. */
-export type AnsweredFailure = Pick<CallFailure, 'ok' | 'code' | 'message' | 'retryable' | 'details' | 'requestId'>
+export type ResponseFailure = Pick<CallFailure, 'ok' | 'code' | 'message' | 'retryable' | 'details' | 'requestId'>
 
 type Headers = Readonly<Record<string, string>>
 
@@ -26,10 +26,10 @@ export interface Expected {
  * the call. A refusal has the envelope with `success: false`. Any other response is not from a voucher service, but for
  * example from the login page of a network, a proxy or another web server (DECISIONS.md#success).
  */
-export function readAnswer<Data>(
+export function readResponse<Data>(
   response: TransportResponse,
   expected: Expected = {},
-): CallSuccess<Data> | AnsweredFailure {
+): CallSuccess<Data> | ResponseFailure {
   const { status, headers, body } = response
   const json = parse(body)
   const members = asMembers(json)
@@ -58,7 +58,7 @@ function dataOf(
 }
 
 /** Reads a response that is not a success. */
-export function readFailure(response: TransportResponse, expected: Expected = {}): AnsweredFailure {
+export function readFailure(response: TransportResponse, expected: Expected = {}): ResponseFailure {
   const { status, headers, body } = response
   const json = parse(body)
   const members = asMembers(json)

@@ -3,7 +3,7 @@ import { parseJson } from '../secure/json.js'
 import { parseBaseUrl } from './base-url.js'
 import type { OpenResponse } from './exchange.js'
 import { openExchange } from './exchange.js'
-import { refused, unanswered, unsendable } from './failure.js'
+import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import { readText } from './http.js'
 import { prepareCall } from './prepare.js'
 import { ANSWER_DEPTH_MAX } from './response.js'
@@ -26,7 +26,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
   const base = parseBaseUrl(baseUrl)
   return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, options: CallOptions = {}) => {
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
-    if (!prepared.ok) return unsendable(prepared)
+    if (!prepared.ok) return failureOfInput(prepared)
     const { timeoutMs, ...request } = prepared.request
     const opening = new AbortController()
     const timer = setTimeout(() => opening.abort(), timeoutMs)
@@ -35,7 +35,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
       const response = await openExchange(base, { ...request, signal })
       const { status, headers } = response
       if (status < 200 || status > 299) {
-        return refused({ status, headers, body: await readText(response) }, prepared)
+        return failureOfResponse({ status, headers, body: await readText(response) }, prepared)
       }
       return {
         ok: true,
@@ -48,7 +48,10 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
     } catch (error) {
       if (!isTransportError(error)) throw error
       const late = opening.signal.aborted
-      return unanswered(late ? new TransportError('timeout', `No answer within ${timeoutMs} ms`) : error, prepared)
+      return failureOfTransport(
+        late ? new TransportError('timeout', `No answer within ${timeoutMs} ms`) : error,
+        prepared,
+      )
     } finally {
       clearTimeout(timer)
     }

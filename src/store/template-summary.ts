@@ -2,8 +2,8 @@ import type { TemplateSummary } from '../domain/rows.js'
 import { type Op, one } from './operation.js'
 
 /**
- * What vouchers show of their templates, by template id, kept by a server between calls. Templates never change
- * it, so no write of any process makes it stale. Without the join, verify reads in two thirds of the time.
+ * Template summaries by template id, which a server keeps between calls. They never change, so that no write of any
+ * process makes one stale. Without the join, verify reads in two thirds of the time.
  */
 export type TemplateSummaries = Map<string, TemplateSummary>
 

@@ -126,7 +126,7 @@ function* issueFrom(
     return { ok: true, status: 201, replayed: false, data: { ...voucher, credentials: made.credentials } }
   }
 
-  // It is there already, or it is refused unless it is there already.
+  // Either the voucher exists, or the issue is refused.
   const existing = made?.row ?? (yield* voucherByExternalId(call))
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat

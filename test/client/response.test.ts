@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { readAnswer } from '../../src/client/response.js'
+import { readResponse } from '../../src/client/response.js'
 import { failures } from '../../src/contract/errors.js'
 
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  readAnswer({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
+  readResponse({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
 test('a success is unwrapped from its envelope', () => {
   expect(answer(201, { success: true, data: { id: 'vch_1' }, requestId: 'req_1' })).toMatchObject({
@@ -43,7 +43,7 @@ test('the failure for an invalid success never quotes its values, which may be c
 })
 
 test('a route without the envelope succeeds with any JSON except `success: false`', () => {
-  const bare = (body: unknown) => readAnswer({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
+  const bare = (body: unknown) => readResponse({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
   expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: false, code: 'X' })).toMatchObject({ ok: false, code: 'X' })
@@ -134,8 +134,8 @@ test('a gateway without a code is retryable by its status', () => {
 
 test('a 2xx nested deeper than 500 levels is an invalid response: what walks the value would break', () => {
   const nested = (levels: number) => `{"success":true,"data":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
-  expect(readAnswer({ status: 200, headers: {}, body: nested(500) }).ok).toBe(true)
-  expect(readAnswer({ status: 200, headers: {}, body: nested(501) })).toMatchObject({
+  expect(readResponse({ status: 200, headers: {}, body: nested(500) }).ok).toBe(true)
+  expect(readResponse({ status: 200, headers: {}, body: nested(501) })).toMatchObject({
     ok: false,
     code: 'INVALID_RESPONSE',
   })

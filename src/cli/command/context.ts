@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.js'
 import type { Failure } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host, Questions } from '../host/host.js'
-import type { Answer, Plan } from '../output/outcome.js'
+import type { Plan, Result } from '../output/outcome.js'
 import type { Output } from '../output/output.js'
 
 export interface ContextCallOptions {
@@ -31,7 +31,7 @@ export interface Context {
     endpoint: E,
     input: InputOf<E>,
     options?: ContextCallOptions,
-  ): Promise<Answer<OutputOf<E>> | Plan | Failure>
+  ): Promise<Result<OutputOf<E>> | Plan | Failure>
   /** In a dry run of a change on this machine: what would be done. */
   plan(action: string): Plan
   /** Of the chosen server. A profile that does not exist is refused, save where a login makes it. */

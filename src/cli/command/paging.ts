@@ -5,7 +5,7 @@ import { defined } from '../flags/defined.js'
 import { integer, toggle } from '../flags/flags.js'
 import type { List } from '../output/fields.js'
 import { isList } from '../output/fields.js'
-import type { Answer, Outcome, Plan } from '../output/outcome.js'
+import type { Outcome, Plan, Result } from '../output/outcome.js'
 import type { Context, ContextCallOptions } from './context.js'
 
 /** Of every list that comes in pages. */
@@ -28,7 +28,7 @@ interface PageFlags {
   readonly all: boolean
 }
 
-type Fetched<Data> = Answer<Data> | Plan | Failure
+type Fetched<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
 
 /** The page that the flags name, or with --all every one. */

@@ -15,7 +15,7 @@ export interface View<Data> {
   readonly next?: (data: Data) => string | undefined
 }
 
-export interface Answer<Data> {
+export interface Result<Data> {
   readonly ok: true
   readonly data: Data
   /** Exit code when it is not 0: an answer that a script wants to branch on. */
@@ -51,4 +51,4 @@ interface Printed {
   readonly exit?: number
 }
 
-export type Outcome<Data> = Answer<Data> | Pages | Lines<Data> | Printed | Plan | Failure
+export type Outcome<Data> = Result<Data> | Pages | Lines<Data> | Printed | Plan | Failure

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
 import { type MakeHandlers, replyOf } from '../handler.js'
 
-/** A store that cannot write may still read: what was collected in memory is then missing from the answer. */
+/** A store that cannot write may still read: the response then lacks what memory holds. */
 export function unlessUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error
 }

@@ -1,7 +1,7 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
-import type { Answer, Plan } from '../../output/outcome.js'
+import type { Plan, Result } from '../../output/outcome.js'
 
 interface Target {
   readonly baseUrl: string
@@ -16,7 +16,7 @@ export async function probe(
   context: Context,
   kind: CredentialKind,
   target: Target,
-): Promise<Answer<unknown> | Plan | Failure> {
+): Promise<Result<unknown> | Plan | Failure> {
   const answer = await read(context, kind, target)
   return !answer.ok && 'code' in answer && known.includes(answer.code) ? { ok: true, data: null } : answer
 }
@@ -25,7 +25,7 @@ async function read(
   { call }: Context,
   kind: CredentialKind,
   target: Target,
-): Promise<Answer<unknown> | Plan | Failure> {
+): Promise<Result<unknown> | Plan | Failure> {
   switch (kind) {
     case 'jwt':
       return call((await import('../../../contract/apps.js')).list, { limit: 1 }, { target })

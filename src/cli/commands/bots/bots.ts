@@ -250,8 +250,7 @@ export const bots: Group = {
       },
       examples: [{ command: 'voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"' }],
       view: {
-        headline: (it: { message_id: number; chat: { id: string } }) =>
-          `Sent message ${it.message_id} to ${it.chat.id}.`,
+        headline: (it) => `Sent message ${it.message_id} to ${it.chat.id}.`,
         members: [],
       },
       input: ({ flags }) => ({ chat_id: flags.chat, text: flags.text }),

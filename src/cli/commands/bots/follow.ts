@@ -2,14 +2,14 @@ import type { Update } from '../../../contract/updates.js'
 import type { Place, Polling } from '../../../workbench/poll-on.js'
 import { pollOn } from '../../../workbench/poll-on.js'
 import type { Failure } from '../../failure.js'
-import type { Answered } from './polling.js'
+import type { PollResult } from './polling.js'
 import { inWords, polledOf } from './polling.js'
 
 export interface Following extends Pick<Polling<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
   /** Reads what waits from an update on, which confirms those before it. */
-  poll(from: number | undefined): Promise<Answered>
+  poll(from: number | undefined): Promise<PollResult>
   /** Confirms the updates before this one at once, after the signal. */
-  confirm(before: number): Promise<Answered>
+  confirm(before: number): Promise<PollResult>
   /** The server is away, or is back. */
   notice(text: string): void
   /** What must be done so that nothing comes twice. */

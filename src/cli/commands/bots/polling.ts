@@ -8,7 +8,7 @@ import { resolveSettings } from '../../config/settings.js'
 import type { Failure } from '../../failure.js'
 import { exitOf, fail } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import type { Answer, Plan } from '../../output/outcome.js'
+import type { Plan, Result } from '../../output/outcome.js'
 
 /** What the network may take beyond the time that the server holds the poll. */
 const GRACE_MS = 10_000
@@ -28,7 +28,7 @@ export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value
 export const longestHold = (context: Context) => (isEncrypted(context) ? HOLD_ENCRYPTED_SECONDS_MAX : HOLD_SECONDS_MAX)
 
 /** What a poll was answered with. */
-export type Answered = Answer<{ readonly items?: readonly Update[] } | null> | Plan | Failure
+export type PollResult = Result<{ readonly items?: readonly Update[] } | null> | Plan | Failure
 
 interface Asked {
   readonly limit?: number | undefined
@@ -41,7 +41,7 @@ export const pollOnce = (
   from: number | undefined,
   seconds: number,
   asked: Asked = {},
-): Promise<Answered> =>
+): Promise<PollResult> =>
   call(
     contract.updates,
     { ...defined({ offset: from, ...asked }), timeout: seconds },
@@ -56,14 +56,14 @@ export function polls(context: Context, secondsOf: (hold: Hold) => number, asked
   let by = context
   let failed = false
   return {
-    async poll(from: number | undefined, hold: Hold = 'as long as it may'): Promise<Answered> {
+    async poll(from: number | undefined, hold: Hold = 'as long as it may'): Promise<PollResult> {
       if (failed) by = anew(context)
       const answered = await pollOnce(by, from, secondsOf(hold), asked)
       failed = !answered.ok
       return answered
     },
     /** Confirms the updates before this one at once. */
-    confirm: (before: number): Promise<Answered> =>
+    confirm: (before: number): Promise<PollResult> =>
       by.call(
         contract.updates,
         { offset: before, limit: 1, timeout: 0 },
@@ -89,13 +89,13 @@ function anew(context: Context): Context {
  * Classifies the result of a poll. A server is away if it does not respond, responds with a 5xx, or is a local server
  * that is restarting. Unusable update ids are an invalid response (DECISIONS.md#update-ids).
  */
-export function polledOf(answered: Answered, from: number | undefined): Polled<Failure> {
-  if ('plan' in answered) throw new Error('a dry run does not come here')
-  if (!answered.ok) {
-    const isAway = exitOf(answered) === 9 || answered.code === 'BASE_URL_REQUIRED'
-    return { ok: false, isAway, failure: answered }
+export function polledOf(result: PollResult, from: number | undefined): Polled<Failure> {
+  if ('plan' in result) throw new Error('a dry run does not come here')
+  if (!result.ok) {
+    const isAway = exitOf(result) === 9 || result.code === 'BASE_URL_REQUIRED'
+    return { ok: false, isAway, failure: result }
   }
-  const updates = answered.data?.items ?? []
+  const updates = result.data?.items ?? []
   const mistake = mistakeOf(updates, from)
   if (mistake === undefined) return { ok: true, updates }
   const hint =

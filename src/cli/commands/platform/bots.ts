@@ -1,6 +1,5 @@
 import type { Bot } from '../../../contract/bots.js'
 import * as contract from '../../../contract/platform.js'
-import type { Update } from '../../../contract/updates.js'
 import type { Group } from '../../command/leaf.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
@@ -75,7 +74,7 @@ export const platformBots: Group = {
         { command: 'voucherctl platform bots add-update bot_01JC… --kind ping' },
         { command: 'voucherctl platform bots add-update bot_01JC… --kind inline_query --user user-42 --text coffee' },
       ],
-      view: { headline: (it: Update) => `Made update ${it.update_id}: ${it.type}.`, members: [] },
+      view: { headline: (it) => `Made update ${it.update_id}: ${it.type}.`, members: [] },
       input: ({ positional, flags: { kind, user, text: query } }) => {
         const payload = defined({ from: user === undefined ? undefined : { id: user }, query })
         return { botId: positional, type: kind, ...(Object.keys(payload).length === 0 ? {} : { payload }) }

@@ -1,4 +1,4 @@
-import type { Chat, Message, TranscriptMessage } from '../../../contract/chats.js'
+import type { Chat, TranscriptMessage } from '../../../contract/chats.js'
 import { chatTypes } from '../../../contract/chats.js'
 import * as contract from '../../../contract/platform.js'
 import type { Group } from '../../command/leaf.js'
@@ -44,7 +44,7 @@ export const platformUsers: Group = {
       positional: chatId,
       flags: { text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text') },
       examples: [{ command: 'voucherctl platform users send chat_01JC… --text Hello' }],
-      view: { headline: (it: Message) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
+      view: { headline: (it) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
       input: ({ positional, flags }) => ({ chatId: positional, text: flags.text }),
     }),
     callLeaf({

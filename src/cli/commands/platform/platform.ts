@@ -1,6 +1,4 @@
-import type { Application } from '../../../contract/apps.js'
 import * as contract from '../../../contract/platform.js'
-import type { Template } from '../../../contract/templates.js'
 import type { Group } from '../../command/leaf.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
@@ -26,7 +24,7 @@ const templates: Group = {
       notes,
       positional: templateId,
       examples: [{ command: 'voucherctl platform templates approve tpl_01JC…' }],
-      view: { headline: (it: Template) => `Approved template ${it.name}: it can be issued.`, members: templateMembers },
+      view: { headline: (it) => `Approved template ${it.name}: it can be issued.`, members: templateMembers },
       input: ({ positional }) => ({ templateId: positional }),
     }),
     callLeaf({
@@ -41,7 +39,7 @@ const templates: Group = {
       examples: [
         { command: 'voucherctl platform templates reject tpl_01JC… --code NAME_UNCLEAR --reason "Say what it is"' },
       ],
-      view: { headline: (it: Template) => `Rejected template ${it.name}.`, members: templateMembers },
+      view: { headline: (it) => `Rejected template ${it.name}.`, members: templateMembers },
       input: ({ positional, flags }) => ({ templateId: positional, ...flags }),
     }),
   ],
@@ -59,7 +57,7 @@ const apps: Group = {
       positional: appId,
       examples: [{ command: 'voucherctl platform apps suspend app_01JC…' }],
       view: {
-        headline: (it: Application) => `Suspended ${it.name}: every runtime call is refused.`,
+        headline: (it) => `Suspended ${it.name}: every runtime call is refused.`,
         members: appMembers,
       },
       input: ({ positional }) => ({ appId: positional }),
@@ -70,7 +68,7 @@ const apps: Group = {
       notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps reinstate app_01JC…' }],
-      view: { headline: (it: Application) => `Reinstated ${it.name}: ${it.status}.`, members: appMembers },
+      view: { headline: (it) => `Reinstated ${it.name}: ${it.status}.`, members: appMembers },
       input: ({ positional }) => ({ appId: positional }),
     }),
     callLeaf({
@@ -84,8 +82,7 @@ const apps: Group = {
         { command: 'voucherctl platform apps features app_01JC…', comment: 'Takes every feature away' },
       ],
       view: {
-        headline: (it: Application) =>
-          `${it.name} has ${it.features.length === 0 ? 'no feature' : it.features.join(', ')}.`,
+        headline: (it) => `${it.name} has ${it.features.length === 0 ? 'no feature' : it.features.join(', ')}.`,
         members: appMembers,
       },
       input: ({ positional, flags }) => ({ appId: positional, features: [...flags.feature] }),
@@ -161,8 +158,7 @@ const faults: Group = {
       },
       examples: [{ command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' }],
       view: {
-        headline: (it: { endpoint: string; kind: string; times: number }) =>
-          `The next ${it.times === 1 ? 'call' : `${it.times} calls`} of ${it.endpoint}: ${it.kind}.`,
+        headline: (it) => `The next ${it.times === 1 ? 'call' : `${it.times} calls`} of ${it.endpoint}: ${it.kind}.`,
         members: [],
       },
       input: ({ flags: { endpoint, kind, times = 1, 'delay-ms': delay_ms } }) => ({
@@ -178,7 +174,7 @@ const faults: Group = {
       notes,
       examples: [{ command: 'voucherctl platform faults clear' }],
       view: {
-        headline: (it: { removed: number }) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
+        headline: (it) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
         members: [],
       },
       input: () => ({}),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { unanswered } from '../../../client/failure.js'
+import { failureOfTransport } from '../../../client/failure.js'
 import { secureError } from '../../../client/secure.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
 import type { Bootstrap, ClientSession, DisabledBootstrap } from '../../../secure/client/negotiation.js'
@@ -88,5 +88,5 @@ export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstr
 
 /** As the commands fail: exit 10, or 9 where no answer came. */
 export async function failureOf(failure: SecureFailure): Promise<Failure> {
-  return fromCall(unanswered(secureError(failure, {}), { idempotencyKey: undefined, mutates: false }))
+  return fromCall(failureOfTransport(secureError(failure, {}), { idempotencyKey: undefined, mutates: false }))
 }

@@ -16,7 +16,7 @@ import { CLOCK_SKEW_MS, SUITE } from '../../../secure/suite.js'
 import type { Context } from '../../command/context.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
 import type { Failure } from '../../failure.js'
-import type { Answer } from '../../output/outcome.js'
+import type { Result } from '../../output/outcome.js'
 import type { InnerCall } from './choose-call.js'
 import { chooseCall } from './choose-call.js'
 import { disabled, type SecureServer } from './server.js'
@@ -97,7 +97,7 @@ export async function walk(
   context: Context,
   server: SecureServer,
   as: CredentialKind | undefined,
-): Promise<Answer<Walked> | Failure> {
+): Promise<Result<Walked> | Failure> {
   const inside = await chooseCall(context, server.baseUrl, as)
   if ('code' in inside) return inside
   const walked = new Walk()

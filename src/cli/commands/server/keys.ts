@@ -39,7 +39,7 @@ export const serverKeys: Group = {
       ],
       examples: [{ command: 'voucherctl server keys rotate' }],
       view: {
-        headline: (it: Keys) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
+        headline: (it) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
         members,
       },
       input: () => ({}),

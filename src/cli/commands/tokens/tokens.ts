@@ -1,5 +1,4 @@
 import { scopes } from '../../../contract/endpoint.js'
-import type { Token } from '../../../contract/tokens.js'
 import * as contract from '../../../contract/tokens.js'
 import type { Group } from '../../command/leaf.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
@@ -93,7 +92,7 @@ export const tokens: Group = {
       positional: { name: 'TOKEN_ID', summary: 'Id of the token, tok_…', ask: 'Token id' },
       flags: { app },
       examples: [{ command: 'voucherctl tokens revoke tok_01JC… --app app_01JC…' }],
-      view: { headline: (token: Token) => `Revoked token ${token.name}. It stops working at once.`, members },
+      view: { headline: (token) => `Revoked token ${token.name}. It stops working at once.`, members },
       loses: ({ positional }) => positional,
       input: ({ positional, flags }) => ({ appId: flags.app, tokenId: positional }),
       check: ({ flags }) => `voucherctl tokens list --app ${flags.app}`,

@@ -1,7 +1,7 @@
 import type { IssuedVoucher, Redemption } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
-import type { Answer } from '../../output/outcome.js'
+import type { Result } from '../../output/outcome.js'
 import { textOf } from '../../output/show.js'
 
 /** What happened after the call whose response is replayed (DECISIONS.md#replays). */
@@ -26,8 +26,8 @@ const LOOKUP_MS = 3_000
 /** Adds to a replayed redemption or reversal what happened since; a failed look-up never fails the command. */
 export async function withRedemptionReplay(
   context: Context,
-  { data }: Answer<Redemption>,
-): Promise<Answer<Redemption & Replay>> {
+  { data }: Result<Redemption>,
+): Promise<Result<Redemption & Replay>> {
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.getRedemption, { redemptionId: data.id }, options)
   return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (it) => {
@@ -44,7 +44,7 @@ export async function withVoucherReplay(
   context: Context,
   data: IssuedVoucher,
   redeemCode: string | undefined,
-): Promise<Answer<IssuedVoucher & Replay>> {
+): Promise<Result<IssuedVoucher & Replay>> {
   if (redeemCode === undefined) return replayOf(data, undefined, () => null)
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.verify, { credential: { type: 'redeem_code', value: redeemCode } }, options)
@@ -57,7 +57,7 @@ function replayOf<Data extends object, Now>(
   data: Data,
   now: Now | null | undefined,
   sinceOf: (now: Now) => Since | null,
-): Answer<Data & Replay> {
+): Result<Data & Replay> {
   const since = now === null || now === undefined ? {} : { since: sinceOf(now) }
   return { ok: true, data: { ...data, replayed: true, ...since }, reads: true }
 }

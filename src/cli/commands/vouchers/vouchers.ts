@@ -121,7 +121,7 @@ export const vouchers: Group = {
       endpoint: contract.getRedemption,
       positional: redemptionId,
       examples: [{ command: 'voucherctl vouchers redemption rdm_01JC…' }],
-      view: { headline: (it: Redemption) => `Redemption ${it.status}.`, members: redemptionMembers },
+      view: { headline: (it) => `Redemption ${it.status}.`, members: redemptionMembers },
       input: ({ positional }) => ({ redemptionId: positional }),
     }),
     leaf({

@@ -40,7 +40,7 @@ export const retry = callLeaf({
     { command: 'voucherctl webhook retry 17 --bot bot_01JC… --force' },
   ],
   view: {
-    headline: (it: Delivery) => `Update ${it.update_id} is on its way again.`,
+    headline: (it) => `Update ${it.update_id} is on its way again.`,
     members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
     next: (it) => `See how it went: voucherctl webhook deliveries ${it.bot_id}`,
   },

@@ -5,7 +5,7 @@ import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
 import { usage } from '../../failure.js'
-import type { Answer, Outcome, Plan } from '../../output/outcome.js'
+import type { Outcome, Plan, Result } from '../../output/outcome.js'
 
 /** An update that the server made. */
 export interface Made {
@@ -66,7 +66,7 @@ async function* lines(context: Context, order: Order, count: number): AsyncGener
   return undefined
 }
 
-async function make({ call }: Context, order: Order): Promise<Answer<number | null> | Plan | Failure> {
+async function make({ call }: Context, order: Order): Promise<Result<number | null> | Plan | Failure> {
   const { botId, type, overrides } = order
   const set = new Map(overrides.map(({ path, value }) => [path.slice(type.length + 1), value]))
   const user = String(set.get('from.id') ?? USER)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { updateTypes } from '../../../contract/updates.js'
-import type { DeliveryMode, WebhookInfo } from '../../../contract/webhook.js'
+import type { DeliveryMode } from '../../../contract/webhook.js'
 import * as contract from '../../../contract/webhook.js'
 import type { Context } from '../../command/context.js'
 import type { Group } from '../../command/leaf.js'
@@ -119,7 +119,7 @@ export const webhook: Group = {
       flags: { 'drop-pending': toggle('Drop the updates that wait') },
       examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
       view: {
-        headline: (it: DeliveryMode) =>
+        headline: (it) =>
           `Updates are polled now; ${it.pending_update_count} ${it.pending_update_count === 1 ? 'waits' : 'wait'}, ${it.dropped_updates} dropped.`,
         members: [],
         next: () => 'Next: voucherctl bots updates --follow',
@@ -139,7 +139,7 @@ export const webhook: Group = {
       ],
       examples: [{ command: 'voucherctl webhook info' }],
       view: {
-        headline: (it: WebhookInfo) =>
+        headline: (it) =>
           it.delivery_mode === 'webhook' ? `Delivered to ${it.url}` : 'No webhook: updates are polled.',
         members: [
           'pending_update_count',

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import type { Following } from '../../../../src/cli/commands/bots/follow.js'
 import { follow } from '../../../../src/cli/commands/bots/follow.js'
-import type { Answered } from '../../../../src/cli/commands/bots/polling.js'
+import type { PollResult } from '../../../../src/cli/commands/bots/polling.js'
 import { exitOf, fail } from '../../../../src/cli/failure.js'
 import type { Update } from '../../../../src/contract/updates.js'
 
-const found = (...ids: number[]): Answered => ({
+const found = (...ids: number[]): PollResult => ({
   ok: true,
   data: { items: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })) },
 })
 const away = fail('NETWORK_ERROR', 'No connection')
 
 /** Polls that end in order as told; the last of them ends it all. */
-async function play(polls: readonly Answered[], given: Partial<Following> & { offset?: number } = {}) {
+async function play(polls: readonly PollResult[], given: Partial<Following> & { offset?: number } = {}) {
   const stop = new AbortController()
   const asked: (number | undefined)[] = []
   const confirmed: number[] = []
@@ -101,7 +101,7 @@ test.each([
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
 ])('a batch with an update_id that %s ends it with exit 9; none of it is handed over', async (_name, ids, words) => {
   const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
-  const { end, printed, asked, confirmed } = await play([found(7), malformed as unknown as Answered])
+  const { end, printed, asked, confirmed } = await play([found(7), malformed as unknown as PollResult])
   expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
     9,
     'INVALID_RESPONSE',
@@ -118,6 +118,6 @@ test('bots updates --follow accepts any ids with a negative offset, and gaps bet
 })
 
 test('bots updates --follow exits 9 when an item is not an object', async () => {
-  const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as Answered])
+  const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as PollResult])
   expect(end?.message).toContain('data.items[0].update_id')
 })

@@ -1,5 +1,5 @@
 import { sendPrepared } from '../../../../client/call.js'
-import { unsendable } from '../../../../client/failure.js'
+import { failureOfInput } from '../../../../client/failure.js'
 import type { PreparedCall, UnsendableCall } from '../../../../client/prepare.js'
 import { prepareCall } from '../../../../client/prepare.js'
 import type { CallResult } from '../../../../client/result.js'
@@ -20,7 +20,7 @@ interface FilledCall extends Pick<CallStep, 'target' | 'as'> {
 
 export async function send(context: Context, transport: Transport, call: FilledCall): Promise<CallResult<unknown>> {
   const prepared = await prepare(context, call)
-  return prepared.ok ? sendPrepared(transport, prepared) : unsendable(prepared)
+  return prepared.ok ? sendPrepared(transport, prepared) : failureOfInput(prepared)
 }
 
 async function prepare(context: Context, call: FilledCall): Promise<PreparedCall | UnsendableCall> {
