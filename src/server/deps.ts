@@ -16,7 +16,7 @@ import type { Polls } from './polls.js'
 import type { TransportKeys } from './transport/keys.js'
 
 /** Where updates may be delivered to, beside the rules that hold everywhere. */
-export interface WebhookPolicy {
+interface WebhookPolicy {
   /** Ports of this machine that webhooks may name, for local work. */
   readonly loopbackPorts: ReadonlySet<number>
   /** The addresses that deliveries come from, as getWebhookInfo reports them. */
@@ -25,7 +25,7 @@ export interface WebhookPolicy {
 }
 
 /** The encrypted transport of this server (DECISIONS.md#encrypted-transport). */
-export interface SecureSettings {
+interface SecureSettings {
   readonly enabled: boolean
   /** True where sections A and B are refused in plain text. */
   readonly required: boolean

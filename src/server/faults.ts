@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { faultKinds } from '../contract/platform.js'
 
-export interface Fault {
+interface Fault {
   readonly endpoint: string
   readonly kind: (typeof faultKinds)[number]
   readonly times: number

@@ -16,7 +16,7 @@ export function makeTemporaryDir(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-'))
 }
 
-export interface ServerKeys {
+interface ServerKeys {
   readonly credentials: Keyring
   /** HS256 key of account JWTs. */
   readonly account: Uint8Array
@@ -102,7 +102,7 @@ export function loadOperatorKey(path: string, random: RandomBytes, flush = true)
 }
 
 /** What other commands read to find the running server. */
-export interface ServerFile {
+interface ServerFile {
   /** The same as in /healthz. */
   instance_id: string
   pid: number

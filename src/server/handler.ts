@@ -8,7 +8,7 @@ import type { Caller } from './auth.js'
 import type { Deps } from './deps.js'
 
 /** A success; status defaults to the endpoint's own. */
-export interface Success<Data> {
+interface Success<Data> {
   readonly ok: true
   readonly data: Data
   readonly status?: 200 | 201
@@ -45,7 +45,7 @@ export interface Call<E extends Endpoint> {
   gone(): AbortSignal
 }
 
-export type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
+type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
 
 /** A handler with its check: the issues of a body that fits its schema. */
 export interface CheckedHandler<E extends Endpoint> {
@@ -55,7 +55,7 @@ export interface CheckedHandler<E extends Endpoint> {
 
 export type Handler<E extends Endpoint> = Handle<E> | CheckedHandler<E>
 
-export type HandlersOf<Group extends Record<string, Endpoint>> = {
+type HandlersOf<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>
 }
 

@@ -6,7 +6,7 @@ import type { ObjectSchema } from '../contract/schema.js'
 import { type CheckedHandler, invalid } from './handler.js'
 import type { Form } from './http/form.js'
 
-export interface ReadInput {
+interface ReadInput {
   readonly ok: true
   readonly value: Record<string, unknown>
 }

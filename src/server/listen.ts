@@ -21,7 +21,7 @@ import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
 import { BotCalls } from './background/bot-calls.js'
-import { Forgetting, settlesBacklogs } from './background/expiry-sweeper.js'
+import { ExpirySweeper, settlesBacklogs } from './background/expiry-sweeper.js'
 import { TokenUses } from './background/token-uses.js'
 import { createClientAddresses } from './client-address.js'
 import { systemClock, TestClock } from './clock.js'
@@ -54,7 +54,7 @@ export { exportStore } from './maintenance/export.js'
 export { importStore, verifyExport } from './maintenance/import.js'
 export { migrateDatabase } from './maintenance/migrate.js'
 
-export const DEFAULT_PORT = 8420
+const DEFAULT_PORT = 8420
 
 /** What is in flight may take so long to finish when the server stops. */
 const CLOSE_MS_MAX = 9_000
@@ -206,8 +206,8 @@ async function accepting(
   undo.push(() => removeServerFile(dataDir, deps.instanceId))
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
-  const forgetting = new Forgetting(deps.store, failed('what has expired was not removed'))
-  const backlogs = new Forgetting(
+  const sweeper = new ExpirySweeper(deps.store, failed('what has expired was not removed'))
+  const backlogs = new ExpirySweeper(
     deps.store,
     failed('a backlog was not settled'),
     settlesBacklogs(() => deps.newId('dlv')),
@@ -216,7 +216,7 @@ async function accepting(
   const stopSettling = deps.store.listen((subject) => subject === BACKLOG && settle(), settle)
   const forget = () => {
     const now = deps.clock.now()
-    void forgetting.start(now)
+    void sweeper.start(now)
     // Left by a process that ended or failed.
     settle()
     forgetSecure(deps, now).catch(failed('keys of the encrypted transport were not destroyed'))
@@ -248,7 +248,7 @@ async function accepting(
     clearTimeout(overdue)
     // A delayed call whose client disconnected holds no connection open: end it before the store closes.
     await deps.faults.end()
-    await Promise.all([forgetting.stop(), backlogs.stop()])
+    await Promise.all([sweeper.stop(), backlogs.stop()])
     await deps.tokenUses.flush().catch(failed('token uses were not written'))
     await deps.botCalls.flush().catch(failed('calls of bots were not written'))
     await deps.store.close()

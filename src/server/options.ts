@@ -1,6 +1,6 @@
 import type { LimitName } from '../contract/endpoint.js'
 
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export interface RateLimit {
   readonly calls: number

@@ -1,5 +1,5 @@
 /** Why a held poll ends before its time. */
-export type PollEnd = 'changed' | 'superseded' | 'closed' | 'timeout' | 'gone'
+type PollEnd = 'changed' | 'superseded' | 'closed' | 'timeout' | 'gone'
 
 /** One getUpdates call, from its admission to its answer. */
 export interface Poll {

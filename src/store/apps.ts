@@ -51,7 +51,7 @@ export function* get(accountId: string, appId: string): Op<Application | Refusal
   return row === undefined ? refuse('APPLICATION_NOT_FOUND') : yield* record(row)
 }
 
-export interface ApplicationSettings {
+interface ApplicationSettings {
   readonly name?: string | undefined
   readonly description?: string | undefined
   readonly allowed_origins?: readonly string[] | undefined

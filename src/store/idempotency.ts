@@ -4,7 +4,7 @@ import type { IdempotencyRecord } from '../domain/rows.js'
 import { all, type Op, one, run, runEach, Superseded } from './operation.js'
 
 /** The part of a response that its idempotency record holds; `data` is what the rows of the subject do not tell. */
-export interface Replay<Data> {
+interface Replay<Data> {
   readonly status: 200 | 201
   readonly subjectId: string
   readonly data: Data | null

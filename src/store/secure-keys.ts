@@ -3,7 +3,7 @@ import { notify, type Op, one, run } from './operation.js'
 /** Of the notice that the keys have changed. */
 export const SUBJECT = 'secure keys'
 
-export interface KeptKeys {
+interface KeptKeys {
   readonly version: number
   readonly sealed: string
 }

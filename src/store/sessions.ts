@@ -23,7 +23,7 @@ export function hasEnded({ expiresAt }: KeptSession, now: number): boolean {
 export type RidUse = 'first' | 'replayed' | 'ended'
 
 /** A session; `confirmed` once a call in it has succeeded, which needs a credential. */
-export type FoundSession<S> = S & { readonly confirmed: boolean }
+type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
  * Sessions and their replay marks, which end together (DECISIONS.md#replay-marks). Under pressure whole sessions are

@@ -49,7 +49,7 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-export type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING' | 'DATABASE_UNREACHABLE'
+type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING' | 'DATABASE_UNREACHABLE'
 
 /** The database cannot be used at all: the message says what to do. */
 export class StoreUnusable extends Error {

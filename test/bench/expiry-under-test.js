@@ -6,7 +6,7 @@ import process from 'node:process'
 import pg from 'pg'
 import { indexCredential } from '../../src/domain/credentials.js'
 import { newId } from '../../src/domain/ids.js'
-import { Forgetting } from '../../src/server/background/expiry-sweeper.js'
+import { ExpirySweeper } from '../../src/server/background/expiry-sweeper.js'
 import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres/store.js'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
@@ -57,10 +57,10 @@ process.once('message', async () => {
   const startedAt = performance.now()
   const beside = paced(redeems, () => over)
   let failure
-  const forgetting = new Forgetting(store, (error) => {
+  const sweeper = new ExpirySweeper(store, (error) => {
     failure = error
   })
-  await forgetting.start(now)
+  await sweeper.start(now)
   if (failure !== undefined) throw failure
   const seconds = (performance.now() - startedAt) / 1000
   over = true

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FORGOTTEN_PER_WRITE, Forgetting } from '../../src/server/background/expiry-sweeper.js'
+import { ExpirySweeper, FORGOTTEN_PER_WRITE } from '../../src/server/background/expiry-sweeper.js'
 import { all, type Op, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'
 import { beforeEachStore, engines } from '../support/engines.js'
@@ -13,7 +13,7 @@ const key = (name: string, expiresAt: number | null): Op<number> =>
     [name, expiresAt],
   )
 
-describe.each(engines)('forgetting on $name', ({ create }) => {
+describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh
@@ -38,7 +38,7 @@ describe.each(engines)('forgetting on $name', ({ create }) => {
       if (gone > 0) sizes.push(gone)
       return answer
     }
-    await new Forgetting({ ...store, write }, failed).start(NOW)
+    await new ExpirySweeper({ ...store, write }, failed).start(NOW)
     expect(sizes).toEqual([FORGOTTEN_PER_WRITE, FORGOTTEN_PER_WRITE, 50])
     expect(await keysLeft()).toEqual([{ key: 'for ever' }, { key: 'left' }])
   })
@@ -46,8 +46,8 @@ describe.each(engines)('forgetting on $name', ({ create }) => {
   it('that is told of a later time while it is at work goes over all once more', async () => {
     await store.write(() => key('now', NOW))
     await store.write(() => key('later', NOW + 1))
-    const forgetting = new Forgetting(store, failed)
-    await Promise.all([forgetting.start(NOW), forgetting.start(NOW + 1)])
+    const sweeper = new ExpirySweeper(store, failed)
+    await Promise.all([sweeper.start(NOW), sweeper.start(NOW + 1)])
     expect(await keysLeft()).toEqual([])
   })
 
@@ -55,12 +55,12 @@ describe.each(engines)('forgetting on $name', ({ create }) => {
     await store.write(function* () {
       for (let n = 0; n < FORGOTTEN_PER_WRITE * 3; n++) yield* key(`gone-${n}`, NOW)
     })
-    const forgetting = new Forgetting(store, failed)
-    const working = forgetting.start(NOW)
-    await forgetting.stop()
+    const sweeper = new ExpirySweeper(store, failed)
+    const working = sweeper.start(NOW)
+    await sweeper.stop()
     await working
     expect((await keysLeft()).length).toBe(FORGOTTEN_PER_WRITE * 2)
-    await forgetting.start(NOW)
+    await sweeper.start(NOW)
     expect((await keysLeft()).length).toBe(FORGOTTEN_PER_WRITE * 2)
   })
 })

@@ -47,7 +47,7 @@ export interface Context {
   readonly command: string
 }
 
-export interface Confirmation {
+interface Confirmation {
   /** `Revoking tok_01` */
   readonly action: string
   /** A sentence that names the irrecoverable loss. Without it, only a production profile asks. */

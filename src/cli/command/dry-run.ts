@@ -11,7 +11,7 @@ import { fail } from '../failure.js'
 import { redact, redactCode } from '../host/secrets.js'
 
 /** A request as a dry run shows it. */
-export interface PlannedRequest {
+interface PlannedRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

@@ -122,7 +122,7 @@ export interface LeafDescription {
   readonly idempotent: boolean
 }
 
-export interface FlagDescription {
+interface FlagDescription {
   readonly flag: string
   readonly letter: string | null
   /** What stands for the value; null for a switch. */

@@ -5,7 +5,7 @@ import type { Asked } from '../host/prompt.js'
 import type { Context } from './context.js'
 import type { Input, Leaf } from './leaf.js'
 
-export type Complete = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
+type Complete = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
 
 const isMissing = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0)
 

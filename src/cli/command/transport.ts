@@ -9,7 +9,7 @@ import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Context } from './context.js'
 
 /** What the transports of a command are made from. */
-export type Opener = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
+type Opener = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
 /** One try over the wire, shown with --debug. */
 export async function openPlain(opener: Opener, baseUrl: string): Promise<Transport> {

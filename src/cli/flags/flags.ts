@@ -123,7 +123,7 @@ export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
 /** The texts of each flag, in order; an empty text for a switch. */
 export type Given = ReadonlyMap<string, readonly string[]>
 
-export interface FlagValues {
+interface FlagValues {
   /** An invalid flag counts as absent. */
   readonly values: Readonly<Record<string, unknown>>
   readonly failure: Failure | undefined

@@ -55,7 +55,7 @@ export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
 
-export interface GlobalValues {
+interface GlobalValues {
   /** An invalid flag counts as absent. */
   readonly globals: Globals
   readonly failure: Failure | undefined

@@ -5,7 +5,7 @@ import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 
 /** An update that the operator makes (DECISIONS.md#update-types). */
-export interface PlatformUpdate {
+interface PlatformUpdate {
   readonly type: (typeof platformUpdateTypes)[number]
   readonly payload?: Readonly<Record<string, unknown>>
 }

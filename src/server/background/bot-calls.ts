@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.js'
 const PREFIX = '/api/v1/bots/'
 
 /** A call with a bot token, as it was answered. */
-export interface AnsweredCall {
+interface AnsweredCall {
   readonly botId: string
   /** Of the endpoint. */
   readonly path: string

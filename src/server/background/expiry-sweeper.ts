@@ -27,10 +27,10 @@ export function settlesBacklogs(newDeliveryId: () => string): readonly Kind[] {
 }
 
 /**
- * Takes away rows whose time is over, in small writes with as long a pause after each, so that calls come between
+ * Deletes expired rows in small writes, each followed by as long a pause, so that calls come between
  * however much has gathered. Processes of one database divide the rows: each passes over those that another holds.
  */
-export class Forgetting {
+export class ExpirySweeper {
   readonly #store: Store
   readonly #onError: (error: unknown) => void
   readonly #kinds: readonly Kind[]

@@ -6,7 +6,7 @@ import type { AttemptLimit } from './attempt-limit.js'
 import { connectErrorCode, type ExchangeErrorCode } from './errors.js'
 import type { CheckedUrl } from './guard.js'
 
-export interface OpeningOptions {
+interface SocketOptions {
   /** Begins to connect. An address is not looked up: node goes to it and nowhere else. */
   readonly connectTcp: (address: string, port: number) => Socket
   /** The authorities that are trusted instead of node's own. */
@@ -23,7 +23,7 @@ export interface Post {
   readonly connectTimeoutMs: number | null
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   /** Of the final head, by `performance.now()`. */
   readonly at: number
@@ -64,7 +64,7 @@ const keepAliveMs = 4_000
 export class Connection {
   readonly address: string
   readonly #client: Client
-  readonly #opening: OpeningOptions
+  readonly #socketOptions: SocketOptions
   #socket: Socket | undefined
   #bytesBefore = 0
   #post: Post | undefined
@@ -72,9 +72,9 @@ export class Connection {
   /** Called when the connection ends between two deliveries. */
   onEnd: (() => void) | undefined
 
-  constructor(origin: string, address: string, opening: OpeningOptions) {
+  constructor(origin: string, address: string, options: SocketOptions) {
     this.address = address
-    this.#opening = opening
+    this.#socketOptions = options
     this.#client = new Client(origin, {
       connect: (_options, callback) => {
         this.#open().then(
@@ -172,7 +172,7 @@ export class Connection {
   async #open(): Promise<Socket> {
     const post = this.#post
     if (post === undefined) throw new NotOpened('connection_failed')
-    const socket = await openSocket(this.address, this.#opening, post)
+    const socket = await openSocket(this.address, this.#socketOptions, post)
     this.#socket = socket
     this.#bytesBefore = 0
     socket.on('readable', () => {
@@ -193,7 +193,7 @@ class NotOpened extends Error {
  * A socket to exactly this address. Its peer is judged before a byte is written, the TLS greeting included.
  * @throws NotOpened
  */
-async function openSocket(address: string, { connectTcp, ca }: OpeningOptions, post: Post): Promise<Socket> {
+async function openSocket(address: string, { connectTcp, ca }: SocketOptions, post: Post): Promise<Socket> {
   const { checked, limit } = post
   const { signal, release } = openingLimit(post)
   let socket: Socket = connectTcp(address, checked.port)

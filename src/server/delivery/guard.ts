@@ -22,7 +22,7 @@ export type UrlRefusalReason =
   | 'allowed_ips_excludes_host'
 
 /** Why an address is refused: it is not a public one, or it is, but not one that the bot allows. */
-export type AddressRefusalReason = 'forbidden_address' | 'allowed_ips_excludes_host'
+type AddressRefusalReason = 'forbidden_address' | 'allowed_ips_excludes_host'
 
 export interface UrlPolicy {
   /** Public addresses and CIDRs. None at all: no narrowing. */
@@ -118,7 +118,7 @@ export function checkAllowedIp(entry: string): boolean {
 }
 
 /** The longest URL, in characters. */
-export const maxUrlLength = 2048
+const maxUrlLength = 2048
 
 /**
  * Everything that needs no look-up. The text is judged before it is parsed, because a parser drops tabs and line ends

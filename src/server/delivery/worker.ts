@@ -16,7 +16,7 @@ import { signWebhook } from '../../webhook/signature.js'
 import { type Clock, steadyNow } from '../clock.js'
 import type { Sender } from './sender.js'
 
-export interface DeliveryWorkerOptions {
+interface DeliveryWorkerOptions {
   readonly store: Store
   /** Of schedules and of all times that are stored. */
   readonly clock: Clock

@@ -19,7 +19,7 @@ import {
   transportKeyFile,
 } from './move-place.js'
 
-export interface ExportOptions {
+interface ExportOptions {
   /** Of the package. */
   readonly version: string
   /** A file that is there when all of it is, or who takes the text. */

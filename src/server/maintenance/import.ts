@@ -21,7 +21,7 @@ import {
 
 type Chunks = AsyncIterable<Uint8Array | string>
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Of the file, in messages. */
   readonly name: string
   readonly signal: AbortSignal

@@ -1,6 +1,6 @@
 import process from 'node:process'
 
-export interface MigrationReport {
+interface MigrationReport {
   /** Without a password. */
   readonly database: string
   /** How many migrations it has had, and has now (in a dry run: would have). */

@@ -33,7 +33,7 @@ export class SharedSecureKeys implements TransportKeys {
   static async open(store: Store, ring: Keyring, random: RandomBytes, clock: Clock): Promise<SharedSecureKeys> {
     const shared = new SharedSecureKeys(store, ring, random)
     await shared.#change(clock.now(), () => {})
-    // Where this fails, the next round of forgetting reads them.
+    // Where this fails, the next expiry sweep reads them.
     const reload = () => void shared.#reload(clock.now()).catch(() => {})
     store.listen((subject) => subject === kept.SUBJECT && reload(), reload)
     return shared

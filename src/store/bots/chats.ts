@@ -10,7 +10,7 @@ import { all, type Op, one, run, type Value } from '../operation.js'
 import { listPage, type Page, type PageRequest } from '../page.js'
 import { credentialsOf } from '../vouchers.js'
 
-export interface ChatStart {
+interface ChatStart {
   readonly botId: string
   readonly userId: string
   readonly type: ChatRow['type']
@@ -54,7 +54,7 @@ function* tellMemberChange(
   yield* addUpdate({ botId: chat.bot_id, type: 'my_chat_member', chatId: chat.id, payload, now, newDeliveryId })
 }
 
-export interface ChatFilter extends PageRequest {
+interface ChatFilter extends PageRequest {
   readonly bot_id?: string
   readonly user_id?: string
 }
@@ -110,7 +110,7 @@ export function* chatOfBot(botId: string, chatId: string): Op<ChatRow | undefine
   return chat?.bot_id === botId ? chat : undefined
 }
 
-export interface NewMessage {
+interface NewMessage {
   readonly text: string
   readonly fromBot: boolean
   /** That the message delivers. */
@@ -139,7 +139,7 @@ export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
   return messageRecord(row, chat)
 }
 
-export interface Said {
+interface Said {
   readonly chatId: string
   readonly text: string
   readonly now: number

@@ -7,7 +7,7 @@ import { type Op, one } from '../operation.js'
 import { type Issue, type IssueRefusal, issueNow, type ReplayableSuccess, replayIssue } from '../vouchers.js'
 import { addMessage, chatOfBot } from './chats.js'
 
-export interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
+interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
   readonly botId: string
   readonly chatId: string
 }

@@ -37,7 +37,7 @@ const CANCEL = `update deliveries set status = 'cancelled', cancel_reason = $2, 
 type CancelReason = 'dropped' | 'webhook_deleted'
 
 /** Time and id source for new deliveries. */
-export interface DeliveryMaker {
+interface DeliveryMaker {
   readonly now: number
   readonly newDeliveryId: () => string
 }

@@ -10,7 +10,7 @@ import { webhookOf } from './webhooks.js'
 
 type Refused = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
 
-export interface DeliveryFilter extends PageRequest {
+interface DeliveryFilter extends PageRequest {
   readonly status?: string
 }
 

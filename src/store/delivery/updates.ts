@@ -33,7 +33,7 @@ export interface Poll {
 type BotRefusal = NonNullable<ReturnType<typeof refuseBotCall>>
 
 /** No deliverable update up to this id, but more rows after it: continue there in another operation. */
-export interface LookOn {
+interface LookOn {
   readonly after: number
 }
 
@@ -111,7 +111,7 @@ function* waiting(botId: string, limit: number, now: number, after: number): Op<
   return last === undefined ? [] : { after: last.update_id }
 }
 
-export interface Look {
+interface Look {
   readonly botId: string
   readonly tokenHash: string
   readonly scope: BotScope

@@ -15,7 +15,7 @@ import { all, notify, type Op, one, type RowLock, run } from '../operation.js'
 import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
 
 /** What sealing needs. */
-export interface Sealing {
+interface Sealing {
   readonly keys: Keyring
   readonly random: RandomBytes
 }
@@ -25,7 +25,7 @@ export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null>
   return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], lock)) ?? null
 }
 
-export interface WebhookSet {
+interface WebhookSet {
   readonly botId: string
   readonly wish: WebhookWish
   readonly dropPending: boolean
@@ -57,7 +57,7 @@ export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
 }
 
 /** In clear. @throws for a row that this key ring does not open */
-export function opened(row: WebhookRow, keys: Keyring): OpenWebhook {
+function opened(row: WebhookRow, keys: Keyring): OpenWebhook {
   return {
     url: unseal(keys, row.bot_id, row.url),
     secret: unseal(keys, row.bot_id, row.secret),

@@ -4,7 +4,7 @@ import { countOf, type MoveSource, type Table } from './session.js'
 import { moved } from './tables.js'
 
 /** Text of an export, in pieces, and how many rows are in each; at the end what the last line says. */
-export type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Sums>
+type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Sums>
 
 /** The tables of a store that have rows, with their number. */
 export async function filledTables(source: MoveSource): Promise<{ readonly table: Table; readonly rows: number }[]> {

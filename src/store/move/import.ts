@@ -9,7 +9,7 @@ import type { MoveTarget, Table } from './session.js'
 import { inHeader, isMoved, moved } from './tables.js'
 
 /** A store that has rows already: two stores are not made one. */
-export class StoreNotEmpty extends Error {
+class StoreNotEmpty extends Error {
   override readonly name = 'StoreNotEmpty'
   readonly code = 'STORE_NOT_EMPTY'
 }

@@ -6,7 +6,7 @@ const LINE_BYTES_MAX = 64 * 1024 * 1024
 const LF = 0x0a
 
 /** Lines without their line feeds, and the number of the first, from 1. */
-export interface Lines {
+interface Lines {
   readonly first: number
   readonly texts: readonly string[]
 }
