@@ -19,6 +19,8 @@ import process from 'node:process'
 import { codeOf, isMissing } from './error-code.js'
 import { isAlive } from './process-alive.js'
 
+type FileContent = string | Uint8Array | Iterable<Uint8Array>
+
 interface ReplaceOptions {
   /** Default true: mode 0600. False: the mode of the replaced file, or what the umask leaves. */
   readonly isPrivate?: boolean
@@ -33,7 +35,7 @@ interface ReplaceOptions {
  * short without an error (seen in atomically 2.0, which then takes the part for the whole).
  * @throws the error of the file system
  */
-export function replaceFile(path: string, content: string | Uint8Array, options: ReplaceOptions = {}): void {
+export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {
   const { isPrivate = true, flush = true, follow = true } = options
   const before = follow ? existing(path) : undefined
   const target = before?.path ?? path
@@ -77,11 +79,12 @@ function existing(path: string) {
   }
 }
 
-function writeDraft(target: string, content: string | Uint8Array, isPrivate: boolean, flush: boolean): string {
+function writeDraft(target: string, content: FileContent, isPrivate: boolean, flush: boolean): string {
   const draft = draftOf(target)
   const file = openSync(draft, 'wx', isPrivate ? 0o600 : 0o666)
   try {
-    writeFileSync(file, content)
+    const parts = typeof content === 'string' || content instanceof Uint8Array ? [content] : content
+    for (const part of parts) writeFileSync(file, part)
     if (flush) fsyncSync(file)
   } catch (error) {
     rmSync(draft, { force: true })

@@ -1,13 +1,13 @@
-// Lines that each end with the CRC-32 of everything before it, so that each line proves its own integrity.
-import { readSync } from 'node:fs'
+// Lines of JSON that each end with the CRC-32 of everything before it, so that each line proves its own integrity.
+import { closeSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
 export const SUM = ',"sum":"'
 const SUM_BYTES = SUM.length + 8 + 2
 const LF = 10
 const WINDOW_BYTES = 1024 * 1024
-/** Maximum length of a line: a 1 MiB body in base64 with 16 KiB of headers, twice, as a damaged line end joins two lines. */
-const LINE_BYTES_MAX = 4 * 1024 * 1024
+/** Maximum length of a line: a 1 MiB body in base64 with 16 KiB of headers has 1.4 MiB. */
+const LINE_BYTES_MAX = 2 * 1024 * 1024
 
 /** Builds a line from a JSON object. The checksum must stay in this place in every version of a format. */
 export function withSum(line: object): string {
@@ -17,14 +17,16 @@ export function withSum(line: object): string {
 
 const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padStart(8, '0')}"}`
 
-/** The line without its checksum and closing brace; undefined if the line is damaged. */
-export function withoutSum(line: Buffer): Buffer | undefined {
+/** Parses a line without its line end, or only the members before `end`; undefined if the line is damaged. */
+export function parseLine(line: Buffer, end?: string): Record<string, unknown> | undefined {
   const at = line.length - SUM_BYTES
   if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
-  return line.subarray(0, at)
+  // Inside a string the quotes of the name are escaped.
+  const cut = end === undefined ? -1 : line.indexOf(`,"${end}":`)
+  return JSON.parse(`${line.toString('utf8', 0, cut === -1 ? at : cut)}}`)
 }
 
-interface RawLine {
+interface SummedLine {
   /** Line number, from 1. */
   readonly number: number
   readonly offset: number
@@ -34,27 +36,34 @@ interface RawLine {
   readonly isTorn: boolean
 }
 
-/** Reads the lines of a file in bounded memory. The bytes of a line are valid until the next line is read. */
-export function* readLines(file: number): Generator<RawLine> {
-  let rest: Buffer = Buffer.alloc(0)
-  let offset = 0
-  let number = 1
-  for (;;) {
-    const more = readAt(file, offset + rest.length, WINDOW_BYTES)
-    if (more.length === 0) break
-    const window = rest.length === 0 ? more : Buffer.concat([rest, more])
-    let at = 0
-    for (let end = window.indexOf(LF); end !== -1; end = window.indexOf(LF, at)) {
-      yield { number, offset: offset + at, bytes: window.subarray(at, end), isTorn: false }
-      number += 1
-      at = end + 1
+/**
+ * Reads the lines of a file in bounded memory.
+ * @throws errors of the file system
+ */
+export function* readLines(path: string): Generator<SummedLine> {
+  const file = openSync(path, 'r')
+  try {
+    let rest: Buffer = Buffer.alloc(0)
+    let [offset, number] = [0, 1]
+    for (;;) {
+      const more = readAt(file, offset + rest.length, WINDOW_BYTES)
+      if (more.length === 0) break
+      const window = rest.length === 0 ? more : Buffer.concat([rest, more])
+      let at = 0
+      for (let end = window.indexOf(LF); end !== -1; end = window.indexOf(LF, at)) {
+        yield { number, offset: offset + at, bytes: window.subarray(at, end), isTorn: false }
+        number += 1
+        at = end + 1
+      }
+      // Only the end of a line that is too long is read; its checksum fails.
+      if (window.length - at > LINE_BYTES_MAX) at = window.length
+      rest = window.subarray(at)
+      offset += at
     }
-    // Only the end of a line that is too long is read; its checksum fails.
-    if (window.length - at > LINE_BYTES_MAX) at = window.length
-    rest = window.subarray(at)
-    offset += at
+    if (rest.length > 0) yield { number, offset, bytes: rest, isTorn: true }
+  } finally {
+    closeSync(file)
   }
-  if (rest.length > 0) yield { number, offset, bytes: rest, isTorn: true }
 }
 
 /** Reads up to this many bytes; fewer at the end of the file. */

@@ -3,6 +3,6 @@ import { Inbox } from '../../src/workbench/inbox/inbox.js'
 
 /** @param {string} dir */
 export function countUpdates(dir) {
-  const inbox = Inbox.open(dir)
+  const inbox = new Inbox(dir)
   return new Set(inbox.find({ verdicts: ['ok'] }).map((it) => it.update_id)).size
 }

@@ -21,7 +21,7 @@ export async function listening(options: Partial<ListenerOptions> = {}): Promise
   const heard: Heard[] = []
   const waiting: { count: number; go(heard: readonly Heard[]): void }[] = []
   const dir = temporaryDir()
-  const inbox = InboxWriter.open(dir)
+  const inbox = new InboxWriter(dir)
   const listener = await startListener({
     port: 0,
     secrets: [secret],

@@ -10,13 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { withSum } from '../../src/files/summed-lines.js'
-import { clearBefore, clearInbox } from '../../src/workbench/inbox/clearing.js'
+import { clearInbox } from '../../src/workbench/inbox/clear.js'
+import { writersIn } from '../../src/workbench/inbox/files.js'
 import { Inbox } from '../../src/workbench/inbox/inbox.js'
 import type { RecordedDelivery } from '../../src/workbench/inbox/lines.js'
-import { decodeLine, encodeLine, VERSION } from '../../src/workbench/inbox/lines.js'
+import { decodeLine, encodeLine, summaryOf, VERSION } from '../../src/workbench/inbox/lines.js'
 import type { NewResponse } from '../../src/workbench/inbox/writer.js'
 import { InboxWriter } from '../../src/workbench/inbox/writer.js'
 import { anyCharacter } from '../support/any-character.js'
@@ -34,6 +36,9 @@ const delivery = (id: number, more: Partial<RecordedDelivery> = {}): RecordedDel
   body: Buffer.from(`{"update_id":${id}}`),
   ...more,
 })
+
+const lineOf = (id: string, value: RecordedDelivery) =>
+  ({ kind: 'delivery', id, ...value, body_bytes: value.body.length, body_crc: crc32(value.body) }) as const
 
 const refused = (id: number, more: Partial<RecordedDelivery> = {}) =>
   delivery(id, { verdict: 'refused', update_id: null, type: null, reason: 'stale', ...more })
@@ -58,7 +63,7 @@ const refusedIn = (dir: string, number = 1) => join(dir, `${String(number).padSt
 
 /** An inbox written by one ended process. */
 async function recorded(dir: string, deliveries: readonly RecordedDelivery[], status: number | null = 200) {
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   for (const it of deliveries) {
     const id = await writer.recordDelivery(it)
     if (it.verdict !== 'refused') await writer.recordResponse(response(id, status))
@@ -73,10 +78,12 @@ test('an inbox line decodes to the delivery that was encoded, whatever its bytes
       fc.array(fc.string({ unit: fc.integer({ min: 1, max: 255 }).map((it) => String.fromCharCode(it)) })),
       fc.string({ unit: anyCharacter }),
       (bytes, headers, url) => {
-        const value = delivery(1, { body: Buffer.from(bytes), headers, url })
-        const line = encodeLine({ kind: 'delivery', id: '1-1', value })
-        expect(line.slice(0, -1)).not.toContain('\n')
-        expect(decodeLine(Buffer.from(line.slice(0, -1)))).toEqual({ kind: 'delivery', id: '1-1', value })
+        const line = lineOf('1-1', delivery(1, { body: Buffer.from(bytes), headers, url }))
+        const text = encodeLine(line).slice(0, -1)
+        expect(text).not.toContain('\n')
+        expect(decodeLine(Buffer.from(text))).toEqual(line)
+        const { headers: _headers, body: _body, ...summary } = line
+        expect(summaryOf(Buffer.from(text))).toEqual({ v: VERSION, ...summary })
       },
     ),
     { seed: 1 },
@@ -84,17 +91,17 @@ test('an inbox line decodes to the delivery that was encoded, whatever its bytes
 })
 
 test('an inbox line with any flipped bit is not decoded', () => {
-  const line = Buffer.from(encodeLine({ kind: 'delivery', id: '1-1', value: delivery(1) }).slice(0, -1))
+  const line = Buffer.from(encodeLine(lineOf('1-1', delivery(1))).slice(0, -1))
   for (let bit = 0; bit < line.length * 8; bit++) {
     const bad = Buffer.from(line)
     bad[bit >> 3] = (bad[bit >> 3] as number) ^ (1 << (bit & 7))
-    expect(decodeLine(bad), `bit ${bit}`).toBeUndefined()
+    expect([decodeLine(bad), summaryOf(bad)], `bit ${bit}`).toEqual([undefined, undefined])
   }
 })
 
 /** All deliveries of an inbox as one text. */
 function contentOf(dir: string): Map<string, string> {
-  const inbox = Inbox.open(dir)
+  const inbox = new Inbox(dir)
   return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
 }
 
@@ -106,7 +113,7 @@ function lineStarts(bytes: Buffer): number[] {
   return starts
 }
 
-test('any flipped bit of an inbox file damages one line, which is reported and kept', async () => {
+test('any flipped bit of an inbox file damages its line alone, which is reported, skipped and kept', async () => {
   const dir = temporaryDir()
   const bodies = [Buffer.from('{"update_id":1,"text":"Grüße"}'), Buffer.from([0, 255, 10, 13]), Buffer.alloc(0)]
   await recorded(
@@ -117,30 +124,32 @@ test('any flipped bit of an inbox file damages one line, which is reported and k
   const good = readFileSync(path)
   const before = contentOf(dir)
   const starts = lineStarts(good)
-  // The head, then deliveries and responses alternately.
-  const ownerOf = (line: number) => (line === 0 ? undefined : `1-${Math.ceil(line / 2)}`)
-  for (let at = 0; at < good.length; at++) {
+  // Deliveries and responses alternately.
+  const ownerOf = (line: number) => `1-${Math.floor(line / 2) + 1}`
+  for (let at = 0; at < good.length - 1; at++) {
     const line = starts.findLastIndex((start) => start <= at)
+    const isLineEnd = good[at] === 10
     // Lines are decoded alone in the test above, so a part of the bytes inside a line suffices.
-    if (good[at] !== 10 && at % 8 !== line % 8) continue
+    if (!isLineEnd && at >= 8 && at % 8 !== line % 8) continue
     // Flip every bit of a line end, and one bit of each other byte.
-    for (const bit of good[at] === 10 ? [0, 1, 2, 3, 4, 5, 6, 7] : [(at >> 3) % 8]) {
+    for (const bit of isLineEnd ? [0, 1, 2, 3, 4, 5, 6, 7] : [(at >> 3) % 8]) {
       const bad = Buffer.from(good)
       bad[at] = (bad[at] as number) ^ (1 << bit)
       writeFileSync(path, bad)
-      const inbox = Inbox.open(dir)
       const where = `byte ${at}, bit ${bit}`
-      expect(inbox.damage[0], where).toEqual({ path, line: line + 1 })
+      // Some flips make a line end inside the line, and then both of its parts are damaged.
+      expect(new Inbox(dir).damage[0], where).toEqual({ path, line: line + 1 })
       const after = contentOf(dir)
-      for (const [id, content] of before) if (id !== ownerOf(line)) expect(after.get(id), where).toBe(content)
-      // Only recorded deliveries are returned.
-      const harmed = ownerOf(line)
-      const left = harmed === undefined ? undefined : after.get(harmed)
-      if (left === undefined || harmed === undefined) continue
-      const { responses, ...rest } = JSON.parse(left)
-      const { responses: written, ...whole } = JSON.parse(before.get(harmed) as string)
-      expect(rest, where).toEqual(whole)
-      if (responses.length > 0) expect(responses, where).toEqual(written)
+      // A damaged line end joins two lines.
+      const harmed = [ownerOf(line), ...(isLineEnd ? [ownerOf(line + 1)] : [])]
+      for (const [id, content] of before) if (!harmed.includes(id)) expect(after.get(id), where).toBe(content)
+      // Only recorded deliveries and responses are returned.
+      for (const [id, content] of after) {
+        const { responses, ...rest } = JSON.parse(content)
+        const { responses: written, ...whole } = JSON.parse(before.get(id) as string)
+        expect(rest, where).toEqual(whole)
+        if (responses.length > 0) expect(responses, where).toEqual(written)
+      }
     }
   }
   const bad = Buffer.from(good)
@@ -148,27 +157,26 @@ test('any flipped bit of an inbox file damages one line, which is reported and k
   writeFileSync(path, bad)
   await recorded(dir, [delivery(9)])
   expect(readFileSync(path).equals(bad)).toBe(true)
-  expect(ids(Inbox.open(dir))).toContain('2-1')
+  expect(ids(new Inbox(dir))).toContain('2-1')
 }, 60_000)
 
-test('two lines joined by a damaged line end are both shown, and the damage is reported', async () => {
+test('a damaged line end joins two lines, which are reported as one and skipped', async () => {
   const dir = temporaryDir()
-  await recorded(dir, [delivery(1), delivery(2)])
+  await recorded(dir, [delivery(1), delivery(2), delivery(3)])
   const bytes = readFileSync(fileIn(dir))
-  for (const at of lineStarts(bytes).slice(1)) bytes[at - 1] = 0x0b
-  bytes[bytes.length - 1] = 0x0b
+  bytes[(lineStarts(bytes)[3] as number) - 1] = 0x0b
   writeFileSync(fileIn(dir), bytes)
-  const inbox = Inbox.open(dir)
+  const inbox = new Inbox(dir)
   expect(inbox.find({}).map(({ id, status }) => [id, status])).toEqual([
     ['1-1', 200],
-    ['1-2', 200],
+    ['1-3', 200],
   ])
-  expect(inbox.damage).toEqual([{ path: fileIn(dir), line: 1 }])
+  expect(inbox.damage).toEqual([{ path: fileIn(dir), line: 3 }])
 })
 
 test('an inbox file cut at any byte shows all complete lines and reports no damage', async () => {
   const whole = temporaryDir()
-  const writer = InboxWriter.open(whole)
+  const writer = new InboxWriter(whole)
   const ends: number[] = []
   for (const id of [1, 2, 3]) {
     await writer.recordDelivery(delivery(id))
@@ -178,16 +186,15 @@ test('an inbox file cut at any byte shows all complete lines and reports no dama
   const path = fileIn(whole)
   for (let size = (ends[2] as number) - 1; size >= 0; size--) {
     truncateSync(path, size)
-    // A line that lacks only its line end is complete.
-    const before = ends.filter((end) => end - 1 <= size).length
-    const inbox = Inbox.open(whole)
+    const before = ends.filter((end) => end <= size).length
+    const inbox = new Inbox(whole)
     expect([inbox.count, inbox.damage]).toEqual([before, []])
     if (size % 67 !== 0) continue
     const dir = temporaryDir()
     copyFileSync(path, fileIn(dir))
     await recorded(dir, [delivery(9)])
     expect(statSync(fileIn(dir)).size).toBe(size)
-    expect(ids(Inbox.open(dir)).slice(before)).toEqual(['2-1'])
+    expect(ids(new Inbox(dir)).slice(before)).toEqual(['2-1'])
   }
 })
 
@@ -195,19 +202,19 @@ test('megabytes of garbage after the last inbox line are skipped', async () => {
   const dir = temporaryDir()
   await recorded(dir, [delivery(1)])
   appendFileSync(fileIn(dir), Buffer.alloc(9_000_000, 7))
-  expect(Inbox.open(dir).count).toBe(1)
-  appendFileSync(fileIn(dir), `\n${encodeLine({ kind: 'delivery', id: '1-2', value: delivery(2) })}`)
-  const inbox = Inbox.open(dir)
-  expect([ids(inbox), inbox.damage]).toEqual([['1-1', '1-2'], [{ path: fileIn(dir), line: 4 }]])
+  expect(new Inbox(dir).count).toBe(1)
+  appendFileSync(fileIn(dir), `\n${encodeLine(lineOf('1-2', delivery(2)))}`)
+  const inbox = new Inbox(dir)
+  expect([ids(inbox), inbox.damage]).toEqual([['1-1', '1-2'], [{ path: fileIn(dir), line: 3 }]])
 })
 
 test.each([
   ['another program', '{"level":"info","message":"started"}\n', /000001\.ndjson is not an inbox file of voucherctl\.$/],
-  ['another version', withSum({ v: VERSION + 1, kind: 'file' }), /has the inbox format 2; .* reads 1\.$/],
+  ['another version', withSum({ v: VERSION + 1 }), /has the inbox format 2; .* reads 1\.$/],
 ])('a file of %s is refused by readers, writers and clear, and stays', (_name, text, message) => {
   const dir = temporaryDir()
   writeFileSync(fileIn(dir), text)
-  for (const use of [() => Inbox.open(dir), () => InboxWriter.open(dir), () => clearInbox(dir)]) {
+  for (const use of [() => new Inbox(dir), () => new InboxWriter(dir), () => clearInbox(dir)]) {
     expect(use).toThrow(expect.objectContaining({ code: 'INBOX_FORMAT', message: expect.stringMatching(message) }))
   }
   expect(readdirSync(dir)).toEqual(['000001.ndjson'])
@@ -216,23 +223,22 @@ test.each([
 
 test('a reader sees written deliveries immediately, by ascending id, with their responses', async () => {
   const dir = temporaryDir()
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   const given = await Promise.all([1, 2, 3].map((id) => writer.recordDelivery(delivery(id))))
   expect(given).toEqual(['1-1', '1-2', '1-3'])
   await writer.recordResponse(response('1-2', 500, { body: Buffer.alloc(70_000, 'x') }))
   await writer.recordResponse(response('1-2', 200, { at: 1_800_000_002_000, replay: true }))
-  const inbox = Inbox.open(dir)
+  const inbox = new Inbox(dir)
   expect(ids(inbox)).toEqual(given)
   expect(inbox.find({}, 2).map(({ id, status, to }) => [id, status, to])).toEqual([
     ['1-2', 200, 'http://localhost:3000/'],
     ['1-3', undefined, null],
   ])
   expect(inbox.read('1-2')).toEqual({
-    ...delivery(2),
-    id: '1-2',
+    ...lineOf('1-2', delivery(2)),
     responses: [
-      { ...response('1-2', 500), body: Buffer.alloc(65_536, 'x'), body_bytes: 70_000 },
-      { ...response('1-2', 200), at: 1_800_000_002_000, replay: true, body_bytes: 4 },
+      { kind: 'response', ...response('1-2', 500), body: Buffer.alloc(65_536, 'x'), body_bytes: 70_000 },
+      { kind: 'response', ...response('1-2', 200), at: 1_800_000_002_000, replay: true, body_bytes: 4 },
     ],
   })
   expect(inbox.byId('3')?.id).toBe('1-3')
@@ -242,27 +248,27 @@ test('a reader sees written deliveries immediately, by ascending id, with their 
 
 test('the folder of an inbox is 0700 and each of its files 0600', async () => {
   const dir = join(temporaryDir(), 'a', 'inbox')
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
   await writer.recordDelivery(refused(2))
   expect(statSync(dir).mode & 0o777).toBe(0o700)
   const names = readdirSync(dir).sort()
-  expect(names).toEqual(['000001.ndjson', '000001.refused.ndjson', expect.stringMatching(/^\d+-\d+-\w+\.writer$/)])
+  expect(names).toEqual([expect.stringMatching(/^000001-\d+-\d+\.writer$/), '000001.ndjson', '000001.refused.ndjson'])
   for (const name of names) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600)
   await writer.close()
-  clearBefore(dir, 1_800_000_000_002)
+  clearInbox(dir, 1_800_000_000_002)
   for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600)
 })
 
 test('two inbox writers use separate files, and one that recorded nothing leaves none', async () => {
   const dir = temporaryDir()
-  const [one, other, third] = [InboxWriter.open(dir), InboxWriter.open(dir), InboxWriter.open(dir)]
+  const [one, other, third] = [new InboxWriter(dir), new InboxWriter(dir), new InboxWriter(dir)]
   const given = [await one.recordDelivery(delivery(1)), await other.recordDelivery(delivery(2))]
   expect(given).toEqual(['1-1', '2-1'])
   await other.recordResponse(response('1-1', 200, { replay: true }))
   await Promise.all([one.close(), other.close(), third.close()])
   expect(readdirSync(dir).sort()).toEqual(['000001.ndjson', '000002.ndjson'])
-  const inbox = Inbox.open(dir)
+  const inbox = new Inbox(dir)
   expect(inbox.find({}).map(({ id, status, to }) => [id, status, to])).toEqual([
     ['1-1', 200, null],
     ['2-1', undefined, null],
@@ -273,43 +279,44 @@ test('two inbox writers use separate files, and one that recorded nothing leaves
 test('the marker of a dead writer does not block inbox clear', async () => {
   const dir = temporaryDir()
   await recorded(dir, [delivery(1)])
-  // The number of this process with another start: it was given to us after its holder died.
-  writeFileSync(join(dir, `${process.pid}-1-0000abcd.writer`), '')
+  // The PID of this process with another start: a dead process had it before.
+  writeFileSync(join(dir, `000001-${process.pid}-1.writer`), '')
+  expect(writersIn(dir)).toEqual([])
   expect(clearInbox(dir)).toMatchObject({ removed: 1, writers: [] })
   expect(readdirSync(dir)).toEqual([])
 })
 
 test('refused deliveries have their own file, which restarts at its limits', async () => {
   const dir = temporaryDir()
-  const writer = InboxWriter.open(dir, { refusedMax: { deliveries: 3, bytes: 10_000 } })
+  const writer = new InboxWriter(dir, { deliveries: 3, bytes: 10_000 })
   const verdicts = { verdicts: ['refused'] as const }
   await writer.recordDelivery(delivery(1))
   for (let at = 2; at <= 5; at++) await writer.recordDelivery(refused(at))
-  expect(ids(Inbox.open(dir))).toEqual(['1-1', '1-5'])
+  expect(ids(new Inbox(dir))).toEqual(['1-1', '1-5'])
   await writer.recordDelivery(refused(6, { body: Buffer.alloc(9_000) }))
-  expect(ids(Inbox.open(dir), verdicts)).toEqual(['1-6'])
+  expect(ids(new Inbox(dir), verdicts)).toEqual(['1-6'])
   await writer.recordDelivery(delivery(7))
-  expect(ids(Inbox.open(dir))).toEqual(['1-1', '1-6', '1-7'])
+  expect(ids(new Inbox(dir))).toEqual(['1-1', '1-6', '1-7'])
   await writer.close()
   expect(readFileSync(fileIn(dir), 'utf8')).not.toContain('refused')
 })
 
 test('refused deliveries of ended processes keep the newest within one limit of bytes', async () => {
   const dir = temporaryDir()
-  const bounds = { refusedMax: { deliveries: 10, bytes: 10_000 } }
+  const bounds = { deliveries: 10, bytes: 10_000 }
   for (let at = 1; at <= 4; at++) {
-    const writer = InboxWriter.open(dir, bounds)
+    const writer = new InboxWriter(dir, bounds)
     await writer.recordDelivery(refused(at, { body: Buffer.alloc(3_000) }))
     await writer.close()
   }
-  await InboxWriter.open(dir, bounds).close()
-  expect(ids(Inbox.open(dir))).toEqual(['3-1', '4-1'])
+  await new InboxWriter(dir, bounds).close()
+  expect(ids(new Inbox(dir))).toEqual(['3-1', '4-1'])
   expect(existsSync(refusedIn(dir, 1))).toBe(false)
 })
 
 test('failed is what was not answered 2xx, neither itself nor by a later repeat of the same bytes', async () => {
   const dir = temporaryDir()
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   const put = async (value: RecordedDelivery, ...statuses: (number | null)[]) => {
     const id = await writer.recordDelivery(value)
     for (const status of statuses) await writer.recordResponse(response(id, status))
@@ -328,33 +335,33 @@ test('failed is what was not answered 2xx, neither itself nor by a later repeat 
   const repeatedInVain = await put(delivery(8), 503)
   await put(delivery(2, { verdict: 'duplicate' }), 502)
   await writer.close()
-  expect(ids(Inbox.open(dir), { failed: true })).toEqual([failed, silent, unanswered, repeatedInVain])
+  expect(ids(new Inbox(dir), { failed: true })).toEqual([failed, silent, unanswered, repeatedInVain])
 })
 
 test('a delivery that waits for its response, and its duplicates, do not count as failed', async () => {
   const dir = temporaryDir()
-  const first = InboxWriter.open(dir)
+  const first = new InboxWriter(dir)
   const left = await first.recordDelivery(delivery(1))
   await first.recordDelivery(delivery(2))
   await first.close()
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(2))
   const failed = await writer.recordDelivery(delivery(3))
   await writer.recordResponse(response(failed, 500))
   await writer.recordDelivery(delivery(4))
-  expect(ids(Inbox.open(dir), { failed: true })).toEqual([left, failed])
+  expect(ids(new Inbox(dir), { failed: true })).toEqual([left, failed])
   await writer.close()
-  expect(ids(Inbox.open(dir), { failed: true })).toEqual([left, '2-1', failed, '2-3'])
+  expect(ids(new Inbox(dir), { failed: true })).toEqual([left, '2-1', failed, '2-3'])
 })
 
 test('filters by type, verdict and time', async () => {
   const dir = temporaryDir()
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
   await writer.recordDelivery(delivery(2, { type: 'ping' }))
   await writer.recordDelivery(refused(3))
   await writer.close()
-  const inbox = Inbox.open(dir)
+  const inbox = new Inbox(dir)
   expect(ids(inbox, { type: 'ping' })).toEqual(['1-2'])
   expect(ids(inbox, { verdicts: ['refused'] })).toEqual(['1-3'])
   expect(ids(inbox, { since: 1_800_000_000_002 })).toEqual(['1-2', '1-3'])
@@ -363,11 +370,11 @@ test('filters by type, verdict and time', async () => {
 test('clear removes what is the inbox and nothing else, and nothing at all while somebody writes', async () => {
   const dir = temporaryDir()
   writeFileSync(join(dir, 'notes.txt'), 'mine')
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
   expect(clearInbox(dir)).toEqual({ removed: 0, left: 1, bytes: 0, writers: [process.pid] })
-  expect(clearBefore(dir, Number.POSITIVE_INFINITY)).toEqual({ removed: 0, left: 1, bytes: 0, writers: [process.pid] })
-  expect(Inbox.open(dir).count).toBe(1)
+  expect(clearInbox(dir, Number.POSITIVE_INFINITY)).toEqual({ removed: 0, left: 1, bytes: 0, writers: [process.pid] })
+  expect(new Inbox(dir).count).toBe(1)
   await writer.close()
   expect(clearInbox(dir)).toMatchObject({ removed: 1, left: 0, bytes: expect.any(Number), writers: [] })
   expect(readdirSync(dir)).toEqual(['notes.txt'])
@@ -376,7 +383,7 @@ test('clear removes what is the inbox and nothing else, and nothing at all while
 /** Deliveries that arrived at the times of their ids, each with a response, five per file. */
 async function aged(dir: string, from: number, to: number) {
   for (let first = from; first <= to; first += 5) {
-    const writer = InboxWriter.open(dir)
+    const writer = new InboxWriter(dir)
     for (let at = first; at <= Math.min(to, first + 4); at++) {
       const id = await writer.recordDelivery(delivery(at, { at }))
       await writer.recordResponse(response(id, at % 2 === 0 ? 200 : 500, { at }))
@@ -385,10 +392,7 @@ async function aged(dir: string, from: number, to: number) {
   }
 }
 
-const listed = (dir: string) =>
-  Inbox.open(dir)
-    .find({})
-    .map(({ id, at, status, bytes }) => ({ id, at, status, bytes }))
+const listed = (dir: string) => new Inbox(dir).find({}).map(({ id, at, status, bytes }) => ({ id, at, status, bytes }))
 
 test.each([1, 2, 7, 12, 20, 21])(
   'clear before %i removes what arrived before; the others keep ids, bytes and answers',
@@ -397,25 +401,21 @@ test.each([1, 2, 7, 12, 20, 21])(
     await aged(dir, 1, 20)
     const all = listed(dir)
     const kept = all.slice(time - 1)
-    expect(clearBefore(dir, time)).toMatchObject({ removed: time - 1, left: kept.length, writers: [] })
-    const inbox = Inbox.open(dir)
+    expect(clearInbox(dir, time)).toMatchObject({ removed: time - 1, left: kept.length, writers: [] })
+    const inbox = new Inbox(dir)
     expect(listed(dir)).toEqual(kept)
     expect(kept.map((it) => inbox.read(it.id)?.responses.map(({ status }) => status))).toEqual(
       kept.map(({ at }) => [at % 2 === 0 ? 200 : 500]),
     )
     expect(all.slice(0, time - 1).map(({ id }) => inbox.byId(id))).toEqual(Array(time - 1).fill(undefined))
     // Again, and it is written on: no id comes twice.
-    expect(clearBefore(dir, time)).toMatchObject({ removed: 0, bytes: 0 })
+    expect(clearInbox(dir, time)).toMatchObject({ removed: 0, bytes: 0 })
     await aged(dir, 21, 24)
     const later = listed(dir)
     expect(later.slice(0, kept.length)).toEqual(kept)
     expect(new Set([...all, ...later].map(({ id }) => id)).size).toBe(24)
-    expect(clearBefore(dir, 23)).toMatchObject({ left: 2 })
-    expect(
-      Inbox.open(dir)
-        .find({})
-        .map(({ at, status }) => [at, status]),
-    ).toEqual([
+    expect(clearInbox(dir, 23)).toMatchObject({ left: 2 })
+    expect(new Inbox(dir).find({}).map(({ at, status }) => [at, status])).toEqual([
       [23, 500],
       [24, 200],
     ])
@@ -426,26 +426,26 @@ test('inbox clear --before keeps a damaged line', async () => {
   const dir = temporaryDir()
   await aged(dir, 1, 4)
   const bytes = readFileSync(fileIn(dir))
-  const start = lineStarts(bytes)[1] as number
+  const start = lineStarts(bytes)[0] as number
   bytes[start + 30] = (bytes[start + 30] as number) ^ 1
   writeFileSync(fileIn(dir), bytes)
   const damaged = bytes.subarray(start, bytes.indexOf(10, start))
-  expect(clearBefore(dir, 4)).toMatchObject({ removed: 2, left: 1 })
+  expect(clearInbox(dir, 4)).toMatchObject({ removed: 2, left: 1 })
   expect(readFileSync(fileIn(dir)).includes(damaged)).toBe(true)
-  expect(Inbox.open(dir).damage).toHaveLength(1)
+  expect(new Inbox(dir).damage).toHaveLength(1)
 })
 
 test('update ids above 2^53 are told apart', async () => {
   const dir = temporaryDir()
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1, { update_id: '9007199254740993' }))
   await writer.recordDelivery(delivery(1, { update_id: '9007199254740995' }))
   await writer.close()
-  expect(Inbox.open(dir).byId('9007199254740993')?.id).toBe('1-1')
+  expect(new Inbox(dir).byId('9007199254740993')?.id).toBe('1-1')
 })
 
 test('an inbox that is not there is empty', () => {
   const dir = temporaryDir()
   rmSync(dir, { recursive: true })
-  expect(ids(Inbox.open(dir))).toEqual([])
+  expect(ids(new Inbox(dir))).toEqual([])
 })

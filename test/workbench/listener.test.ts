@@ -67,7 +67,7 @@ test.each([
     expect(await told(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
     expect(app).not.toHaveBeenCalled()
     await close()
-    const stored = Inbox.open(dir).read('1-1')
+    const stored = new Inbox(dir).read('1-1')
     expect(stored).toMatchObject({ verdict: 'refused', reason, update_id: null, type: null })
     expect(stored?.body.equals(body)).toBe(true)
   },
@@ -96,7 +96,7 @@ test('another method is 405 with Allow, and is no delivery', async () => {
   const answered = await fetch(url)
   expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST'])
   expect(verdicts(await told(1))).toEqual([['refused', 'method_not_allowed', 405]])
-  expect(Inbox.open(dir).count).toBe(0)
+  expect(new Inbox(dir).count).toBe(0)
 })
 
 test('a body of 1 MiB passes; one byte more is 413, which a client that is still sending can read', async () => {
@@ -163,7 +163,7 @@ test('nothing listens: 502 that names both addresses of this machine', async () 
   expect(heard).toMatchObject({ verdict: 'ok', reason: 'app_unreachable', status: 502 })
   expect(heard?.failure).toBe(`Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).`)
   await close()
-  const [answer] = Inbox.open(dir).read('1-1')?.responses ?? []
+  const [answer] = new Inbox(dir).read('1-1')?.responses ?? []
   expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: heard?.failure, replay: false })
 })
 
@@ -324,16 +324,12 @@ test('repeats that arrive while the first is passed on share its answer, good or
     await passed.opened
     answers.push(deliver(url, 7), deliver(url, 7))
     // All three are written down before they are answered.
-    await vi.waitFor(() => expect(Inbox.open(dir).count).toBe(3))
+    await vi.waitFor(() => expect(new Inbox(dir).count).toBe(3))
     answer.open({ ...nothing(status), body: Buffer.from('shared') })
     for (const it of await Promise.all(answers)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
     expect(app).toHaveBeenCalledTimes(1)
     await close()
-    expect(
-      Inbox.open(dir)
-        .find({})
-        .map((it) => [it.verdict, it.status]),
-    ).toEqual([
+    expect(new Inbox(dir).find({}).map((it) => [it.verdict, it.status])).toEqual([
       ['ok', status],
       ['duplicate', status],
       ['duplicate', status],
@@ -358,7 +354,7 @@ test('a delivery is in the inbox before the application sees it and before it is
   const counts: number[] = []
   const running = await listening({
     app: async () => {
-      counts.push(Inbox.open(running.dir).count)
+      counts.push(new Inbox(running.dir).count)
       return nothing(200)
     },
   })
@@ -392,7 +388,7 @@ test('after the last wanted event every further one is answered 503 and neither 
     200, 200, 503,
   ])
   await told(2)
-  expect([heard.length, Inbox.open(dir).count]).toEqual([2, 2])
+  expect([heard.length, new Inbox(dir).count]).toEqual([2, 2])
 })
 
 test('close finishes what is passed on, breaks off what is half sent, and lets go of who waits for nothing', async () => {

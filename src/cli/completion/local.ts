@@ -18,7 +18,7 @@ export const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: 
     const dir = inboxDirOf(host, given.get('inbox')?.[0])
     if (inboxBytes(dir) > INBOX_BYTES_MAX) return []
     const { Inbox } = await import('../../workbench/inbox/inbox.js')
-    const inbox = Inbox.open(dir)
+    const inbox = new Inbox(dir)
     return inbox
       .find({}, NEWEST)
       .reverse()

@@ -1,155 +1,103 @@
 // The files of an inbox folder: `000001.ndjson` holds the deliveries that one process received, `000001.refused.ndjson`
-// those that it refused, and `PID-START-RANDOM.writer` marks a running writer.
-import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+// those that it refused, and `000001-PID-START.writer` exists while the process runs.
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../files/error-code.js'
 import { isAlive } from '../../files/process-alive.js'
-import { readAt } from '../../files/summed-lines.js'
-import { encodeLine, isOwnHead, PROGRAM, summaryOf, VERSION } from './lines.js'
+import { readLines, SUM } from '../../files/summed-lines.js'
+import { summaryOf, VERSION } from './lines.js'
 
 const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
-const WRITER = /^(\d+)-(\d+)-[0-9a-f]{8}\.writer$/
-/** Matches also a temporary file, which a killed process did not rename in time. */
-const ANY = /^(?:\d{6,9}(?:\.refused)?\.ndjson(?:\.[0-9a-f]{8})?|\d+-\d+-[0-9a-f]{8}\.writer)$/
-/** Bytes to read for a head, which has fewer than 200. */
-const HEAD_BYTES_MAX = 4_096
+const MARKER = /^(\d{6,9})-(\d+)-(\d+)\.writer$/
+/** Matches also the draft of a file, which a killed `inbox clear` leaves. */
+const ANY = /^\d{6,9}((\.refused)?\.ndjson(\.tmp-.+)?|-\d+-\d+\.writer)$/
 
-export interface InboxFile {
-  readonly name: string
-  readonly path: string
-  /** The number with which the ids of its deliveries begin. */
-  readonly number: number
-  readonly isRefused: boolean
-}
+/** Names of everything that belongs to the inbox; none in a missing folder. */
+export const namesIn = (dir: string) => (existsSync(dir) ? readdirSync(dir).filter((name) => ANY.test(name)) : [])
 
-/** Lists the files by ascending number; a missing folder has none. */
-export function listFiles(dir: string): InboxFile[] {
-  return namesIn(dir)
+/** Lists the files by ascending number, with which the ids of their deliveries begin. */
+export const listFiles = (dir: string) =>
+  namesIn(dir)
     .flatMap((name) => {
-      const [, number = '', refused] = DATA.exec(name) ?? []
-      return number === '' ? [] : [fileOf(dir, Number(number), refused !== undefined)]
+      const [, number, refused] = DATA.exec(name) ?? []
+      return number === undefined
+        ? []
+        : [{ path: join(dir, name), number: Number(number), isRefused: refused !== undefined }]
     })
     .sort((a, b) => a.number - b.number)
-}
 
-export function fileOf(dir: string, number: number, isRefused: boolean): InboxFile {
-  const name = `${String(number).padStart(6, '0')}${isRefused ? '.refused' : ''}.ndjson`
-  return { name, path: join(dir, name), number, isRefused }
-}
+/** Size of a file; 0 if it was removed meanwhile. */
+export const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir)
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
-  }
-}
+export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + sizeOf(path), 0)
 
-/** Names of all files that belong to the inbox. */
-export const inboxFiles = (dir: string) => namesIn(dir).filter((name) => ANY.test(name))
-
-/** Total size of the recorded files. */
-export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + statSync(path).size, 0)
-
-export interface Writer {
-  /** Its name, which the head of each of its files contains. */
-  readonly name: string
-  release(): void
-}
-
-/**
- * Announces this process as a writer before it creates a file. A reader that lists the files first and the writers
- * afterwards knows which files are complete. Removes the markers of processes that died.
- */
-export function announceWriter(dir: string): Writer {
-  const name = `${process.pid}-${startOf(process.pid)}-${randomBytes(4).toString('hex')}`
-  const path = join(dir, `${name}.writer`)
-  closeSync(openSync(path, 'wx', 0o600))
-  for (const other of writerFiles(dir)) if (!isWriting(other)) rmSync(join(dir, other.file), { force: true })
-  return { name, release: () => rmSync(path, { force: true }) }
-}
-
-interface WriterFile {
-  readonly file: string
-  readonly name: string
-  readonly pid: number
-  readonly start: string
-}
-
-const writerFiles = (dir: string): WriterFile[] =>
-  namesIn(dir).flatMap((file) => {
-    const [, pid = '', start = ''] = WRITER.exec(file) ?? []
-    return pid === '' ? [] : [{ file, name: file.replace(/\.writer$/, ''), pid: Number(pid), start }]
+const markersIn = (dir: string) =>
+  namesIn(dir).flatMap((name) => {
+    const [, number, pid, start] = (MARKER.exec(name) ?? []).map(Number)
+    if (number === undefined || pid === undefined) return []
+    // The start tells the process from a later one with the same PID.
+    return [{ path: join(dir, name), number, pid, isRunning: isAlive(pid) && startOf(pid) === start }]
   })
 
-/** Names of the processes that are writing to the folder. */
-export const writersIn = (dir: string): { readonly name: string; readonly pid: number }[] =>
-  writerFiles(dir).filter(isWriting)
-
-/** True if the process of the marker runs. The start time tells it from a later process with the same PID. */
-const isWriting = ({ pid, start }: WriterFile): boolean => isAlive(pid) && startOf(pid) === start
+/** Lists the running writers. A file that was listed before them is complete unless it has the number of one. */
+export const writersIn = (dir: string) => markersIn(dir).filter(({ isRunning }) => isRunning)
 
 /** Clock ticks from boot to the start of a process; 0 if the system does not report it. */
-function startOf(pid: number): string {
+function startOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0'
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
   } catch {
-    return '0'
+    return 0
   }
 }
 
-/** Creates a file with its head, under an unused number. */
-export function createFile(dir: string, writer: Writer): InboxFile & { readonly descriptor: number } {
+/** Creates the marker of this process and then its file, under an unused number. */
+export function createFile(dir: string) {
+  for (const { path, isRunning } of markersIn(dir)) if (!isRunning) rmSync(path, { force: true })
   for (let number = (listFiles(dir).at(-1)?.number ?? 0) + 1; ; number += 1) {
-    const file = fileOf(dir, number, false)
+    const base = join(dir, String(number).padStart(6, '0'))
+    const marker = `${base}-${process.pid}-${startOf(process.pid)}.writer`
+    closeSync(openSync(marker, 'w', 0o600))
     try {
-      return { ...file, descriptor: openNew(file.path, writer.name) }
+      const descriptor = openNew(`${base}.ndjson`)
+      // Until the folder is synced a power failure may lose the name of the file. Windows cannot open a folder.
+      if (process.platform !== 'win32') syncFolder(dir)
+      return { number, descriptor, path: `${base}.ndjson`, refusedPath: `${base}.refused.ndjson`, marker }
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+      rmSync(marker)
+      if (codeOf(error) !== 'EEXIST') throw error
     }
   }
 }
 
 /** @throws EEXIST if the file exists */
-export function openNew(path: string, writer: string): number {
-  const descriptor = openSync(path, 'wx', 0o600)
-  writeSync(descriptor, encodeLine({ kind: 'file', value: { program: PROGRAM, writer } }))
-  return descriptor
-}
+export const openNew = (path: string) => openSync(path, 'ax', 0o600)
 
-/** Syncs the folder: until then a power failure may lose the name of a new file. */
-export function syncFolder(dir: string): void {
-  try {
-    const folder = openSync(dir, 'r')
-    try {
-      fsyncSync(folder)
-    } finally {
-      closeSync(folder)
-    }
-  } catch {
-    // Windows cannot open a folder.
-  }
-}
-
-/** Thrown for a file of another program, or of an unsupported version of the format. */
-export class InboxFormatError extends Error {
-  readonly code = 'INBOX_FORMAT'
+function syncFolder(dir: string): void {
+  const folder = openSync(dir, 'r')
+  fsyncSync(folder)
+  closeSync(folder)
 }
 
 /**
- * The name of the process that wrote a file; null if its head is damaged or incomplete.
- * @throws an error with the code INBOX_FORMAT
+ * Reads the lines of a file; `line` is undefined if it is damaged. Ignores a last line without a line end, which nobody
+ * acknowledged, and a file that was cleared after it was listed.
+ * @throws errors of the file system, or an error with the code INBOX_FORMAT
  */
-export function writerOf({ path }: InboxFile, file: number): string | null {
-  const bytes = readAt(file, 0, HEAD_BYTES_MAX)
-  const end = bytes.indexOf(10)
-  const line = bytes.subarray(0, end === -1 ? bytes.length : end)
-  const head = summaryOf(line)
-  if (head !== undefined && head.v !== VERSION)
-    throw new InboxFormatError(`${path} has the inbox format ${head.v}; this version of voucherctl reads ${VERSION}.`)
-  if (head === undefined ? !isOwnHead(line) : head.kind !== 'file')
-    throw new InboxFormatError(`${path} is not an inbox file of voucherctl.`)
-  return head?.kind === 'file' ? head.writer : null
+export function* linesOf(path: string) {
+  if (!existsSync(path)) return
+  for (const { number, offset, bytes, isTorn } of readLines(path)) {
+    if (number === 1 && !isOwn(bytes)) throw formatError(`${path} is not an inbox file of voucherctl.`)
+    if (isTorn) return
+    const line = summaryOf(bytes)
+    if (line !== undefined && line.v !== VERSION)
+      throw formatError(`${path} has the inbox format ${line.v}; this version of voucherctl reads ${VERSION}.`)
+    yield { number, offset, bytes, line }
+  }
 }
+
+/** True for a first line of this program, even if it is incomplete or has a damaged byte. */
+const isOwn = (line: Buffer) => '{"v":'.startsWith(line.toString('latin1', 0, 5)) || line.includes(SUM)
+
+const formatError = (message: string) => Object.assign(new Error(message), { code: 'INBOX_FORMAT' })

@@ -1,19 +1,11 @@
 import { closeSync, openSync } from 'node:fs'
-import { readAt, readLines } from '../../files/summed-lines.js'
-import type { InboxFile } from './files.js'
-import { listFiles, writerOf, writersIn } from './files.js'
-import type { InboxRecord, InboxVerdict, LineSummary, RecordedDelivery, RecordedResponse } from './lines.js'
-import { decodeLine, salvage, summaryOf } from './lines.js'
+import { readAt } from '../../files/summed-lines.js'
+import { linesOf, listFiles, writersIn } from './files.js'
+import type { DeliveryLine, InboxLine, InboxVerdict, LineSummary, ResponseLine } from './lines.js'
+import { decodeLine } from './lines.js'
 
 /** A recorded delivery without headers and bodies, which stay in its file. */
-export interface Listed {
-  /** `FILE-NUMBER`; ascending in each file. */
-  readonly id: string
-  readonly at: number
-  readonly verdict: InboxVerdict
-  readonly reason: string | null
-  readonly update_id: string | null
-  readonly type: string | null
+export interface DeliverySummary extends Pick<DeliveryLine, 'id' | 'at' | 'verdict' | 'reason' | 'update_id' | 'type'> {
   /** Size of the body. */
   readonly bytes: number
   /** Status of the last response; null if the sender got none, undefined if none was recorded. */
@@ -22,10 +14,9 @@ export interface Listed {
   readonly to: string | null
 }
 
-export interface Stored extends RecordedDelivery {
-  readonly id: string
+export interface StoredDelivery extends DeliveryLine {
   /** In the order in which they were recorded. */
-  readonly responses: readonly RecordedResponse[]
+  readonly responses: readonly ResponseLine[]
 }
 
 export interface InboxFilter {
@@ -33,57 +24,60 @@ export interface InboxFilter {
   readonly verdicts?: readonly InboxVerdict[] | undefined
   /** Milliseconds since 1970. */
   readonly since?: number | undefined
-  /**
-   * Verified, not answered 2xx by the application, neither itself nor a later repeat of the same bytes, and not on its
-   * way there now.
-   */
+  /** Verified, without a 2xx response to it or to a later repeat of the same bytes, and not waiting for one now. */
   readonly failed?: boolean | undefined
 }
 
-/** A line whose checksum fails. */
-export interface DamagedLine {
-  readonly path: string
-  readonly line: number
+interface Entry extends DeliverySummary {
+  status: number | null | undefined
+  to: string | null
+  /** Where the delivery and its responses are. */
+  readonly places: Place[]
+  /** Identifies repeats of the same bytes. */
+  readonly content: string
+  /** True while its process runs, which may still record a response. */
+  readonly isGrowing: boolean
 }
 
 interface Place {
   readonly path: string
   readonly offset: number
-  readonly bytes: number
+  readonly length: number
 }
 
-interface Entry extends Listed {
-  status: number | null | undefined
-  to: string | null
-  /** Name of its file. */
-  readonly file: string
-  readonly place: Place
-  readonly bodyCrc: number
-  readonly responses: Place[]
-}
-
-/** The contents of an inbox folder. Opening reads all files once; headers and bodies are read again on demand. */
+/** The contents of an inbox folder. All files are read once; headers and bodies are read again on demand. */
 export class Inbox {
-  readonly damage: readonly DamagedLine[]
+  /** Lines whose checksum fails. */
+  readonly damage: { readonly path: string; readonly line: number }[] = []
+  readonly #byId = new Map<string, Entry>()
   /** Oldest first. */
   readonly #entries: readonly Entry[]
-  readonly #byId: ReadonlyMap<string, Entry>
-  /** Files whose process is running: their last deliveries may be waiting for a response. */
-  readonly #growing: ReadonlySet<string>
-
-  private constructor(scan: Scan) {
-    this.damage = scan.damage
-    this.#byId = scan.entries
-    this.#growing = scan.growing
-    this.#entries = [...scan.entries.values()].sort((a, b) => a.at - b.at)
-  }
 
   /**
-   * Opens an inbox; a missing folder is an empty inbox.
+   * A missing folder is an empty inbox.
    * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
-  static open(dir: string): Inbox {
-    return new Inbox(new Scan(dir))
+  constructor(dir: string) {
+    const files = listFiles(dir)
+    const growing = new Set(writersIn(dir).map(({ number }) => number))
+    for (const file of files) {
+      for (const { number, offset, bytes, line } of linesOf(file.path)) {
+        const place = { path: file.path, offset, length: bytes.length }
+        if (line === undefined) this.damage.push({ path: file.path, line: number })
+        else if (line.kind === 'delivery') this.#byId.set(line.id, entryOf(line, place, growing.has(file.number)))
+        else this.#addResponse(line, place)
+      }
+    }
+    this.#entries = [...this.#byId.values()].sort((a, b) => a.at - b.at)
+  }
+
+  /** A response follows its delivery, in the same file or, after a replay, in one with a higher number. */
+  #addResponse({ of, status, to, replay }: LineSummary & { kind: 'response' }, place: Place): void {
+    const entry = this.#byId.get(of)
+    if (entry === undefined) return
+    entry.places.push(place)
+    entry.status = status
+    if (!replay) entry.to ??= to
   }
 
   get count(): number {
@@ -91,148 +85,55 @@ export class Inbox {
   }
 
   /** The newest `limit` that match, oldest first. */
-  find({ type, verdicts, since, failed }: InboxFilter, limit = Number.POSITIVE_INFINITY): Listed[] {
-    const found: Listed[] = []
-    // From the newest back, so that a repeat is met before what it repeats.
-    const settled = new Set<string>()
-    for (let at = this.#entries.length - 1; at >= 0 && found.length < limit; at--) {
-      const entry = this.#entries[at] as Entry
-      if (failed) {
-        if (entry.verdict === 'refused') continue
-        const key = `${entry.update_id} ${entry.bodyCrc}`
-        const isRepeated = settled.has(key)
-        const isSettled = isSuccess(entry.status) || this.#isWaiting(entry)
-        if (isSettled) settled.add(key)
-        if (isRepeated || isSettled || entry.verdict === 'duplicate') continue
-        settled.add(key)
-      }
-      if (verdicts !== undefined && !verdicts.includes(entry.verdict)) continue
-      if (since !== undefined && entry.at < since) continue
-      if (type !== undefined && entry.type !== type) continue
-      found.push(entry)
+  find({ type, verdicts, since, failed }: InboxFilter, limit = Number.POSITIVE_INFINITY): DeliverySummary[] {
+    const failures = failed ? this.#failures() : undefined
+    const found = this.#entries.filter(
+      (it) =>
+        (failures === undefined || failures.has(it)) &&
+        (verdicts === undefined || verdicts.includes(it.verdict)) &&
+        (since === undefined || it.at >= since) &&
+        (type === undefined || it.type === type),
+    )
+    return found.slice(-limit)
+  }
+
+  #failures(): ReadonlySet<DeliverySummary> {
+    const failures = new Set<DeliverySummary>()
+    const decided = new Set<string>()
+    // From the newest back: the last of several deliveries with the same bytes decides.
+    for (const entry of this.#entries.toReversed()) {
+      const { verdict, status, content } = entry
+      const isDone = isSuccess(status) || (status === undefined && entry.isGrowing)
+      if (verdict === 'refused' || decided.has(content) || (verdict === 'duplicate' && !isDone)) continue
+      decided.add(content)
+      if (!isDone) failures.add(entry)
     }
-    return found.reverse()
+    return failures
   }
 
   /** By its id, or the newest verified delivery of an update_id (digits). */
-  byId(id: string): Listed | undefined {
+  byId(id: string): DeliverySummary | undefined {
     return this.#byId.get(id) ?? this.#entries.findLast((it) => it.update_id === id)
   }
 
-  /** Reads a delivery with its responses; undefined if it was cleared. */
-  read(id: string): Stored | undefined {
-    const entry = this.#byId.get(id)
-    const delivery = entry === undefined ? undefined : recordAt(entry.place)
-    // The file may have been cleared since the inbox was opened.
-    if (entry === undefined || delivery?.kind !== 'delivery' || delivery.id !== id) return undefined
-    const responses = entry.responses.flatMap((place) => {
-      const response = recordAt(place)
-      return response?.kind === 'response' && response.value.of === id ? [response.value] : []
-    })
-    return { ...delivery.value, id, responses }
-  }
-
-  #isWaiting({ status, file }: Entry): boolean {
-    return status === undefined && this.#growing.has(file)
+  /** Reads a delivery with its responses; undefined if it was cleared since the inbox was opened. */
+  read(id: string): StoredDelivery | undefined {
+    const [delivery, ...others] = this.#byId.get(id)?.places.map(lineAt) ?? []
+    if (delivery?.kind !== 'delivery' || delivery.id !== id) return undefined
+    return { ...delivery, responses: others.filter((it) => it?.kind === 'response').filter((it) => it.of === id) }
   }
 }
 
-/** Reads all files of an inbox once. */
-class Scan {
-  readonly entries = new Map<string, Entry>()
-  readonly damage: DamagedLine[] = []
-  readonly growing = new Set<string>()
-  /** Applied after all files are read, because the response of a replay is in another file than its delivery. */
-  readonly #responses: {
-    readonly of: string
-    readonly status: number | null
-    /** URL of the forwarding; undefined for a replay. */
-    readonly to: string | null | undefined
-    readonly place: Place
-  }[] = []
-
-  constructor(dir: string) {
-    // List writers before and after, so that a process that started or ended meanwhile counts.
-    const before = writersIn(dir)
-    const writers = new Map<string, string>()
-    for (const file of listFiles(dir)) {
-      const writer = this.#read(file)
-      if (writer !== null) writers.set(file.name, writer)
-    }
-    const alive = new Set([...before, ...writersIn(dir)].map(({ name }) => name))
-    for (const [name, writer] of writers) if (alive.has(writer)) this.growing.add(name)
-    for (const { of, status, to, place } of this.#responses) {
-      const entry = this.entries.get(of)
-      if (entry === undefined) continue
-      entry.responses.push(place)
-      entry.status = status
-      if (to !== undefined) entry.to ??= to
-    }
-  }
-
-  /** Reads a file; returns the name of the process that wrote it. */
-  #read(file: InboxFile): string | null {
-    let descriptor: number
-    try {
-      descriptor = openSync(file.path, 'r')
-    } catch (error) {
-      // The file was cleared after it was listed.
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-      throw error
-    }
-    const { path } = file
-    try {
-      const writer = writerOf(file, descriptor)
-      for (const { number, offset, bytes, isTorn } of readLines(descriptor)) {
-        const line = isTorn ? undefined : summaryOf(bytes)
-        if (line !== undefined) {
-          this.#add(file, line, { path, offset, bytes: bytes.length })
-          continue
-        }
-        let saved = 0
-        for (const piece of salvage(bytes)) {
-          this.#add(file, piece.line, { path, offset: offset + piece.at, bytes: piece.bytes })
-          saved += piece.bytes
-        }
-        // The process was killed while it wrote this line, before any acknowledgement.
-        const isUnfinished = isTorn && (saved === 0 || saved === bytes.length)
-        if (!isUnfinished) this.damage.push({ path, line: number })
-      }
-      return writer
-    } finally {
-      closeSync(descriptor)
-    }
-  }
-
-  #add(file: InboxFile, line: LineSummary, place: Place): void {
-    if (line.kind === 'response') {
-      const { of, status, to, replay } = line
-      this.#responses.push({ of, status, to: replay ? undefined : to, place })
-    }
-    if (line.kind !== 'delivery') return
-    const { id, at, verdict, reason, update_id, type, body_bytes, body_crc } = line
-    this.entries.set(id, {
-      id,
-      at,
-      verdict,
-      reason,
-      update_id,
-      type,
-      bytes: body_bytes,
-      bodyCrc: body_crc,
-      status: undefined,
-      to: null,
-      file: file.name,
-      place,
-      responses: [],
-    })
-  }
+function entryOf(line: LineSummary & { kind: 'delivery' }, place: Place, isGrowing: boolean): Entry {
+  const { id, at, verdict, reason, update_id, type, body_bytes: bytes, body_crc } = line
+  const summary = { id, at, verdict, reason, update_id, type, bytes, status: undefined, to: null }
+  return { ...summary, places: [place], content: `${update_id} ${body_crc}`, isGrowing }
 }
 
-function recordAt({ path, offset, bytes }: Place): InboxRecord | undefined {
+function lineAt({ path, offset, length }: Place): InboxLine | undefined {
   const file = openSync(path, 'r')
   try {
-    return decodeLine(readAt(file, offset, bytes))
+    return decodeLine(readAt(file, offset, length))
   } finally {
     closeSync(file)
   }

@@ -1,114 +1,125 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
-import { AppendedLines } from './append.js'
-import type { InboxFile, Writer } from './files.js'
-import { announceWriter, createFile, fileOf, listFiles, openNew, syncFolder, writerOf, writersIn } from './files.js'
+import { appendFileSync, closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, rmSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
+import { createFile, linesOf, listFiles, openNew, sizeOf, writersIn } from './files.js'
 import type { RecordedDelivery, RecordedResponse } from './lines.js'
-import { encodeLine, RESPONSE_BYTES_MAX } from './lines.js'
+import { encodeLine } from './lines.js'
 
-/**
- * Limits on refused deliveries, which any web page can send: their file restarts at either limit, and the files of ended
- * processes together are limited to the same number of bytes (DECISIONS.md#refused-deliveries).
- */
+/** Limits on refused deliveries, which any web page can send (DECISIONS.md#refused-deliveries). */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
+const RESPONSE_BYTES_MAX = 64 * 1024
+const SYNC_MS = 1_000
 
 export type NewResponse = Omit<RecordedResponse, 'body_bytes'>
 
-/**
- * Records deliveries and responses in files of its own. The operating system has a delivery when `recordDelivery`
- * resolves: a killed process loses only writes that were not acknowledged. fdatasync runs once a second, so a power
- * failure may lose the last second, which senders with a response do not send again.
- */
+/** Records deliveries and responses in files of its own. */
 export class InboxWriter {
-  readonly dir: string
   readonly #refusedMax: typeof REFUSED_MAX
-  readonly #writer: Writer
-  readonly #file: InboxFile
-  readonly #lines: AppendedLines
-  #refused: { readonly lines: AppendedLines; count: number } | undefined
+  readonly #file: ReturnType<typeof createFile>
+  readonly #lines: LineFile
+  #refused: LineFile | undefined
   /** Last number given to a delivery, refused ones included. */
   #count = 0
-
-  private constructor(dir: string, refusedMax: typeof REFUSED_MAX, writer: Writer) {
-    this.dir = dir
-    this.#refusedMax = refusedMax
-    this.#writer = writer
-    removeOldRefused(dir, refusedMax.bytes)
-    const { descriptor, ...file } = createFile(dir, writer)
-    this.#file = file
-    this.#lines = new AppendedLines(descriptor)
-    syncFolder(dir)
-  }
 
   /**
    * Creates a missing folder with mode 0700.
    * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
-  static open(dir: string, { refusedMax = REFUSED_MAX } = {}): InboxWriter {
+  constructor(dir: string, refusedMax = REFUSED_MAX) {
+    this.#refusedMax = refusedMax
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const writer = announceWriter(dir)
-    try {
-      return new InboxWriter(dir, refusedMax, writer)
-    } catch (error) {
-      writer.release()
-      throw error
-    }
+    removeOldRefused(dir, refusedMax.bytes)
+    this.#file = createFile(dir)
+    this.#lines = new LineFile(this.#file.descriptor)
   }
 
-  /** Its id once it is written; rejects with what the file system says, and then it is not in the inbox. */
+  /** Resolves to the id of the delivery, which a kill cannot lose then. If it rejects, the inbox does not have it. */
   async recordDelivery(delivery: RecordedDelivery): Promise<string> {
     const id = `${this.#file.number}-${++this.#count}`
-    const line = encodeLine({ kind: 'delivery', id, value: delivery })
-    await (delivery.verdict === 'refused' ? this.#refusedLines(line) : this.#lines).append(line)
+    const { body } = delivery
+    const line = encodeLine({ kind: 'delivery', id, ...delivery, body_bytes: body.length, body_crc: crc32(body) })
+    await (delivery.verdict === 'refused' ? this.#refusedFor(line) : this.#lines).append(line)
     return id
   }
 
-  async recordResponse({ body, ...others }: NewResponse): Promise<void> {
-    const value = { ...others, body: body.subarray(0, RESPONSE_BYTES_MAX), body_bytes: body.length }
-    await this.#lines.append(encodeLine({ kind: 'response', value }))
+  recordResponse({ body, ...others }: NewResponse): Promise<void> {
+    const recorded = body.subarray(0, RESPONSE_BYTES_MAX)
+    return this.#lines.append(encodeLine({ kind: 'response', ...others, body: recorded, body_bytes: body.length }))
   }
 
-  /** When everything is on the disk, or has failed to get there. */
+  /** Resolves when all lines are on the disk or have failed. */
   async close(): Promise<void> {
-    await Promise.all([this.#lines.close(), this.#refused?.lines.close()])
-    if (this.#lines.isUnused) rmSync(this.#file.path, { force: true })
-    this.#writer.release()
+    await Promise.all([this.#lines.close(), this.#refused?.close()])
+    if (this.#lines.size === 0) rmSync(this.#file.path, { force: true })
+    rmSync(this.#file.marker, { force: true })
   }
 
-  /** Returns the file for the next refused delivery. A reader of the replaced file can read it to its end. */
-  #refusedLines(line: string): AppendedLines {
+  /** Returns the file of the refused deliveries, which restarts without room for the line. */
+  #refusedFor(line: string): LineFile {
     const { deliveries, bytes } = this.#refusedMax
-    let refused = this.#refused
-    if (refused === undefined || refused.count >= deliveries || refused.lines.size + line.length > bytes) {
-      const { path } = fileOf(this.dir, this.#file.number, true)
-      const aside = `${path}.${randomBytes(4).toString('hex')}`
-      const lines = new AppendedLines(openNew(aside, this.#writer.name))
-      renameSync(aside, path)
-      void refused?.lines.close()
-      this.#refused = refused = { lines, count: 0 }
-    }
-    refused.count += 1
-    return refused.lines
+    this.#refused ??= new LineFile(openNew(this.#file.refusedPath))
+    if (this.#refused.count >= deliveries || this.#refused.size + line.length > bytes) this.#refused.restart()
+    return this.#refused
   }
 }
 
-/** Checks the head of every file, and removes the oldest refused deliveries of ended processes. */
+/** Checks the format of every file, and removes the oldest refused deliveries of ended processes. */
 function removeOldRefused(dir: string, bytesMax: number): void {
-  const alive = new Set(writersIn(dir).map(({ name }) => name))
+  const files = listFiles(dir).reverse()
+  const running = new Set(writersIn(dir).map(({ number }) => number))
   let bytes = 0
-  for (const file of listFiles(dir).reverse()) {
-    const writer = readWriter(file)
-    if (!file.isRefused || (writer !== null && alive.has(writer))) continue
-    bytes += statSync(file.path).size
-    if (bytes > bytesMax) rmSync(file.path, { force: true })
+  for (const { path, number, isRefused } of files) {
+    for (const _first of linesOf(path)) break
+    if (!isRefused || running.has(number)) continue
+    bytes += sizeOf(path)
+    if (bytes > bytesMax) rmSync(path, { force: true })
   }
 }
 
-function readWriter(file: InboxFile): string | null {
-  const descriptor = openSync(file.path, 'r')
-  try {
-    return writerOf(file, descriptor)
-  } finally {
-    closeSync(descriptor)
+/** Appends lines to an empty file. Lines of the same turn of the event loop share a write. */
+class LineFile {
+  readonly #descriptor: number
+  readonly #syncTimer: NodeJS.Timeout
+  #lines = ''
+  #writing: Promise<void> | undefined
+  size = 0
+  count = 0
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+    this.#syncTimer = setInterval(() => fdatasync(descriptor, () => {}), SYNC_MS).unref()
+  }
+
+  append(line: string): Promise<void> {
+    this.count += 1
+    this.#lines += line
+    return (this.#writing ??= this.#write())
+  }
+
+  async #write(): Promise<void> {
+    await setImmediate()
+    const bytes = Buffer.from(this.#lines)
+    this.#lines = ''
+    this.#writing = undefined
+    try {
+      appendFileSync(this.#descriptor, bytes)
+    } catch (error) {
+      // Remove the part that a full disk still took.
+      ftruncateSync(this.#descriptor, this.size)
+      throw error
+    }
+    this.size += bytes.length
+  }
+
+  restart(): void {
+    ftruncateSync(this.#descriptor)
+    this.size = this.count = 0
+  }
+
+  async close(): Promise<void> {
+    await this.#writing?.catch(() => {})
+    clearInterval(this.#syncTimer)
+    fdatasyncSync(this.#descriptor)
+    closeSync(this.#descriptor)
   }
 }

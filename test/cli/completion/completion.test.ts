@@ -118,7 +118,7 @@ test.each([
 
 test('deliveries of the inbox are offered by their ids, the newest first; without an inbox there are none', async () => {
   const home = temporaryDir()
-  const writer = InboxWriter.open(join(home, 'inbox'))
+  const writer = new InboxWriter(join(home, 'inbox'))
   const request = { at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
   await writer.recordDelivery({ ...request, verdict: 'ok', reason: null, update_id: '7', type: 'message' })
   await writer.recordDelivery({ ...request, verdict: 'refused', reason: 'stale', update_id: null, type: null })

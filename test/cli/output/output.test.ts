@@ -78,7 +78,7 @@ test('where ids leave no room for a table each row is a record; an id that fits 
 
 test('a table names the seconds where there is room, and the year of a log only there', async () => {
   const home = temporaryDir()
-  const writer = InboxWriter.open(join(home, 'inbox'))
+  const writer = new InboxWriter(join(home, 'inbox'))
   const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
   const request = { method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
   await writer.recordDelivery({ at: Date.parse('2026-11-21T13:56:55Z'), ...refused, ...request })

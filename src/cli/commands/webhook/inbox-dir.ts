@@ -51,7 +51,7 @@ export async function openInbox({ host, output }: Context, named: string | undef
   const { Inbox } = await import('../../../workbench/inbox/inbox.js')
   let inbox: Inbox
   try {
-    inbox = Inbox.open(dir)
+    inbox = new Inbox(dir)
   } catch (error) {
     return inboxFailure(error, dir)
   }

@@ -2,7 +2,7 @@ import { closest } from '../../../contract/closest.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { parseJson } from '../../../secure/json.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
-import type { Listed, Stored } from '../../../workbench/inbox/inbox.js'
+import type { DeliverySummary, StoredDelivery } from '../../../workbench/inbox/inbox.js'
 import type { InboxVerdict } from '../../../workbench/inbox/lines.js'
 import type { Context } from '../../command/context.js'
 import type { Group } from '../../command/leaf.js'
@@ -117,7 +117,7 @@ function nothingFound(
   ].join(' ')
 }
 
-function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: Listed) {
+function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: DeliverySummary) {
   return {
     id,
     time: new Date(at).toISOString(),
@@ -131,7 +131,7 @@ function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: 
   }
 }
 
-function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, responses }: Stored) {
+function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, responses }: StoredDelivery) {
   return {
     id,
     time: new Date(at).toISOString(),
@@ -252,9 +252,9 @@ const clear = leaf({
       loses: `Every recorded delivery of ${dir}${which} is lost.`,
     })
     if (refusal !== undefined) return refusal
-    const { clearBefore, clearInbox } = await import('../../../workbench/inbox/clearing.js')
+    const { clearInbox } = await import('../../../workbench/inbox/clear.js')
     try {
-      const { writers, ...cleared } = before === undefined ? clearInbox(dir) : clearBefore(dir, before)
+      const { writers, ...cleared } = clearInbox(dir, before)
       if (writers.length === 0) return { ok: true, data: { inbox: dir, ...cleared } }
       return fail(
         'INBOX_IN_USE',

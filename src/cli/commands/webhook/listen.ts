@@ -138,7 +138,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   try {
     // One of an earlier run would be taken for this one's.
     if (readyFile !== undefined) rmSync(readyFile, { force: true })
-    inbox = InboxWriter.open(dir)
+    inbox = new InboxWriter(dir)
   } catch (error) {
     return inboxFailure(error, dir)
   }

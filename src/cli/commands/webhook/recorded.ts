@@ -1,4 +1,4 @@
-import type { Stored } from '../../../workbench/inbox/inbox.js'
+import type { StoredDelivery } from '../../../workbench/inbox/inbox.js'
 import type { Context } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
 import { fail, usage } from '../../failure.js'
@@ -27,7 +27,7 @@ export async function recordedDelivery(
   context: Context,
   id: string,
   named: string | undefined,
-): Promise<{ readonly ok: true; readonly stored: Stored } | Failure> {
+): Promise<{ readonly ok: true; readonly stored: StoredDelivery } | Failure> {
   const opened = await openInbox(context, named)
   if (!opened.ok) return opened
   const { inbox, dir } = opened

@@ -1,6 +1,6 @@
 import { DEFAULT_TOLERANCE_SECONDS } from '../../../webhook/signature.js'
 import type { AppAnswer } from '../../../workbench/forwarding.js'
-import type { Listed } from '../../../workbench/inbox/inbox.js'
+import type { DeliverySummary } from '../../../workbench/inbox/inbox.js'
 import { resigned } from '../../../workbench/resigning.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
@@ -101,7 +101,7 @@ async function secretOf(
 }
 
 interface PickedDelivery {
-  readonly listed: Listed
+  readonly listed: DeliverySummary
   readonly to: URL
 }
 
@@ -116,7 +116,7 @@ interface Picked {
 /** Nothing is sent when one that was named, or all that was found, cannot be. */
 function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): Picked | Failure {
   const isNamed = flags.id.length > 0
-  const found: Listed[] = isNamed
+  const found: DeliverySummary[] = isNamed
     ? []
     : inbox.find(
         { verdicts: ['ok'], failed: flags.failed, since: timeOf(context, flags.since) },
@@ -170,7 +170,7 @@ async function replayAll(
     import('../../../workbench/inbox/writer.js'),
   ])
   const forwarder = new Forwarder()
-  const writer = InboxWriter.open(dir)
+  const writer = new InboxWriter(dir)
   const statuses: (number | null)[] = []
   try {
     for (const { listed, to } of deliveries) {
@@ -215,5 +215,5 @@ function exitOf(statuses: readonly (number | null)[]): number {
 }
 
 /** True if the timestamp is too old: it was on arrival, or it has become so since. */
-const isStale = ({ at, reason }: Listed, now: number) =>
+const isStale = ({ at, reason }: DeliverySummary, now: number) =>
   reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -16,11 +16,11 @@ import { secret, signed, updateBody } from '../../../support/webhook-listener.js
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 
-async function start(home: string, args: readonly string[] = []) {
+async function start(home: string, args: readonly string[] = [], inbox = 'inbox') {
   const file = join(home, 'ready.json')
   // What a killed run left there.
   rmSync(file, { force: true })
-  const flags = ['--port', '0', '--ready-file', 'ready.json', '--inbox', 'inbox', ...args]
+  const flags = ['--port', '0', '--ready-file', 'ready.json', '--inbox', inbox, ...args]
   const child = built.start(['webhook', 'listen', ...flags], home, env)
   onTestFinished(() => void child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
@@ -84,12 +84,29 @@ test('killed with -9 while 16 senders send: every delivery that was answered is 
     expect(await exit).toBe('SIGKILL')
     agent.destroy()
 
-    const inbox = Inbox.open(join(home, 'inbox'))
+    const inbox = new Inbox(join(home, 'inbox'))
     const recorded = new Set(inbox.find({}).map((it) => Number(inbox.read(it.id)?.update_id)))
     expect(answered.filter((it) => !recorded.has(it))).toEqual([])
     expect([...recorded].every((it) => it >= 1 && it <= id)).toBe(true)
   }
 }, 60_000)
+
+test('listeners that start concurrently on one inbox have a file each, and inbox clear is refused while one runs', async () => {
+  const dir = join(temporaryDir(), 'inbox')
+  const listeners = await Promise.all(Array.from({ length: 4 }, () => start(temporaryDir(), [], dir)))
+  const agent = new Agent()
+  for (const [at, { port }] of listeners.entries()) expect(await send(port, at + 1, agent)).toBe(200)
+  const ids = new Inbox(dir).find({}).map(({ id }) => id)
+  expect(ids.sort()).toEqual(['1-1', '2-1', '3-1', '4-1'])
+  const clear = async () => (await cli(`webhook inbox clear --yes --inbox ${dir}`, { home: temporaryDir(), env })).exit
+  for (const { child } of listeners) {
+    expect(await clear()).toBe(6)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  expect(await clear()).toBe(0)
+  expect(readdirSync(dir)).toEqual([])
+}, 30_000)
 
 test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', async () => {
   for (const [signal, exit] of [
@@ -179,14 +196,15 @@ test.runIf(process.platform === 'linux')(
     const { child, port } = await start(home, [])
     const agent = new Agent({ keepAlive: true })
     expect(await send(port, 1, agent)).toBe(200)
-    // The only way to a full disk without one: no file of this process may grow any more.
+    // The only way to a full disk without one: no file of this process may grow by more than a part of a line.
     const size = statSync(join(home, 'inbox', '000001.ndjson')).size
-    execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${size}:unlimited`])
-    expect(await send(port, 2, agent)).toBe(503)
+    execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${size + 300}:unlimited`])
+    expect(await send(port, 2, agent, updateBody(2, 'message', 'x'.repeat(3_000)))).toBe(503)
     execFileSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited:unlimited'])
     expect(await send(port, 2, agent)).toBe(200)
-    const inbox = Inbox.open(join(home, 'inbox'))
+    const inbox = new Inbox(join(home, 'inbox'))
     expect(inbox.find({}).map((it) => inbox.read(it.id)?.update_id)).toEqual(['1', '2'])
+    expect(inbox.damage).toEqual([])
     agent.destroy()
   },
   20_000,

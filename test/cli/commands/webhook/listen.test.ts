@@ -330,7 +330,7 @@ test('inbox list and replay report a damaged line, skip it and exit 11', async (
   const at = bytes.indexOf('"body":"') + 12
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(file, bytes)
-  const warning = `warning: line 2 of ${file} is damaged. It was skipped and stays in the file.\n`
+  const warning = `warning: line 1 of ${file} is damaged. It was skipped and stays in the file.\n`
   const listed = await cli('webhook inbox list --inbox inbox --json', { home })
   expect([listed.exit, listed.stderr]).toEqual([11, warning])
   expect(JSON.parse(listed.stdout).items.map((it: { id: string }) => it.id)).toEqual(['1-2'])
@@ -404,9 +404,9 @@ test('a body that commands a terminal is shown without its commands', async () =
 
 test('inbox clear empties it, shows that with --dry-run, and is refused with 6 while a listener writes', async () => {
   const { home } = await recorded()
-  const count = () => Inbox.open(join(home, 'inbox')).count
+  const count = () => new Inbox(join(home, 'inbox')).count
   expect((await cli('webhook inbox clear --inbox inbox --dry-run', { home })).stdout).toContain('remove every delivery')
-  const writer = InboxWriter.open(join(home, 'inbox'))
+  const writer = new InboxWriter(join(home, 'inbox'))
   const refused = await cli('webhook inbox clear --inbox inbox --yes --json', { home })
   expect([refused.exit, JSON.parse(refused.stderr).error.code, count()]).toEqual([6, 'INBOX_IN_USE', 3])
   await writer.close()
@@ -420,7 +420,7 @@ test('inbox clear --before removes what is older than a time or a duration, show
   const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --yes --json ${args}`, { home, now })
   expect(JSON.parse((await clear('--before 1h')).stdout)).toMatchObject({ removed: 0, left: 3, bytes: 0 })
   expect((await clear('--before 1970-01-02T00:00:00Z --dry-run')).stdout).toContain('before 1970-01-02T00:00:00.000Z')
-  const writer = InboxWriter.open(join(home, 'inbox'))
+  const writer = new InboxWriter(join(home, 'inbox'))
   expect(await clear('--before 1h', 7_200_000)).toMatchObject({ exit: 6, stdout: '' })
   await writer.close()
   expect((await clear('--before yesterday')).exit).toBe(2)
@@ -464,7 +464,7 @@ test('replay --last and --since take verified ones, --id any; --to sends elsewhe
 
 test('replay warns of a delivery that was refused as stale, however recently it arrived', async () => {
   const { home, app } = await recorded()
-  const writer = InboxWriter.open(join(home, 'inbox'))
+  const writer = new InboxWriter(join(home, 'inbox'))
   const common = { at: 0, method: 'POST', url: '/', headers: [], update_id: null, type: null, body: Buffer.from('{}') }
   const stale = await writer.recordDelivery({ ...common, verdict: 'refused', reason: 'stale' })
   await writer.close()
@@ -519,16 +519,12 @@ test('a replay beside a running listener is recorded, and neither waits for the 
   const { url, stop } = await start(`--json --forward-to ${app.url}`, { home })
   await post(url, 1)
   // What became of a delivery is written behind its answer.
-  await vi.waitFor(() => expect(Inbox.open(join(home, 'inbox')).find({})[0]?.status).toBe(500))
+  await vi.waitFor(() => expect(new Inbox(join(home, 'inbox')).find({})[0]?.status).toBe(500))
   status = 200
   expect((await replay(home, '--failed')).exit).toBe(0)
   await post(url, 2)
   await stop()
-  expect(
-    Inbox.open(join(home, 'inbox'))
-      .find({})
-      .map((it) => [it.id, it.status]),
-  ).toEqual([
+  expect(new Inbox(join(home, 'inbox')).find({}).map((it) => [it.id, it.status])).toEqual([
     ['1-1', 200],
     ['1-2', 200],
   ])

@@ -241,7 +241,7 @@ test('sign of a body without an update_id asks for --update-id: exit 2', async (
 /** An inbox with a delivery that is right and one whose body was changed on its way, both received at 1,000 s. */
 async function inboxOfTwo() {
   const home = temporaryDir()
-  const writer = InboxWriter.open(join(home, 'inbox'))
+  const writer = new InboxWriter(join(home, 'inbox'))
   const raw = Buffer.from('{"update_id":7,"type":"ping","ping":{}}')
   const signed = signWebhook({ rawBody: raw, secrets: ['recorded-secret'], timestamp: 1_000, updateId: 7 })
   const arrived = { at: 1_000_000, method: 'POST', url: '/', headers: Object.entries(signed).flat() }

@@ -1,6 +1,5 @@
 // The journal of issue-many (DECISIONS.md#journal-of-issue-many).
-import { closeSync, openSync } from 'node:fs'
-import { readLines, withoutSum, withSum } from '../../../../files/summed-lines.js'
+import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
 import { Fingerprints } from './fingerprints.js'
 
 /** What a run issues, and where: another run may go on only with the same. No secret is in it. */
@@ -51,34 +50,24 @@ export function loadJournal(path: string): LoadedJournal {
   const damaged: number[] = []
   let identity: RunIdentity | undefined
   let [end, resultsEnd] = [0, 0]
-  const file = openSync(path, 'r')
-  try {
-    for (const { number, offset, bytes, isTorn } of readLines(file)) {
-      const value = isTorn ? undefined : entryOf(bytes)
-      if (number === 1) identity = value === undefined ? undefined : identityOf(value)
-      if (identity === undefined) {
-        const problem = value === undefined ? 'damaged' : 'another version'
-        return { identity, problem, done, damaged, end, resultsEnd }
-      }
-      if (value === undefined) {
-        if (!isTorn) damaged.push(number)
-        continue
-      }
-      if (typeof value.key === 'string' && typeof value.end === 'number') {
-        done.add(digestOf(value.key), Number(value.line))
-        resultsEnd = value.end
-      }
-      end = offset + bytes.length + 1
+  for (const { number, offset, bytes, isTorn } of readLines(path)) {
+    const value = isTorn ? undefined : parseLine(bytes)
+    if (number === 1) identity = value === undefined ? undefined : identityOf(value)
+    if (identity === undefined) {
+      const problem = value === undefined ? 'damaged' : 'another version'
+      return { identity, problem, done, damaged, end, resultsEnd }
     }
-  } finally {
-    closeSync(file)
+    if (value === undefined) {
+      if (!isTorn) damaged.push(number)
+      continue
+    }
+    if (typeof value.key === 'string' && typeof value.end === 'number') {
+      done.add(digestOf(value.key), Number(value.line))
+      resultsEnd = value.end
+    }
+    end = offset + bytes.length + 1
   }
   return { identity, problem: undefined, done, damaged, end, resultsEnd }
-}
-
-function entryOf(line: Buffer): Record<string, unknown> | undefined {
-  const text = withoutSum(line)
-  return text === undefined ? undefined : { ...JSON.parse(`${text.toString('utf8')}}`) }
 }
 
 function identityOf(header: Record<string, unknown>): RunIdentity | undefined {
