@@ -1,11 +1,11 @@
 import type { Update } from '../contract/updates.js'
 import { pause } from './pause.js'
-import type { Place, Polling } from './poll-on.js'
-import { pollOn } from './poll-on.js'
-import type { Posted } from './post.js'
+import type { PollingOptions, PollPosition } from './polling.js'
+import { pollUpdates } from './polling.js'
+import type { PostResult } from './post.js'
 import { isDelivered } from './post.js'
 
-/** An update that was passed over. */
+/** An update that the app did not accept. */
 export interface DeadLetter {
   readonly time: string
   readonly update_id: number
@@ -16,14 +16,14 @@ export interface DeadLetter {
   readonly update: Update
 }
 
-/** One attempt and what follows from it. */
+/** One attempt and its outcome. */
 export interface BridgeLine {
   readonly time: string
   readonly update_id: number
   readonly type: string
   readonly attempt: number
   readonly outcome: 'delivered' | 'failed' | 'dead_letter'
-  /** Of the app; null when it did not answer. */
+  /** Status of the app; null without a response. */
   readonly status: number | null
   readonly error: string | null
   readonly duration_ms: number
@@ -31,58 +31,58 @@ export interface BridgeLine {
   readonly retry_in_ms: number | null
 }
 
-export interface BridgeOptions<F> extends Polling<F> {
-  /** Confirms every update before this one; false when that failed. */
+export interface BridgeOptions<F> extends PollingOptions<F> {
+  /** Confirms every update before this one; false on failure. */
   confirm(before: number): Promise<boolean>
-  /** Signs and posts an update; the signal does not end it. */
-  deliver(update: Update): Promise<Posted>
-  /** Keeps what is passed over, on disk when this is over; a failure ends the bridge. */
-  bury(letter: DeadLetter): Promise<F | undefined>
-  /** What must be known so that nothing is taken for lost or new. */
+  /** Signs and posts an update; the signal does not abort it. */
+  deliver(update: Update): Promise<PostResult>
+  /** Writes a dead letter to the disk; a failure ends the bridge. */
+  addDeadLetter(letter: DeadLetter): Promise<F | undefined>
+  /** Warns that deliveries may be repeated. */
   warn(text: string): void
-  /** The failure with one more sentence. */
-  adding(failure: F, sentence: string): F
+  /** Adds a sentence to the hint of a failure. */
+  withSentence(failure: F, sentence: string): F
   now(): number
-  /** Before each further attempt; the last one goes on. */
+  /** Delays before further attempts; the last one repeats. */
   readonly delaysMs: readonly number[]
-  /** Then an update is a dead letter. Undefined: never. */
+  /** Attempts until an update is a dead letter; unlimited if undefined. */
   readonly attemptsMax: number | undefined
 }
 
 /** Delays between attempts of the platform, in ms; here the last one repeats (DECISIONS.md#bridge). */
 export const PLATFORM_DELAYS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000]
-/** For who waits for it: from 100 ms, twice as long each time, at most 10 s. */
+/** Delays of `--retry-fast`: from 100 ms, doubling up to 10 s. */
 export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000]
 
 /**
- * Polls updates and hands them to an app, one after the other in the order of their ids: an update that fails holds
- * back those behind it, so that none overtakes another of its chat. An update is confirmed at the server once the app
- * took it or it lies among the dead letters, never before: whatever ends this process, it comes again then.
+ * Polls updates and delivers them to an app one at a time, in the order of their ids. A failing update blocks the ones
+ * after it, so that updates of a chat stay in order. An update is confirmed at the server only after the app accepted it
+ * or it became a dead letter; until then every end of this process leads to another delivery.
  *
- * After the signal the delivery in flight is finished, and what was delivered is confirmed.
+ * After the signal it finishes the delivery in flight and confirms the delivered updates.
  */
 export async function* bridge<F>(options: BridgeOptions<F>): AsyncGenerator<BridgeLine, F | undefined> {
-  const place: Place = { next: undefined, confirmed: undefined, isLost: false }
-  const failure = yield* pollOn(options, place, (update) => handOver(update, place, options))
-  // After a failed poll not confirmed by another one: it would end that of whoever took over.
-  if (failure !== undefined) return ended(failure, place, options)
-  if (place.isLost || !(await confirmDelivered(place, options))) {
-    if (place.next !== place.confirmed) options.warn(`warning: the ${UNCONFIRMED}`)
+  const position: PollPosition = { next: undefined, confirmed: undefined, isServerAway: false }
+  const failure = yield* pollUpdates(options, position, (update) => deliverInOrder(update, position, options))
+  // Do not confirm after a failed poll: that would end the poll of another process.
+  if (failure !== undefined) return ended(failure, position, options)
+  if (position.isServerAway || !(await confirmDelivered(position, options))) {
+    if (position.next !== position.confirmed) options.warn(`warning: the ${UNCONFIRMED}`)
   }
   return undefined
 }
 
 const UNCONFIRMED = 'last deliveries could not be confirmed: they come again with the next run.'
 
-/** The failure, and what it leaves behind. */
-function ended<F>(failure: F, { next, confirmed }: Place, { adding }: BridgeOptions<F>): F {
-  return next === confirmed ? failure : adding(failure, `The ${UNCONFIRMED}`)
+/** The failure, with the hint that updates are unconfirmed. */
+function ended<F>(failure: F, { next, confirmed }: PollPosition, { withSentence }: BridgeOptions<F>): F {
+  return next === confirmed ? failure : withSentence(failure, `The ${UNCONFIRMED}`)
 }
 
-/** Until the app took the update, it is a dead letter, or the signal came. Moves the place behind it in the first two. */
-async function* handOver<F>(
+/** Attempts until the app accepts the update, it is a dead letter, or the signal; the first two advance the position. */
+async function* deliverInOrder<F>(
   update: Update,
-  place: Place,
+  position: PollPosition,
   options: BridgeOptions<F>,
 ): AsyncGenerator<BridgeLine, F | undefined> {
   const { update_id, type } = update
@@ -91,37 +91,37 @@ async function* handOver<F>(
     const time = new Date(options.now()).toISOString()
     const ending = () => options.notice('Ending after the delivery in flight.')
     signal.addEventListener('abort', ending, { once: true })
-    const posted = await options.deliver(update)
+    const result = await options.deliver(update)
     signal.removeEventListener('abort', ending)
-    const { status, error, durationMs } = posted
+    const { status, error, durationMs } = result
     const line = { time, update_id, type, attempt, status, error, duration_ms: durationMs, retry_in_ms: null }
-    if (isDelivered(posted)) {
-      place.next = update_id + 1
+    if (isDelivered(result)) {
+      position.next = update_id + 1
       yield { ...line, outcome: 'delivered' }
       return undefined
     }
     if (attempt >= attemptsMax) {
-      const failure = await options.bury({ time, update_id, type, attempts: attempt, status, error, update })
+      const failure = await options.addDeadLetter({ time, update_id, type, attempts: attempt, status, error, update })
       if (failure !== undefined) {
-        await confirmDelivered(place, options)
+        await confirmDelivered(position, options)
         return failure
       }
-      place.next = update_id + 1
+      position.next = update_id + 1
       yield { ...line, outcome: 'dead_letter' }
       return undefined
     }
     const waitMs = delaysMs[Math.min(attempt, delaysMs.length) - 1] as number
     yield { ...line, outcome: 'failed', retry_in_ms: waitMs }
-    // It may take long: what came before it is not to come again for that.
-    if (attempt === 1 && !signal.aborted) await confirmDelivered(place, options)
+    // The retries may take long: confirm the updates before this one.
+    if (attempt === 1 && !signal.aborted) await confirmDelivered(position, options)
     await pause(waitMs, signal)
   }
   return undefined
 }
 
-async function confirmDelivered<F>(place: Place, { confirm }: BridgeOptions<F>): Promise<boolean> {
-  if (place.next === undefined || place.next === place.confirmed) return true
-  const done = await confirm(place.next)
-  if (done) place.confirmed = place.next
+async function confirmDelivered<F>(position: PollPosition, { confirm }: BridgeOptions<F>): Promise<boolean> {
+  if (position.next === undefined || position.next === position.confirmed) return true
+  const done = await confirm(position.next)
+  if (done) position.confirmed = position.next
   return done
 }

@@ -13,19 +13,19 @@ export const faults = [
 ] as const
 export type Fault = (typeof faults)[number]
 
-/** One POST as it goes out. */
-export interface Parcel {
+/** A signed delivery, ready to send. */
+export interface SignedDelivery {
   readonly updateId: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** The body leaves in pieces over this time. */
+  /** Milliseconds over which the body is sent in pieces. */
   readonly paceMs?: number
 }
 
 export interface FaultRule {
   /** What the fault does, in a sentence. */
   readonly does: string
-  /** What a receiver that is right answers to all of it. */
+  /** What a correct receiver does with the delivery. */
   readonly right: 'refused' | 'accepted'
   readonly because: string
 }
@@ -78,45 +78,49 @@ export const faultRules: Readonly<Record<Fault, FaultRule>> = {
   },
 }
 
-export interface Unsent {
+export interface UnsignedUpdate {
   readonly updateId: string
   readonly body: Uint8Array
 }
 
-export interface Signing {
+export interface SigningKey {
   readonly secret: string
   /** Unix seconds. */
   readonly timestamp: number
 }
 
-/** How many updates a fault needs to show. */
+/** Number of updates that a fault needs. */
 export const updatesNeeded = (fault: Fault | undefined) => (fault === 'reorder' ? 2 : 1)
 
-/** The updates in the order in which they are sent, each as often as it is. */
-export function inOrder<T>(updates: readonly T[], fault: Fault | undefined): T[] {
+/** The updates in sending order, with repetitions. */
+export function sendOrder<T>(updates: readonly T[], fault: Fault | undefined): T[] {
   if (fault === 'reorder') return [...updates].reverse()
   return fault === 'duplicate' ? updates.flatMap((it) => [it, it]) : [...updates]
 }
 
-/** Signs an update and then does to it what the fault says. */
-export function packed({ updateId, body }: Unsent, { secret, timestamp }: Signing, fault: Fault | undefined): Parcel {
+/** Signs an update and applies the fault. */
+export function signWithFault(
+  { updateId, body }: UnsignedUpdate,
+  { secret, timestamp }: SigningKey,
+  fault: Fault | undefined,
+): SignedDelivery {
   const shift = fault === 'stale' ? -SKEW_SECONDS : fault === 'future' ? SKEW_SECONDS : 0
   const headers = signWebhook({ rawBody: body, secrets: [secret], timestamp: timestamp + shift, updateId })
-  const parcel = { updateId, headers, body }
+  const delivery = { updateId, headers, body }
   switch (fault) {
     case 'bad-signature': {
       const signature = headers[webhookHeaders.signature]
       const other = `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`
-      return { ...parcel, headers: { ...headers, [webhookHeaders.signature]: other } }
+      return { ...delivery, headers: { ...headers, [webhookHeaders.signature]: other } }
     }
     case 'tamper':
-      return { ...parcel, body: tampered(body) }
+      return { ...delivery, body: tampered(body) }
     case 'swap-update-id':
-      return { ...parcel, headers: { ...headers, [webhookHeaders.updateId]: String(BigInt(updateId) + 1n) } }
+      return { ...delivery, headers: { ...headers, [webhookHeaders.updateId]: String(BigInt(updateId) + 1n) } }
     case 'slow-body':
-      return { ...parcel, paceMs: SLOW_BODY_MS }
+      return { ...delivery, paceMs: SLOW_BODY_MS }
     default:
-      return parcel
+      return delivery
   }
 }
 

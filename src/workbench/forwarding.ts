@@ -4,34 +4,34 @@ import { codeOf } from '../files/error-code.js'
 import { finalResponse, isInvalidResponse } from './final-response.js'
 import { pairsOf } from './header-pairs.js'
 
-/** A delivery as it goes to the application. */
-export interface Forwarded {
-  /** Names and values in turn, as received. */
+/** A delivery as it is sent to the application. */
+export interface ForwardedDelivery {
+  /** Alternating names and values, as received. */
   readonly headers: readonly string[]
   readonly body: Buffer
 }
 
-/** What the application answered; the status that stands for it when it did not. */
-export interface AppAnswer {
-  /** Null: the sender gets no answer (`--respond timeout`). */
+/** The response of the application, or the status that replaces it after a failure. */
+export interface AppResponse {
+  /** Null if the sender gets no response (`--respond timeout`). */
   readonly status: number | null
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** Where it was sent; null without an application. */
+  /** URL of the application; null without one. */
   readonly to: string | null
   readonly failure: AppFailure | null
 }
 
 export interface AppFailure {
   readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long' | 'app_answer_invalid'
-  /** For a person: what was tried, with host and port. */
+  /** For display, with host and port. */
   readonly message: string
 }
 
-/** The platform waits 15 s: the sender still hears that the application was too slow. */
+/** Below the 15 s of the platform, so that the sender still gets the 504. */
 export const APP_TIMEOUT_MS = 14_000
-const ANSWER_BYTES_MAX = 1024 * 1024
+const RESPONSE_BYTES_MAX = 1024 * 1024
 /** More than the platform's max_connections. */
 const CONNECTIONS_MAX = 128
 /** Less than servers keep an idle connection, so that no delivery meets one that its application just closes. */
@@ -76,8 +76,8 @@ const withoutLength = (headers: readonly string[]) =>
 const LOOPBACK = ['127.0.0.1', '::1']
 
 /**
- * Sends deliveries to applications over connections that are kept for a moment. Redirects are answers like any other.
- * A delivery whose connection broke off may have been acted upon: it is not sent again, whoever sent it decides.
+ * Sends deliveries to applications over connections that are kept for a moment. Redirects are not followed. A delivery
+ * whose connection broke is not sent again, because the application may have processed it; the sender decides.
  */
 export class Forwarder {
   readonly #timeoutMs: number
@@ -90,11 +90,11 @@ export class Forwarder {
     this.#timeoutMs = timeoutMs
   }
 
-  /** One attempt, within the time for all of it. Of this machine both addresses are tried. */
-  async send(to: URL, delivery: Forwarded): Promise<AppAnswer> {
+  /** One attempt within the time limit. Tries both loopback addresses for an application on this machine. */
+  async send(to: URL, delivery: ForwardedDelivery): Promise<AppResponse> {
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), this.#timeoutMs)
-    const failed = (status: number, reason: AppFailure['reason'], message: string): AppAnswer => ({
+    const failed = (status: number, reason: AppFailure['reason'], message: string): AppResponse => ({
       status,
       headers: [],
       body: Buffer.alloc(0),
@@ -112,10 +112,10 @@ export class Forwarder {
         } catch (error) {
           if (limit.signal.aborted)
             return failed(504, 'app_timeout', `${to.host} did not answer within ${this.#timeoutMs / 1000} s.`)
-          if (error instanceof AnswerTooLong)
+          if (error instanceof ResponseTooLong)
             return failed(502, 'app_answer_too_long', `${to.host} answered with more than 1 MiB.`)
           const code = codeOf(error, 'ERROR')
-          if (isInvalidResponse(code)) return failed(502, 'app_answer_invalid', invalidAnswer(to, code, error))
+          if (isInvalidResponse(code)) return failed(502, 'app_answer_invalid', invalidResponse(to, code, error))
           if (!NOT_CONNECTED.has(code)) return failed(502, 'app_broke_off', brokenOff(to, code))
           if (at + 1 < addresses.length) continue
           const tried = addresses.map((it) => (it.includes(':') ? `[${it}]:${port}` : `${it}:${port}`)).join(' and ')
@@ -137,7 +137,7 @@ export class Forwarder {
     to: URL,
     address: string,
     isLocal: boolean,
-    { headers, body }: Forwarded,
+    { headers, body }: ForwardedDelivery,
     signal: AbortSignal,
   ): Promise<{ status: number; headers: string[]; body: Buffer }> {
     const kept = endToEnd(headers, isLocal ? undefined : to.host)
@@ -146,8 +146,8 @@ export class Forwarder {
     if (!names.has('host')) kept.push('Host', to.host)
     const send = to.protocol === 'https:' ? httpsRequest : httpRequest
     const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
-    // An application that has just ended has ended its kept connections too: let that be heard before one is taken.
-    await turnOfTheLoop()
+    // First process the end of kept connections whose application has just ended.
+    await eventLoopTurn()
     const request = send({
       host: address,
       ...(to.port === '' ? {} : { port: to.port }),
@@ -161,12 +161,12 @@ export class Forwarder {
     request.end(body)
     const response = await finalResponse(request)
     const { statusCode: status = 502, rawHeaders } = response
-    return { status, headers: withoutLength(endToEnd(rawHeaders)), body: await readAnswer(request, response) }
+    return { status, headers: withoutLength(endToEnd(rawHeaders)), body: await readResponse(request, response) }
   }
 }
 
-/** A whole turn of the event loop, in which what arrived on sockets before is seen. */
-const turnOfTheLoop = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+/** A whole turn of the event loop, which processes socket events. */
+const eventLoopTurn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
@@ -182,14 +182,14 @@ const NOT_CONNECTED = new Set([
 const brokenOff = (to: URL, code: string) =>
   `${to.host} broke the connection off before its answer was whole (${code}).`
 
-function invalidAnswer(to: URL, code: string, error: unknown): string {
+function invalidResponse(to: URL, code: string, error: unknown): string {
   const detail = code.startsWith('HPE_') ? code : (error as Error).message
   return `${to.host} sent no valid HTTP response (${detail}).`
 }
 
-class AnswerTooLong extends Error {}
+class ResponseTooLong extends Error {}
 
-function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<Buffer> {
+function readResponse(request: ClientRequest, response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
@@ -202,7 +202,7 @@ function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<
     response.on('data', (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > ANSWER_BYTES_MAX) response.destroy(new AnswerTooLong())
+      if (size > RESPONSE_BYTES_MAX) response.destroy(new ResponseTooLong())
     })
   })
 }

@@ -5,7 +5,7 @@ import type { VerifiedWebhook, WebhookRefusalReason, WebhookSecret } from '../we
 import { verifyWebhook } from '../webhook/signature.js'
 import type { Admission } from './duplicates.js'
 import { Duplicates } from './duplicates.js'
-import type { AppAnswer, Forwarded } from './forwarding.js'
+import type { AppResponse, ForwardedDelivery } from './forwarding.js'
 import { pairsOf } from './header-pairs.js'
 import type { RecordedDelivery } from './inbox/lines.js'
 import type { NewResponse } from './inbox/writer.js'
@@ -18,42 +18,42 @@ export type ListenerRefusal =
   | 'body_too_large'
   | 'inbox_unwritable'
 
-/** One request, told once it is answered. */
-export interface Heard {
-  /** When it had arrived whole, in milliseconds since 1970. */
+/** Emitted after the response. */
+export interface RequestEvent {
+  /** When the whole request had arrived, in milliseconds since 1970. */
   readonly at: number
   readonly verdict: 'ok' | 'duplicate' | 'refused'
-  readonly reason: ListenerRefusal | 'id_reused' | NonNullable<AppAnswer['failure']>['reason'] | null
-  /** Null: the sender was left without an answer. */
+  readonly reason: ListenerRefusal | 'id_reused' | NonNullable<AppResponse['failure']>['reason'] | null
+  /** Null if the sender got no response. */
   readonly status: number | null
   readonly durationMs: number
-  /** Null for a request that is no delivery, and when it could not be written. */
+  /** Null if the request is not a delivery, or could not be recorded. */
   readonly inboxId: string | null
-  /** What is wrong with the application, for a person. */
+  /** Failure of the application, for display. */
   readonly failure: string | null
-  /** Only of a verified delivery. */
+  /** Null unless the delivery is verified. */
   readonly update: { readonly id: string; readonly type: string | null; readonly body: unknown } | null
   readonly headers: readonly string[]
   readonly rawBody: Buffer
 }
 
 export interface ListenerOptions {
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number
-  /** None: every delivery is refused as `no_secret`. */
+  /** Without a secret every delivery is refused as `no_secret`. */
   readonly secrets: readonly WebhookSecret[]
   readonly inbox: {
     recordDelivery(delivery: RecordedDelivery): Promise<string>
     recordResponse(response: NewResponse): Promise<void>
   }
-  /** Who answers verified deliveries that are no repeats. */
-  app(delivery: Forwarded, type: string | null): Promise<AppAnswer>
-  heard(heard: Heard): void
-  /** Over when more can be taken: what was heard has been printed. */
-  room?(): Promise<void> | undefined
-  /** Verified deliveries that are taken to the application; after that every request is answered 503. */
+  /** Responds to verified deliveries that are not duplicates. */
+  app(delivery: ForwardedDelivery, type: string | null): Promise<AppResponse>
+  onRequest(event: RequestEvent): void
+  /** Resolves when the events are printed and more requests can be processed. */
+  drained?(): Promise<void> | undefined
+  /** Limit of verified deliveries for the application; each further one gets 503. */
   readonly eventsMax?: number | undefined
-  /** How long a sender may take, in milliseconds. */
+  /** Time limits for a sender, in milliseconds. */
   readonly limits?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
   /** Milliseconds since 1970. */
   now(): number
@@ -62,13 +62,13 @@ export interface ListenerOptions {
 export interface Listener {
   readonly port: number
   readonly url: string
-  /** Takes nothing new, finishes what has arrived whole, and breaks off the rest. */
+  /** Accepts no new request, finishes those that have arrived, and closes other connections. */
   close(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
 const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
-/** For answers that are on their way when it ends. */
+/** Time for responses that are being sent when the listener ends. */
 const LAST_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
 /** UNPROVEN_MAX, and the same number for senders of verified deliveries; the platform opens up to 100. */
@@ -78,17 +78,17 @@ const CONNECTIONS_MAX = 512
  * connections cannot block the platform, which sends its delivery within milliseconds of connecting.
  */
 const UNPROVEN_MAX = 256
-/** How long a sender is left without an answer (`--respond timeout`) before its connection is closed. */
+/** Time without a response (`--respond timeout`) after which the connection is closed. */
 const SILENCE_MS = 60_000
 
 /**
- * A receiver of webhooks on this machine. Every delivery is verified before anything else, is in the inbox before it
- * is answered, and goes to the application unless it is a repeat.
- * Failures: rejects with what the system says when the port cannot be had.
+ * A receiver of webhooks on this machine. It verifies each delivery, records it before it responds, and forwards it to
+ * the application unless it is a duplicate.
+ * @throws errors of the system if it cannot listen on the port
  */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { inbox, now, heard, limits = LIMITS } = options
-  const duplicates = new Duplicates<AppAnswer>()
+  const { inbox, now, onRequest, limits = LIMITS } = options
+  const duplicates = new Duplicates<AppResponse>()
   const working = new Set<Promise<void>>()
   const silent = new Set<ServerResponse>()
   const reading = new Set<IncomingMessage>()
@@ -99,10 +99,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const started = performance.now()
-    await options.room?.()
+    await options.drained?.()
     const { method = '', url = '', rawHeaders: headers } = request
-    const tell = (answered: Pick<Heard, 'verdict' | 'reason' | 'status'> & Partial<Heard>) =>
-      heard({
+    const emit = (event: Pick<RequestEvent, 'verdict' | 'reason' | 'status'> & Partial<RequestEvent>) =>
+      onRequest({
         at: now(),
         durationMs: Math.round(performance.now() - started),
         inboxId: null,
@@ -110,11 +110,11 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
         update: null,
         headers,
         rawBody: Buffer.alloc(0),
-        ...answered,
+        ...event,
       })
-    const refuse = (status: number, reason: ListenerRefusal, more: Partial<Heard> = {}) => {
+    const refuse = (status: number, reason: ListenerRefusal, more: Partial<RequestEvent> = {}) => {
       sendRefusal(response, status, reason)
-      tell({ verdict: 'refused', reason, status, ...more })
+      emit({ verdict: 'refused', reason, status, ...more })
     }
 
     if (method !== 'POST') {
@@ -127,7 +127,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     reading.delete(request)
     if (!read.ok) {
       if (read.reason === 'broken_off') return
-      // The connection stays: closed on bytes unread, it would take the answer with it.
+      // Keep the connection: closing it with unread bytes would lose the response.
       drain(request)
       return refuse(413, 'body_too_large')
     }
@@ -150,62 +150,67 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const update = { id: verdict.updateId, type, body: verdict.body }
     const admission = duplicates.admit(verdict.updateId, body)
     if (admission.kind === 'first' && events >= (options.eventsMax ?? Number.POSITIVE_INFINITY)) {
-      admission.settle(nothing(503), false)
+      admission.settle(emptyResponse(503), false)
       return sendRefusal(response, 503, 'stopping')
     }
     if (admission.kind === 'first') events += 1
-    const outcome = await pass(admission, { ...arrived, ...factsOf(admission, verdict, type) }, type, started)
+    const outcome = await recordAndForward(
+      admission,
+      { ...arrived, ...factsOf(admission, verdict, type) },
+      type,
+      started,
+    )
     if (outcome === undefined) return refuse(503, 'inbox_unwritable', { at, update, rawBody: body })
-    const { answer, inboxId } = outcome
-    send(response, answer)
-    const reason = answer.failure?.reason ?? (admission.kind === 'first' && admission.idReused ? 'id_reused' : null)
-    tell({
+    const { result, inboxId } = outcome
+    send(response, result)
+    const reason = result.failure?.reason ?? (admission.kind === 'first' && admission.idReused ? 'id_reused' : null)
+    emit({
       at,
       verdict: admission.kind === 'first' ? 'ok' : 'duplicate',
       reason,
-      status: answer.status,
+      status: result.status,
       inboxId,
-      failure: answer.failure?.message ?? null,
+      failure: result.failure?.message ?? null,
       update,
       rawBody: body,
     })
   }
 
-  /** Writes it down, has it answered, and writes the answer down; undefined when it could not be written. */
-  const pass = async (
-    admission: Admission<AppAnswer>,
+  /** Records the delivery, forwards it, records the response; undefined if the delivery could not be recorded. */
+  const recordAndForward = async (
+    admission: Admission<AppResponse>,
     delivery: RecordedDelivery,
     type: string | null,
     started: number,
-  ): Promise<{ answer: AppAnswer; inboxId: string } | undefined> => {
+  ): Promise<{ result: AppResponse; inboxId: string } | undefined> => {
     const inboxId = await write(inbox.recordDelivery(delivery))
     if (inboxId === null) {
-      if (admission.kind === 'first') admission.settle(nothing(503), false)
+      if (admission.kind === 'first') admission.settle(emptyResponse(503), false)
       return undefined
     }
-    const answer = await answerTo(admission, delivery, type)
-    const { status, headers, body, to, failure } = answer
+    const result = await respond(admission, delivery, type)
+    const { status, headers, body, to, failure } = result
     const duration_ms = Math.round(performance.now() - started)
     const error = failure?.message ?? null
-    // Not waited for: what is lost of it counts as not answered, and can be sent again.
+    // Not awaited: a delivery whose response is lost counts as failed and can be replayed.
     const response = { of: inboxId, at: now(), status, duration_ms, to, error, replay: false, headers, body }
     write(inbox.recordResponse(response)).catch(() => {})
-    return { answer, inboxId }
+    return { result, inboxId }
   }
 
-  const answerTo = async (admission: Admission<AppAnswer>, delivery: Forwarded, type: string | null) => {
-    if (admission.kind === 'answered') return nothing(200)
-    if (admission.kind === 'shared') return await admission.answer
-    let answer = nothing(500)
+  const respond = async (admission: Admission<AppResponse>, delivery: ForwardedDelivery, type: string | null) => {
+    if (admission.kind === 'done') return emptyResponse(200)
+    if (admission.kind === 'in_flight') return await admission.response
+    let result = emptyResponse(500)
     try {
-      answer = await options.app(delivery, type)
+      result = await options.app(delivery, type)
     } finally {
-      admission.settle(answer, answer.status !== null && answer.status >= 200 && answer.status < 300)
+      admission.settle(result, result.status !== null && result.status >= 200 && result.status < 300)
     }
-    return answer
+    return result
   }
 
-  const send = (response: ServerResponse, { status, headers, body }: AppAnswer) => {
+  const send = (response: ServerResponse, { status, headers, body }: AppResponse) => {
     if (status === null) {
       silent.add(response)
       const timer = setTimeout(() => response.destroy(), SILENCE_MS)
@@ -271,7 +276,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
 const unverified = { verdict: 'refused', update_id: null, type: null } as const
 
-function factsOf(admission: Admission<AppAnswer>, { updateId }: VerifiedWebhook, type: string | null) {
+function factsOf(admission: Admission<AppResponse>, { updateId }: VerifiedWebhook, type: string | null) {
   const isFirst = admission.kind === 'first'
   return {
     verdict: isFirst ? 'ok' : 'duplicate',
@@ -287,8 +292,8 @@ function sendRefusal(response: ServerResponse, status: number, reason: string): 
   response.end(body)
 }
 
-/** The listener's own answer. */
-export function nothing(status: number | null): AppAnswer {
+/** A response of the listener itself. */
+export function emptyResponse(status: number | null): AppResponse {
   return { status, headers: [], body: Buffer.alloc(0), to: null, failure: null }
 }
 

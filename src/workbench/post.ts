@@ -2,18 +2,18 @@ import { request as httpRequest } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { finalResponse } from './final-response.js'
 
-/** One POST of a delivery to a receiver that somebody on this machine chose: no guard, no redirect, no proxy. */
-export interface Posting {
+/** One POST to a receiver that the user chose: without address guard, redirects or proxy. */
+export interface PostOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   /** Until the head of the response; the platform waits 15,000 (DECISIONS.md#delivery-attempts). */
   readonly timeoutMs: number
-  /** The body leaves in pieces over this time. */
+  /** Milliseconds over which the body is sent in pieces. */
   readonly paceMs?: number
 }
 
-export interface Posted {
+export interface PostResult {
   /** The status; null without a valid response. */
   readonly status: number | null
   /** Null with a valid response; otherwise a system error code, TIMEOUT, or the code of an invalid response. */
@@ -25,12 +25,12 @@ export const POST_TIMEOUT_MS = 15_000
 
 const PIECES = 8
 
-export function isDelivered({ status }: Posted): boolean {
+export function isDelivered({ status }: PostResult): boolean {
   return status !== null && status >= 200 && status < 300
 }
 
-/** A new connection for each, so that a receiver that was restarted meanwhile is found. Never rejects. */
-export async function post({ url, headers, body, timeoutMs, paceMs }: Posting): Promise<Posted> {
+/** Sends on a new connection, since the receiver may have restarted. Never rejects. */
+export async function post({ url, headers, body, timeoutMs, paceMs }: PostOptions): Promise<PostResult> {
   // TLS takes milliseconds to load, and most receivers here have none.
   const open = url.protocol === 'https:' ? (await import('node:https')).request : httpRequest
   const startedAt = performance.now()
@@ -43,15 +43,15 @@ export async function post({ url, headers, body, timeoutMs, paceMs }: Posting): 
   const head = finalResponse(request)
   if (paceMs === undefined) request.end(body)
   else sendSlowly(request, body, paceMs)
-  const posted = (status: number | null, error: string | null): Posted => ({
+  const result = (status: number | null, error: string | null): PostResult => ({
     status,
     error,
     durationMs: Math.round(performance.now() - startedAt),
   })
   try {
-    return posted((await head).statusCode ?? null, null)
+    return result((await head).statusCode ?? null, null)
   } catch (error) {
-    return posted(null, codeOf(error, 'NETWORK_ERROR'))
+    return result(null, codeOf(error, 'NETWORK_ERROR'))
   } finally {
     clearTimeout(timer)
     request.destroy()

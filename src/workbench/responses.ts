@@ -1,17 +1,19 @@
-/** An answer of `--respond`: a status, or none at all. */
-export type ScriptedAnswer = number | 'timeout'
+/** A response of `--respond`: a status, or none. */
+export type ScriptedResponse = number | 'timeout'
 
-/** Answers in their order; the last one stays. */
-export function scripted(answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]]): () => ScriptedAnswer {
+/** Returns the responses in their order; the last one repeats. */
+export function scriptedResponses(
+  responses: readonly [ScriptedResponse, ...ScriptedResponse[]],
+): () => ScriptedResponse {
   let at = 0
-  return () => answers[Math.min(at++, answers.length - 1)] as ScriptedAnswer
+  return () => responses[Math.min(at++, responses.length - 1)] as ScriptedResponse
 }
 
-/** `200,500,timeout`; undefined when it is no such list. */
-export function parseScript(text: string): readonly [ScriptedAnswer, ...ScriptedAnswer[]] | undefined {
-  const answers = text.split(',').map((it): ScriptedAnswer | undefined => {
+/** Parses `200,500,timeout`; undefined if the list is malformed. */
+export function parseScript(text: string): readonly [ScriptedResponse, ...ScriptedResponse[]] | undefined {
+  const responses = text.split(',').map((it): ScriptedResponse | undefined => {
     if (it.trim() === 'timeout') return 'timeout'
     return /^[2-5]\d\d$/.test(it.trim()) ? Number(it) : undefined
   })
-  return answers.includes(undefined) ? undefined : (answers as [ScriptedAnswer, ...ScriptedAnswer[]])
+  return responses.includes(undefined) ? undefined : (responses as [ScriptedResponse, ...ScriptedResponse[]])
 }

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { signWebhook } from '../../src/webhook/signature.js'
 import { InboxWriter } from '../../src/workbench/inbox/writer.js'
-import type { Heard, Listener, ListenerOptions } from '../../src/workbench/listener.js'
-import { nothing, startListener } from '../../src/workbench/listener.js'
+import type { Listener, ListenerOptions, RequestEvent } from '../../src/workbench/listener.js'
+import { emptyResponse, startListener } from '../../src/workbench/listener.js'
 import { temporaryDir } from './cli.js'
 
 export const secret = 'a-secret-of-these-tests'
@@ -10,37 +10,39 @@ export const secret = 'a-secret-of-these-tests'
 export const nowSeconds = 1_800_000_000
 
 export interface Running extends Listener {
-  readonly heard: Heard[]
+  readonly events: RequestEvent[]
   readonly dir: string
   readonly inbox: InboxWriter
-  /** Resolves when so many requests have been told. */
-  told(count: number): Promise<readonly Heard[]>
+  /** Resolves when so many requests have been emitted. */
+  emitted(count: number): Promise<readonly RequestEvent[]>
 }
 
 export async function listening(options: Partial<ListenerOptions> = {}): Promise<Running> {
-  const heard: Heard[] = []
-  const waiting: { count: number; go(heard: readonly Heard[]): void }[] = []
+  const events: RequestEvent[] = []
+  const waiting: { count: number; go(events: readonly RequestEvent[]): void }[] = []
   const dir = temporaryDir()
   const inbox = new InboxWriter(dir)
   const listener = await startListener({
     port: 0,
     secrets: [secret],
     inbox,
-    app: async () => nothing(200),
+    app: async () => emptyResponse(200),
     now: () => nowSeconds * 1000,
     ...options,
-    heard: (one) => {
-      heard.push(one)
-      options.heard?.(one)
-      for (const { count, go } of waiting) if (heard.length >= count) go(heard)
+    onRequest: (one) => {
+      events.push(one)
+      options.onRequest?.(one)
+      for (const { count, go } of waiting) if (events.length >= count) go(events)
     },
   })
   let closing: Promise<void> | undefined
   const close = () => (closing ??= listener.close().then(() => inbox.close()))
   onTestFinished(close)
-  const told = (count: number) =>
-    heard.length >= count ? Promise.resolve(heard) : new Promise<readonly Heard[]>((go) => waiting.push({ count, go }))
-  return { ...listener, close, heard, dir, inbox, told }
+  const emitted = (count: number) =>
+    events.length >= count
+      ? Promise.resolve(events)
+      : new Promise<readonly RequestEvent[]>((go) => waiting.push({ count, go }))
+  return { ...listener, close, events, dir, inbox, emitted }
 }
 
 export const updateBody = (id: number | string, type = 'message', text = 'Hello') =>

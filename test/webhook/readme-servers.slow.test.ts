@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { faultRules, faults, packed } from '../../src/workbench/faults.js'
+import { faultRules, faults, signWithFault } from '../../src/workbench/faults.js'
 import { isDelivered, post } from '../../src/workbench/post.js'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -75,7 +75,7 @@ describe.each([
 
   test('takes a delivery byte for byte, acts once on its repeat, and explains what it refuses', async () => {
     const send = (bytes: Buffer) => {
-      const { headers } = packed({ updateId: '41', body }, signing(), undefined)
+      const { headers } = signWithFault({ updateId: '41', body }, signing(), undefined)
       return post({ url, headers, body: bytes, timeoutMs: 5_000 })
     }
     expect((await send(body)).status).toBe(204)
@@ -90,7 +90,7 @@ describe.each([
 
   test('answers every fault as it should', async () => {
     const postOf = async (fault: (typeof faults)[number]) => {
-      const { headers, body: sent, paceMs } = packed({ updateId: '41', body }, signing(), fault)
+      const { headers, body: sent, paceMs } = signWithFault({ updateId: '41', body }, signing(), fault)
       const pace = paceMs === undefined ? {} : { paceMs: PACE_MS }
       return { fault, posted: await post({ url, headers, body: sent, timeoutMs: 10_000, ...pace }) }
     }

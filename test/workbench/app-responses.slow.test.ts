@@ -28,13 +28,13 @@ describe('the listener', () => {
   test.each(Object.entries(invalidResponses))(
     'the listener responds 502 and records the reason for: %s',
     async (_name, response) => {
-      const { url, told, recorded, close } = await listenerBefore(response)
+      const { url, emitted, recorded, close } = await listenerBefore(response)
       expect((await deliver(url, 1)).status).toBe(502)
-      const [heard] = await told(1)
-      expect(heard).toMatchObject({ verdict: 'ok', status: 502 })
-      expect(heard?.reason).toMatch(/^app_(answer_invalid|answer_too_long|broke_off)$/)
-      expect(recorded).toMatchObject([{ status: 502, error: heard?.failure }])
-      expect(heard?.failure).not.toBeNull()
+      const [event] = await emitted(1)
+      expect(event).toMatchObject({ verdict: 'ok', status: 502 })
+      expect(event?.reason).toMatch(/^app_(answer_invalid|answer_too_long|broke_off)$/)
+      expect(recorded).toMatchObject([{ status: 502, error: event?.failure }])
+      expect(event?.failure).not.toBeNull()
       expect((await deliver(url, 2)).status).toBe(200)
       await close()
     },
@@ -43,9 +43,9 @@ describe('the listener', () => {
   test.each(Object.entries(unendingResponses))(
     'the listener responds 504 and records the reason for: %s',
     async (_name, response) => {
-      const { url, told, recorded, close } = await listenerBefore(response, 300)
+      const { url, emitted, recorded, close } = await listenerBefore(response, 300)
       expect((await deliver(url, 1)).status).toBe(504)
-      expect((await told(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
+      expect((await emitted(1))[0]).toMatchObject({ reason: 'app_timeout', status: 504 })
       expect(recorded).toMatchObject([{ status: 504, error: expect.stringContaining('did not answer within 0.3 s') }])
       expect((await deliver(url, 2)).status).toBe(200)
       await close()
@@ -55,9 +55,9 @@ describe('the listener', () => {
   test.each(Object.entries(validResponses))(
     'the listener passes the status back for: %s',
     async (_name, { response, status }) => {
-      const { url, told, close } = await listenerBefore(response)
+      const { url, emitted, close } = await listenerBefore(response)
       const first = await deliver(url, 1)
-      expect([first.status, (await told(1))[0]?.failure]).toEqual([status, null])
+      expect([first.status, (await emitted(1))[0]?.failure]).toEqual([status, null])
       await first.arrayBuffer()
       expect((await deliver(url, 2)).status).toBe(200)
       await close()

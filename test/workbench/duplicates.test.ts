@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Admitted } from '../../src/workbench/duplicates.js'
+import type { FirstDelivery } from '../../src/workbench/duplicates.js'
 import { Duplicates } from '../../src/workbench/duplicates.js'
 
 const one = Buffer.from('{"update_id":1}')
@@ -9,13 +9,13 @@ const other = Buffer.from('{"update_id":1 }')
 function first(duplicates: Duplicates<string>, id = '1', body = one) {
   const admission = duplicates.admit(id, body)
   expect(admission.kind).toBe('first')
-  return admission as Admitted<string>
+  return admission as FirstDelivery<string>
 }
 
 test('a repeat of what was answered is not passed on', () => {
   const duplicates = new Duplicates<string>()
   first(duplicates).settle('done', true)
-  expect(duplicates.admit('1', one)).toEqual({ kind: 'answered' })
+  expect(duplicates.admit('1', one)).toEqual({ kind: 'done' })
 })
 
 test('repeats of what is on its way share its answer, whatever it is', async () => {
@@ -23,7 +23,7 @@ test('repeats of what is on its way share its answer, whatever it is', async () 
   const admitted = first(duplicates)
   const repeats = [duplicates.admit('1', one), duplicates.admit('1', one)]
   admitted.settle('broken', false)
-  for (const it of repeats) expect(it.kind === 'shared' && (await it.answer)).toBe('broken')
+  for (const it of repeats) expect(it.kind === 'in_flight' && (await it.response)).toBe('broken')
 })
 
 test('what failed is passed on again, and is not marked', () => {
@@ -37,14 +37,14 @@ test('the same id with other bytes is passed on and marked, also while the first
   const admitted = first(duplicates)
   expect(first(duplicates, '1', other).idReused).toBe(true)
   admitted.settle('done', true)
-  expect(duplicates.admit('1', one).kind).toBe('answered')
+  expect(duplicates.admit('1', one).kind).toBe('done')
 })
 
 test('as many ids as asked for are remembered, and at most twice as many', () => {
   const duplicates = new Duplicates<string>(2)
   const ids = ['1', '2', '3', '4', '5']
   for (const id of ids) first(duplicates, id).settle('done', true)
-  expect(ids.slice(2).map((id) => duplicates.admit(id, one).kind)).toEqual(['answered', 'answered', 'answered'])
+  expect(ids.slice(2).map((id) => duplicates.admit(id, one).kind)).toEqual(['done', 'done', 'done'])
   expect(duplicates.admit('1', one).kind).toBe('first')
 })
 
@@ -54,7 +54,7 @@ test('in every interleaving a body goes out only while it is neither answered no
       fc.array(fc.record({ id: fc.constantFrom('1', '2'), body: fc.constantFrom(one, other), act: fc.nat(2) })),
       (steps) => {
         const duplicates = new Duplicates<string>()
-        const flying = new Map<string, Admitted<string>>()
+        const flying = new Map<string, FirstDelivery<string>>()
         const answered = new Set<string>()
         const seen = new Map<string, Set<Buffer>>()
         for (const { id, body, act } of steps) {
@@ -67,7 +67,7 @@ test('in every interleaving a body goes out only while it is neither answered no
             continue
           }
           const admission = duplicates.admit(id, body)
-          expect(admission.kind).toBe(answered.has(key) ? 'answered' : admitted === undefined ? 'first' : 'shared')
+          expect(admission.kind).toBe(answered.has(key) ? 'done' : admitted === undefined ? 'first' : 'in_flight')
           if (admission.kind !== 'first') continue
           const bodies = seen.get(id) ?? new Set()
           expect(admission.idReused).toBe([...bodies].some((it) => it !== body))

@@ -3,18 +3,18 @@ import { Agent, createServer, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { AppAnswer } from '../../src/workbench/forwarding.js'
+import type { AppResponse } from '../../src/workbench/forwarding.js'
 import { endToEnd, Forwarder } from '../../src/workbench/forwarding.js'
 import { Inbox } from '../../src/workbench/inbox/inbox.js'
-import { nothing } from '../../src/workbench/listener.js'
+import { emptyResponse } from '../../src/workbench/listener.js'
 import { closedPort, listen } from '../support/listen.js'
 import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook-listener.js'
 
 const post = (url: string, body: Buffer, headers: Readonly<Record<string, string>>) =>
   fetch(url, { method: 'POST', body, headers })
 
-const verdicts = (heard: readonly { verdict: string; reason: string | null; status: number | null }[]) =>
-  heard.map(({ verdict, reason, status }) => [verdict, reason, status])
+const verdicts = (events: readonly { verdict: string; reason: string | null; status: number | null }[]) =>
+  events.map(({ verdict, reason, status }) => [verdict, reason, status])
 
 /** An application that keeps what it got; `answer` decides when and how it answers. */
 async function application(answer: (index: number) => number | Promise<number> = () => 200) {
@@ -35,11 +35,11 @@ function forwarder(timeoutMs?: number): Forwarder {
 }
 
 test('a signed delivery on any path is answered 200 without an application, and told with its update', async () => {
-  const { url, told } = await listening()
+  const { url, emitted } = await listening()
   const answered = await deliver(`${url}/any/path?x=1`, 7)
   expect([answered.status, await answered.text()]).toEqual([200, ''])
-  const [heard] = await told(1)
-  expect(heard).toMatchObject({
+  const [event] = await emitted(1)
+  expect(event).toMatchObject({
     at: nowSeconds * 1000,
     verdict: 'ok',
     reason: null,
@@ -60,11 +60,11 @@ test.each([
 ])(
   '%s: 401 with that reason, recorded, never passed on, and nothing of its body is told as an update',
   async (reason, body, headers) => {
-    const app = vi.fn(async () => nothing(200))
-    const { url, told, dir, close } = await listening({ app })
+    const app = vi.fn(async () => emptyResponse(200))
+    const { url, emitted, dir, close } = await listening({ app })
     const answered = await post(url, body, headers)
     expect([answered.status, await answered.json()]).toEqual([401, { error: { reason } }])
-    expect(await told(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
+    expect(await emitted(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
     expect(app).not.toHaveBeenCalled()
     await close()
     const stored = new Inbox(dir).read('1-1')
@@ -92,15 +92,15 @@ test('every secret is tried; without any everything is refused', async () => {
 })
 
 test('another method is 405 with Allow, and is no delivery', async () => {
-  const { url, told, dir } = await listening()
+  const { url, emitted, dir } = await listening()
   const answered = await fetch(url)
   expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST'])
-  expect(verdicts(await told(1))).toEqual([['refused', 'method_not_allowed', 405]])
+  expect(verdicts(await emitted(1))).toEqual([['refused', 'method_not_allowed', 405]])
   expect(new Inbox(dir).count).toBe(0)
 })
 
 test('a body of 1 MiB passes; one byte more is 413, which a client that is still sending can read', async () => {
-  const { url, port, told } = await listening()
+  const { url, port, emitted } = await listening()
   const text = 'x'.repeat(1024 * 1024 - updateBody(1, 'message', '').length)
   expect(updateBody(1, 'message', text)).toHaveLength(1024 * 1024)
   expect((await deliver(url, 1, 'message', text)).status).toBe(200)
@@ -118,7 +118,7 @@ test('a body of 1 MiB passes; one byte more is 413, which a client that is still
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 405 /)
   socket.destroy()
-  expect(verdicts(await told(4)).slice(1, 3)).toEqual([
+  expect(verdicts(await emitted(4)).slice(1, 3)).toEqual([
     ['refused', 'body_too_large', 413],
     ['refused', 'body_too_large', 413],
   ])
@@ -144,27 +144,27 @@ test('a body that is announced as too long is refused before it is sent', async 
 test('the application gets the bytes, and its own status, headers and body go back', async () => {
   const app = await application(() => 418)
   const send = forwarder()
-  const { url, told } = await listening({ app: (it) => send.send(app.url, it) })
+  const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
   const answered = await deliver(url, 7, 'message', 'Grüße 🎟')
   expect([answered.status, await answered.text()]).toEqual([418, 'answer 0'])
   expect([answered.headers.get('x-app'), answered.headers.get('content-type')]).toEqual(['yes', 'text/plain'])
   expect(app.bodies).toEqual([updateBody(7, 'message', 'Grüße 🎟').toString('latin1')])
-  expect(verdicts(await told(1))).toEqual([['ok', null, 418]])
+  expect(verdicts(await emitted(1))).toEqual([['ok', null, 418]])
 })
 
 test('nothing listens: 502 that names both addresses of this machine', async () => {
   const port = await closedPort()
   const send = forwarder()
-  const { url, told, dir, close } = await listening({
+  const { url, emitted, dir, close } = await listening({
     app: (it) => send.send(new URL(`http://localhost:${port}/`), it),
   })
   expect((await deliver(url, 7)).status).toBe(502)
-  const [heard] = await told(1)
-  expect(heard).toMatchObject({ verdict: 'ok', reason: 'app_unreachable', status: 502 })
-  expect(heard?.failure).toBe(`Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).`)
+  const [event] = await emitted(1)
+  expect(event).toMatchObject({ verdict: 'ok', reason: 'app_unreachable', status: 502 })
+  expect(event?.failure).toBe(`Nothing accepts connections on 127.0.0.1:${port} and [::1]:${port} (ECONNREFUSED).`)
   await close()
   const [answer] = new Inbox(dir).read('1-1')?.responses ?? []
-  expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: heard?.failure, replay: false })
+  expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: event?.failure, replay: false })
 })
 
 test('an application on ::1 only is found behind 127.0.0.1 and localhost, one on 127.0.0.1 only behind [::1]', async () => {
@@ -303,17 +303,17 @@ test('a sender that never finishes its head or its body is let go', async () => 
 test('a repeat is answered 200 and not passed on; what failed is passed on again', async () => {
   const app = await application((index) => (index === 0 ? 500 : 201))
   const send = forwarder()
-  const { url, told } = await listening({ app: (it) => send.send(app.url, it) })
+  const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
   const statuses = []
   for (let sent = 0; sent < 4; sent++) statuses.push((await deliver(url, 7)).status)
   expect(statuses).toEqual([500, 201, 200, 200])
   expect(app.bodies).toHaveLength(2)
-  expect((await told(4)).map((it) => it.verdict)).toEqual(['ok', 'ok', 'duplicate', 'duplicate'])
+  expect((await emitted(4)).map((it) => it.verdict)).toEqual(['ok', 'ok', 'duplicate', 'duplicate'])
 })
 
 test('repeats that arrive while the first is passed on share its answer, good or bad', async () => {
   for (const status of [202, 503]) {
-    const answer = gate<AppAnswer>()
+    const answer = gate<AppResponse>()
     const passed = gate()
     const app = vi.fn(() => {
       passed.open()
@@ -325,7 +325,7 @@ test('repeats that arrive while the first is passed on share its answer, good or
     answers.push(deliver(url, 7), deliver(url, 7))
     // All three are written down before they are answered.
     await vi.waitFor(() => expect(new Inbox(dir).count).toBe(3))
-    answer.open({ ...nothing(status), body: Buffer.from('shared') })
+    answer.open({ ...emptyResponse(status), body: Buffer.from('shared') })
     for (const it of await Promise.all(answers)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
     expect(app).toHaveBeenCalledTimes(1)
     await close()
@@ -340,9 +340,9 @@ test('repeats that arrive while the first is passed on share its answer, good or
 test('the same id with other bytes is passed on and marked id_reused', async () => {
   const app = await application()
   const send = forwarder()
-  const { url, told } = await listening({ app: (it) => send.send(app.url, it) })
+  const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
   for (const text of ['one', 'two', 'one']) await deliver(url, 7, 'message', text)
-  expect(verdicts(await told(3))).toEqual([
+  expect(verdicts(await emitted(3))).toEqual([
     ['ok', null, 200],
     ['ok', 'id_reused', 200],
     ['duplicate', null, 200],
@@ -355,7 +355,7 @@ test('a delivery is in the inbox before the application sees it and before it is
   const running = await listening({
     app: async () => {
       counts.push(new Inbox(running.dir).count)
-      return nothing(200)
+      return emptyResponse(200)
     },
   })
   await deliver(running.url, 1)
@@ -364,7 +364,7 @@ test('a delivery is in the inbox before the application sees it and before it is
 })
 
 test('an inbox that cannot be written: 503, nothing is passed on, and the repeat is no duplicate', async () => {
-  const app = vi.fn(async () => nothing(200))
+  const app = vi.fn(async () => emptyResponse(200))
   let isFull = true
   const inbox = {
     recordDelivery: async () => {
@@ -373,9 +373,9 @@ test('an inbox that cannot be written: 503, nothing is passed on, and the repeat
     },
     recordResponse: async () => {},
   }
-  const { url, told } = await listening({ app, inbox })
+  const { url, emitted } = await listening({ app, inbox })
   expect((await deliver(url, 7)).status).toBe(503)
-  expect(verdicts(await told(1))).toEqual([['refused', 'inbox_unwritable', 503]])
+  expect(verdicts(await emitted(1))).toEqual([['refused', 'inbox_unwritable', 503]])
   expect(app).not.toHaveBeenCalled()
   isFull = false
   expect((await deliver(url, 7)).status).toBe(200)
@@ -383,20 +383,20 @@ test('an inbox that cannot be written: 503, nothing is passed on, and the repeat
 })
 
 test('after the last wanted event every further one is answered 503 and neither recorded nor told', async () => {
-  const { url, told, heard, dir } = await listening({ eventsMax: 2 })
+  const { url, emitted, events, dir } = await listening({ eventsMax: 2 })
   expect([(await deliver(url, 1)).status, (await deliver(url, 2)).status, (await deliver(url, 3)).status]).toEqual([
     200, 200, 503,
   ])
-  await told(2)
-  expect([heard.length, new Inbox(dir).count]).toEqual([2, 2])
+  await emitted(2)
+  expect([events.length, new Inbox(dir).count]).toEqual([2, 2])
 })
 
 test('close finishes what is passed on, breaks off what is half sent, and lets go of who waits for nothing', async () => {
-  const answer = gate<AppAnswer>()
+  const answer = gate<AppResponse>()
   const passed = gate()
-  const { url, port, close, told } = await listening({
+  const { url, port, close, emitted } = await listening({
     app: async (_it, type) => {
-      if (type === 'ping') return nothing(null)
+      if (type === 'ping') return emptyResponse(null)
       passed.open()
       return answer.opened
     },
@@ -409,12 +409,12 @@ test('close finishes what is passed on, breaks off what is half sent, and lets g
     () => 'answered',
     () => 'left',
   )
-  await told(1)
+  await emitted(1)
   const slow = deliver(url, 2)
   await passed.opened
   const closed = close()
   await broken
-  answer.open(nothing(207))
+  answer.open(emptyResponse(207))
   expect((await slow).status).toBe(207)
   await closed
   expect(await left).toBe('left')
@@ -422,9 +422,9 @@ test('close finishes what is passed on, breaks off what is half sent, and lets g
 })
 
 test('a sender that goes away before its answer changes nothing: the delivery is passed on and told', async () => {
-  const answer = gate<AppAnswer>()
+  const answer = gate<AppResponse>()
   const passed = gate()
-  const { url, told } = await listening({
+  const { url, emitted } = await listening({
     app: () => {
       passed.open()
       return answer.opened
@@ -436,12 +436,12 @@ test('a sender that goes away before its answer changes nothing: the delivery is
   await passed.opened
   leaving.abort()
   await expect(sent).rejects.toThrow()
-  answer.open(nothing(200))
-  expect(verdicts(await told(1))).toEqual([['ok', null, 200]])
+  answer.open(emptyResponse(200))
+  expect(verdicts(await emitted(1))).toEqual([['ok', null, 200]])
 })
 
 test('300 slow connections do not block the sender of a signed delivery', async () => {
-  const { url, port, told } = await listening()
+  const { url, port, emitted } = await listening()
   const heads = ['', 'POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']
   // A verified sender keeps its connection.
   const proven = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -465,5 +465,5 @@ test('300 slow connections do not block the sender of a signed delivery', async 
   }
   expect(await status(2, new Agent())).toEqual([200, false])
   expect(await status(3, proven)).toEqual([200, true])
-  expect((await told(3)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok'])
+  expect((await emitted(3)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok'])
 })

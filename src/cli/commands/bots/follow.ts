@@ -1,11 +1,11 @@
 import type { Update } from '../../../contract/updates.js'
-import type { Place, Polling } from '../../../workbench/poll-on.js'
-import { pollOn } from '../../../workbench/poll-on.js'
+import type { PollingOptions, PollPosition } from '../../../workbench/polling.js'
+import { pollUpdates } from '../../../workbench/polling.js'
 import type { Failure } from '../../failure.js'
 import type { PollResult } from './polling.js'
 import { inWords, polledOf } from './polling.js'
 
-export interface Following extends Pick<Polling<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
+export interface Following extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
   /** Reads what waits from an update on, which confirms those before it. */
   poll(from: number | undefined): Promise<PollResult>
   /** Confirms the updates before this one at once, after the signal. */
@@ -27,18 +27,18 @@ export async function* follow(
   { poll, confirm, warn, ...following }: Following,
   offset: number | undefined,
 ): AsyncGenerator<Update, Failure | undefined> {
-  const place: Place = { next: offset, confirmed: offset, isLost: false }
+  const position: PollPosition = { next: offset, confirmed: offset, isServerAway: false }
   const polling = {
     poll: async (from: number | undefined) => polledOf(await poll(from), from),
     inWords,
     ...following,
   }
-  const failure = yield* pollOn(polling, place, async function* (update) {
+  const failure = yield* pollUpdates(polling, position, async function* (update) {
     yield update
-    place.next = update.update_id + 1
+    position.next = update.update_id + 1
     return undefined
   })
-  const { next, confirmed } = place
+  const { next, confirmed } = position
   if (failure !== undefined) return resumable(failure, next, confirmed)
   if (next === undefined || next === confirmed) return undefined
   const last = await confirm(next)

@@ -1,7 +1,7 @@
 import { NOT_A_RESPONSE } from '../../../client/response.js'
 import * as contract from '../../../contract/bots.js'
 import type { Update, UpdateType } from '../../../contract/updates.js'
-import type { Hold, Polled } from '../../../workbench/poll-on.js'
+import type { PollHold, PollOutcome } from '../../../workbench/polling.js'
 import type { Context } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
 import { resolveSettings } from '../../config/settings.js'
@@ -49,14 +49,14 @@ export const pollOnce = (
   )
 
 /** Polls that go on. After one that failed the next goes to the local server that is there by then. */
-export function polls(context: Context, secondsOf: (hold: Hold) => number, asked: Asked = {}) {
+export function polls(context: Context, secondsOf: (hold: PollHold) => number, asked: Asked = {}) {
   const { host, settings, output } = context
   // The error object of a script stands alone on stderr.
   const isScript = output.isJson && host.stderr.isTTY !== true
   let by = context
   let failed = false
   return {
-    async poll(from: number | undefined, hold: Hold = 'as long as it may'): Promise<PollResult> {
+    async poll(from: number | undefined, hold: PollHold = 'longest'): Promise<PollResult> {
       if (failed) by = anew(context)
       const answered = await pollOnce(by, from, secondsOf(hold), asked)
       failed = !answered.ok
@@ -74,7 +74,7 @@ export function polls(context: Context, secondsOf: (hold: Hold) => number, asked
     signal: host.signal,
     reconnectMs: settings.retries.value === 0 ? [] : RECONNECT_MS,
     paceMs: PACE_MS,
-    asksToHold: secondsOf('as long as it may') > 0,
+    asksToHold: secondsOf('longest') > 0,
   }
 }
 
@@ -89,7 +89,7 @@ function anew(context: Context): Context {
  * Classifies the result of a poll. A server is away if it does not respond, responds with a 5xx, or is a local server
  * that is restarting. Unusable update ids are an invalid response (DECISIONS.md#update-ids).
  */
-export function polledOf(result: PollResult, from: number | undefined): Polled<Failure> {
+export function polledOf(result: PollResult, from: number | undefined): PollOutcome<Failure> {
   if ('plan' in result) throw new Error('a dry run does not come here')
   if (!result.ok) {
     const isAway = exitOf(result) === 9 || result.code === 'BASE_URL_REQUIRED'

@@ -23,7 +23,7 @@ const WAIT_MS = 10_000
 const NO_INBOX = { recordDelivery: async () => '0-0', recordResponse: async () => {} }
 
 export async function startReceiver(): Promise<Receiver> {
-  const { nothing, startListener } = await import('../../../workbench/listener.js')
+  const { emptyResponse, startListener } = await import('../../../workbench/listener.js')
   const secrets: string[] = []
   const arrived: Received[] = []
   let wake: (() => void) | undefined
@@ -31,9 +31,9 @@ export async function startReceiver(): Promise<Receiver> {
     port: 0,
     secrets,
     inbox: NO_INBOX,
-    app: async () => nothing(200),
+    app: async () => emptyResponse(200),
     now: Date.now,
-    heard({ verdict, update }) {
+    onRequest({ verdict, update }) {
       if (verdict !== 'ok' || update === null) return
       arrived.push({ updateId: update.id, type: update.type ?? '' })
       wake?.()

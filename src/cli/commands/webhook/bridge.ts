@@ -6,7 +6,7 @@ import { signWebhook } from '../../../webhook/signature.js'
 import type { BridgeLine, BridgeOptions } from '../../../workbench/bridge.js'
 import { FAST_DELAYS_MS, PLATFORM_DELAYS_MS, bridge as run } from '../../../workbench/bridge.js'
 import type { DeadLetterFile } from '../../../workbench/dead-letters.js'
-import type { Polled } from '../../../workbench/poll-on.js'
+import type { PollOutcome } from '../../../workbench/polling.js'
 import { POST_TIMEOUT_MS, post } from '../../../workbench/post.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
@@ -68,7 +68,7 @@ export const bridge = leaf({
   },
 })
 
-interface Ends {
+interface BridgeTarget {
   readonly url: URL
   readonly secrets: readonly string[]
   readonly letters: DeadLetterFile | undefined
@@ -77,16 +77,16 @@ interface Ends {
 
 function optionsOf(
   context: Context,
-  { url, secrets, letters, deadLetter = '' }: Ends,
+  { url, secrets, letters, deadLetter = '' }: BridgeTarget,
 ): Omit<BridgeOptions<Failure>, 'delaysMs' | 'attemptsMax'> {
   const { host } = context
-  const polling = polls(context, (hold) => (hold === 'at once' ? 0 : longestHold(context)))
+  const polling = polls(context, (hold) => (hold === 'none' ? 0 : longestHold(context)))
   return {
     ...polling,
     poll: async (from, hold) => advised(polledOf(await polling.poll(from, hold), from)),
     confirm: async (before) => (await polling.confirm(before)).ok,
     deliver: (update) => deliver(context, update, { url, secrets }),
-    async bury(letter) {
+    async addDeadLetter(letter) {
       try {
         await letters?.append(letter)
         return undefined
@@ -96,19 +96,22 @@ function optionsOf(
     },
     ready: () => polling.notice(`Ready: updates go to ${url.href}`),
     inWords,
-    adding: (failure, words) => ({ ...failure, hint: [failure.hint, words].filter((it) => it !== null).join(' ') }),
+    withSentence: (failure, words) => ({
+      ...failure,
+      hint: [failure.hint, words].filter((it) => it !== null).join(' '),
+    }),
     now: host.now,
   }
 }
 
-function deliver(context: Context, update: Update, { url, secrets }: Pick<Ends, 'url' | 'secrets'>) {
+function deliver(context: Context, update: Update, { url, secrets }: Pick<BridgeTarget, 'url' | 'secrets'>) {
   const body = Buffer.from(JSON.stringify(update))
   const headers = signWebhook({ rawBody: body, secrets, timestamp: secondsOf(context), updateId: update.update_id })
   return post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS })
 }
 
 /** The bridge never deletes a webhook: whoever set it may rely on it. */
-function advised(polled: Polled<Failure>): Polled<Failure> {
+function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
   if (polled.ok || polled.failure.code !== 'WEBHOOK_ACTIVE') return polled
   const hint =
     'To poll instead, delete the webhook: `voucherctl webhook delete BOT_ID`. What it has not delivered can then be polled. The bridge deletes nothing.'

@@ -1,7 +1,7 @@
 import { parseJson } from '../../../secure/json.js'
 import { explainMismatch } from '../../../webhook/explain.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
-import type { Heard } from '../../../workbench/listener.js'
+import type { RequestEvent } from '../../../workbench/listener.js'
 import type { Context } from '../../command/context.js'
 import type { Out } from '../../host/host.js'
 import type { Paint } from '../../output/colour.js'
@@ -17,9 +17,9 @@ export class LineQueue {
   readonly #context: Context
   readonly #secrets: readonly string[]
   readonly #insecure: boolean
-  readonly #waiting: Heard[] = []
+  readonly #waiting: RequestEvent[] = []
   #printing: Promise<void> | undefined
-  #roomFor: (() => void)[] = []
+  #resumes: (() => void)[] = []
 
   constructor(context: Context, secrets: readonly string[], insecure: boolean) {
     this.#context = context
@@ -27,13 +27,13 @@ export class LineQueue {
     this.#insecure = insecure
   }
 
-  add(heard: Heard): void {
-    this.#waiting.push(heard)
+  add(event: RequestEvent): void {
+    this.#waiting.push(event)
     this.#printing ??= this.#print()
   }
 
-  room(): Promise<void> | undefined {
-    return this.#waiting.length < WAITING_MAX ? undefined : new Promise((resolve) => this.#roomFor.push(resolve))
+  drained(): Promise<void> | undefined {
+    return this.#waiting.length < WAITING_MAX ? undefined : new Promise((resolve) => this.#resumes.push(resolve))
   }
 
   async end(): Promise<void> {
@@ -44,14 +44,14 @@ export class LineQueue {
     const { output, host } = this.#context
     const forPeople = output.options.format === 'table' && output.options.fields === undefined
     const paint = await output.paint()
-    for (let heard = this.#waiting.shift(); heard !== undefined; heard = this.#waiting.shift()) {
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
       if (forPeople) {
-        output.say(lineOf(heard, this.#insecure, paint))
-        const why = whyOf(heard, this.#secrets)
+        output.say(lineOf(event, this.#insecure, paint))
+        const why = whyOf(event, this.#secrets)
         if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
         await host.stdout.settled?.()
-      } else await output.printLine(documentOf(heard, this.#insecure))
-      if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#roomFor.splice(0)) go()
+      } else await output.printLine(documentOf(event, this.#insecure))
+      if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#resumes.splice(0)) go()
     }
     this.#printing = undefined
   }
@@ -81,9 +81,9 @@ interface Unverified {
 }
 
 /** The line of a delivery in `--json` (DECISIONS.md#listener). */
-function documentOf(heard: Heard, insecure: boolean) {
-  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = heard
-  const shown = insecure && update === null ? unverifiedOf(heard) : undefined
+function documentOf(event: RequestEvent, insecure: boolean) {
+  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
+  const shown = insecure && update === null ? unverifiedOf(event) : undefined
   return {
     time: new Date(at).toISOString(),
     verdict,
@@ -98,7 +98,7 @@ function documentOf(heard: Heard, insecure: boolean) {
   }
 }
 
-function unverifiedOf({ rawBody }: Heard): Unverified {
+function unverifiedOf({ rawBody }: RequestEvent): Unverified {
   const text = rawBody.toString('utf8')
   // Anybody may have sent it: what is nested deeper cannot be written as JSON again.
   const body = parseJson(text)
@@ -121,13 +121,13 @@ const below = (text: string, width: number) =>
     .join('\n')
 
 /** Time, verdict, type and id or why it was refused, answer, duration, id in the inbox. */
-function lineOf(heard: Heard, insecure: boolean, paint: Paint): string {
-  const { at, verdict, reason, status, durationMs, update, inboxId } = heard
+function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
+  const { at, verdict, reason, status, durationMs, update, inboxId } = event
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
   const what = update === null ? (reason ?? '') : plainLine(`${update.type ?? 'no type'} #${update.id}${reused}`)
   const answer = String(status ?? 'none').padEnd(WIDTHS.status)
-  const shown = insecure && update === null ? unverifiedOf(heard) : undefined
+  const shown = insecure && update === null ? unverifiedOf(event) : undefined
   const parts = [
     paint.quiet(new Date(at).toTimeString().slice(0, 8)),
     verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
@@ -141,14 +141,17 @@ function lineOf(heard: Heard, insecure: boolean, paint: Paint): string {
 }
 
 /** What went wrong, and what to do. */
-function whyOf(heard: Heard, secrets: readonly string[]): string | undefined {
-  if (heard.failure !== null) return `${heard.reason}: ${heard.failure}`
-  const hint = hintOf(heard, secrets)
+function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {
+  if (event.failure !== null) return `${event.reason}: ${event.failure}`
+  const hint = hintOf(event, secrets)
   return hint === undefined ? undefined : `hint: ${hint}`
 }
 
 /** Why a signature does not fit, found by trying the known mistakes. */
-function hintOf({ reason, verdict, headers, rawBody, at }: Heard, secrets: readonly string[]): string | undefined {
+function hintOf(
+  { reason, verdict, headers, rawBody, at }: RequestEvent,
+  secrets: readonly string[],
+): string | undefined {
   if (verdict !== 'refused' || secrets.length === 0) return undefined
   if (reason === 'method_not_allowed' || reason === 'body_too_large' || reason === 'inbox_unwritable') return undefined
   const found = explainMismatch({ headers: pairsOf(headers), rawBody, secrets, now: at })

@@ -4,7 +4,7 @@ import { updateTypes } from '../../../contract/updates.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { InboxWriter as Inbox } from '../../../workbench/inbox/writer.js'
 import { pause } from '../../../workbench/pause.js'
-import type { ScriptedAnswer } from '../../../workbench/responses.js'
+import type { ScriptedResponse } from '../../../workbench/responses.js'
 import { parseScript } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
@@ -48,7 +48,7 @@ const listenFlags = {
   'secret-file': list('FILE|-', 'A secret that signs; several while one replaces the other'),
   'forward-to': receiverUrl('The application that gets verified deliveries'),
   route: byType('TYPE=URL', 'Another application for this type', readReceiverUrl),
-  respond: one<readonly [ScriptedAnswer, ...ScriptedAnswer[]]>(
+  respond: one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
     'LIST',
     'Answer by this list in place of an application, such as 500,timeout,200; the last one stays',
     (it) => {
@@ -116,11 +116,11 @@ export const listen = leaf({
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
   const { host, settings } = context
   const [
-    { startListener, nothing },
+    { startListener, emptyResponse },
     { InboxWriter },
     { Forwarder },
     { Expectation },
-    { scripted },
+    { scriptedResponses },
     { inboxBytes },
     { replaceFile },
   ] = await Promise.all([
@@ -144,7 +144,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   }
 
   const forwarder = new Forwarder()
-  const script = flags.respond === undefined ? undefined : scripted(flags.respond)
+  const script = flags.respond === undefined ? undefined : scriptedResponses(flags.respond)
   const expectation = new Expectation(flags.expect)
   const ended = new AbortController()
   const pauses = new AbortController()
@@ -153,9 +153,9 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   const app: Parameters<typeof startListener>[0]['app'] = async (delivery, type) => {
     if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
     const answer = script?.()
-    if (answer !== undefined) return nothing(answer === 'timeout' ? null : answer)
+    if (answer !== undefined) return emptyResponse(answer === 'timeout' ? null : answer)
     const to = (type === null ? undefined : flags.route.get(type)) ?? flags['forward-to']
-    return to === undefined ? nothing(200) : forwarder.send(to, delivery)
+    return to === undefined ? emptyResponse(200) : forwarder.send(to, delivery)
   }
 
   try {
@@ -168,11 +168,11 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
         app,
         now: host.now,
         eventsMax: flags['max-events'],
-        room: () => lines.room(),
-        heard: (heard) => {
-          lines.add(heard)
-          if (heard.update !== null) expectation.count(heard.update.type, heard.update.id)
-          if (heard.verdict === 'ok') events += 1
+        drained: () => lines.drained(),
+        onRequest: (event) => {
+          lines.add(event)
+          if (event.update !== null) expectation.count(event.update.type, event.update.id)
+          if (event.verdict === 'ok') events += 1
           const isEnough = events === flags['max-events'] || (flags.expect.size > 0 && expectation.isMet)
           if (isEnough) ended.abort()
         },

@@ -1,7 +1,7 @@
 import { DEFAULT_TOLERANCE_SECONDS } from '../../../webhook/signature.js'
-import type { AppAnswer } from '../../../workbench/forwarding.js'
+import type { AppResponse } from '../../../workbench/forwarding.js'
 import type { DeliverySummary } from '../../../workbench/inbox/inbox.js'
-import { resigned } from '../../../workbench/resigning.js'
+import { resign } from '../../../workbench/resign.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
@@ -126,7 +126,7 @@ function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox,
     const listed = inbox.byId(id)
     if (listed === undefined) return notRecorded(id, dir)
     const stored = flags.resign ? inbox.read(listed.id) : undefined
-    if (stored !== undefined && resigned(stored, secret, 0) === undefined)
+    if (stored !== undefined && resign(stored, secret, 0) === undefined)
       return fail('INVALID_INPUT', `${listed.id} names no update_id, so that it cannot be signed.`)
     found.push(listed)
   }
@@ -178,10 +178,10 @@ async function replayAll(
       const { id, update_id, type } = listed
       const stored = inbox.read(id)
       const timestamp = Math.floor(host.now() / 1000)
-      const headers = flags.resign && stored !== undefined ? resigned(stored, secret, timestamp) : stored?.headers
+      const headers = flags.resign && stored !== undefined ? resign(stored, secret, timestamp) : stored?.headers
       if (stored === undefined || headers === undefined) return notRecorded(id, dir)
       const started = performance.now()
-      const answer: AppAnswer = await forwarder.send(to, { headers, body: stored.body })
+      const answer: AppResponse = await forwarder.send(to, { headers, body: stored.body })
       const duration_ms = Math.round(performance.now() - started)
       const error = answer.failure?.message ?? null
       const { status } = answer

@@ -8,7 +8,7 @@ import { usage } from '../../failure.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
 
 /** An update that the server made. */
-export interface Made {
+export interface RequestedUpdate {
   readonly time: string
   readonly bot_id: string
   readonly type: string
@@ -56,7 +56,11 @@ export async function makeUpdates(context: Context, order: Order): Promise<Outco
   return { ok: true, lines: lines(context, order, count) }
 }
 
-async function* lines(context: Context, order: Order, count: number): AsyncGenerator<Made, Failure | undefined> {
+async function* lines(
+  context: Context,
+  order: Order,
+  count: number,
+): AsyncGenerator<RequestedUpdate, Failure | undefined> {
   for (let made = 0; made < count; made += 1) {
     const answer = await make(context, order)
     if (!answer.ok) return 'plan' in answer ? undefined : answer

@@ -1,10 +1,10 @@
 import { closest } from '../../../contract/closest.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { readUpdate } from '../../../webhook/signature.js'
-import type { Fault, Unsent } from '../../../workbench/faults.js'
-import { faultRules, faults, inOrder, packed, updatesNeeded } from '../../../workbench/faults.js'
+import type { Fault, UnsignedUpdate } from '../../../workbench/faults.js'
+import { faultRules, faults, sendOrder, signWithFault, updatesNeeded } from '../../../workbench/faults.js'
 import { isInvalidResponse } from '../../../workbench/final-response.js'
-import type { Posted } from '../../../workbench/post.js'
+import type { PostResult } from '../../../workbench/post.js'
 import { isDelivered, POST_TIMEOUT_MS, post } from '../../../workbench/post.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import { readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
@@ -19,7 +19,7 @@ import type { Outcome } from '../../output/outcome.js'
 import { receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 import { secondsOf } from './sign.js'
-import type { Made } from './trigger-server.js'
+import type { RequestedUpdate } from './trigger-server.js'
 import { makeUpdates } from './trigger-server.js'
 import { updateIdOf } from './update-id.js'
 
@@ -27,7 +27,7 @@ import { updateIdOf } from './update-id.js'
 const DEFAULT_URL = 'http://127.0.0.1:8787'
 
 /** One POST and what came of it. */
-interface Sent {
+interface SentDelivery {
   readonly time: string
   readonly update_id: number | string | null
   readonly type: string | null
@@ -71,7 +71,7 @@ export const trigger = leaf({
     },
   ],
   changes: true,
-  view: { headline: (it: unknown) => lineOf({ ...(it as Sent | Made) }) },
+  view: { headline: (it: unknown) => lineOf({ ...(it as SentDelivery | RequestedUpdate) }) },
   run: async (context, { positional, flags }): Promise<Outcome<unknown>> => {
     const { 'body-file': bodyFile, 'secret-file': secretFile, set, fault, bot } = flags
     const named = await nameOfType(context, positional, bodyFile !== undefined)
@@ -106,7 +106,7 @@ export const trigger = leaf({
     if (!updates.ok) return updates
     const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
     if (!secrets.ok) return secrets
-    const order = inOrder(updates.value, fault)
+    const order = sendOrder(updates.value, fault)
     if (context.dryRun) {
       const described = order.map(({ updateId, body }) => `update ${updateId} of ${body.length} bytes`).join(', ')
       return context.plan(`POST ${url.href}: ${described}, signed${fault === undefined ? '' : `; ${fault}`}`)
@@ -150,7 +150,7 @@ function synthetic(
   type: (typeof updateTypes)[number],
   overrides: readonly Override[],
   count: number,
-): Unsent[] {
+): UnsignedUpdate[] {
   const now = host.now()
   const first = overrides.find(({ path }) => path === 'update_id')?.value
   const others = overrides.filter(({ path }) => path !== 'update_id')
@@ -165,7 +165,7 @@ async function recorded(
   { host }: Context,
   file: string,
   count: number,
-): Promise<{ ok: true; value: Unsent[] } | Failure> {
+): Promise<{ ok: true; value: UnsignedUpdate[] } | Failure> {
   const read = await readBytes(host, file)
   if (!read.ok) return read
   const update = readUpdate(read.bytes)
@@ -173,9 +173,9 @@ async function recorded(
   return { ok: true, value: Array.from({ length: count }, () => ({ updateId: update.updateId, body: read.bytes })) }
 }
 
-interface Sending {
+interface SendOptions {
   readonly url: URL
-  readonly order: readonly Unsent[]
+  readonly order: readonly UnsignedUpdate[]
   readonly secret: string
   readonly fault: Fault | undefined
   readonly type: string | null
@@ -183,17 +183,17 @@ interface Sending {
 
 async function* send(
   context: Context,
-  { url, order, secret, fault, type }: Sending,
-): AsyncGenerator<Sent, Failure | undefined> {
+  { url, order, secret, fault, type }: SendOptions,
+): AsyncGenerator<SentDelivery, Failure | undefined> {
   let worst: Failure | undefined
   for (const update of order) {
     if (context.host.signal.aborted) return fail('ABORTED', 'Interrupted.')
-    const { headers, body, paceMs } = packed(update, { secret, timestamp: secondsOf(context) }, fault)
+    const { headers, body, paceMs } = signWithFault(update, { secret, timestamp: secondsOf(context) }, fault)
     const time = new Date(context.host.now()).toISOString()
     const pace = paceMs === undefined ? {} : { paceMs }
-    const posted = await post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS, ...pace })
-    const failure = failureOf(posted, fault, url)
-    const { status, error, durationMs } = posted
+    const result = await post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS, ...pace })
+    const failure = failureOf(result, fault, url)
+    const { status, error, durationMs } = result
     yield {
       time,
       update_id: updateIdOf(update.updateId),
@@ -211,8 +211,8 @@ async function* send(
   return worst
 }
 
-function failureOf(posted: Posted, fault: Fault | undefined, { host }: URL): Failure | undefined {
-  const { status, error } = posted
+function failureOf(result: PostResult, fault: Fault | undefined, { host }: URL): Failure | undefined {
+  const { status, error } = result
   if (status === null) {
     if (error !== null && isInvalidResponse(error)) {
       return fail('RECEIVER_FAILED', `${host} failed: it sent no valid HTTP response (${error}).`)
@@ -222,13 +222,13 @@ function failureOf(posted: Posted, fault: Fault | undefined, { host }: URL): Fai
   }
   const isRefused = status >= 400 && status < 500
   if (fault === undefined) {
-    if (isDelivered(posted)) return undefined
+    if (isDelivered(result)) return undefined
     return status >= 500
       ? fail('RECEIVER_FAILED', `${host} failed: it answered ${status}.`)
       : fail('RECEIVER_REFUSED', `${host} refused the delivery: it answered ${status}.`, refusedHint(status))
   }
   const { right, because } = faultRules[fault]
-  if (right === 'refused' ? isRefused : isDelivered(posted)) return undefined
+  if (right === 'refused' ? isRefused : isDelivered(result)) return undefined
   const wanted = right === 'refused' ? 'must be refused with 4xx' : 'must be taken with 2xx'
   return fail('RECEIVER_WRONG', `${host} answered ${status} to ${fault}, which ${wanted}: ${because}.`)
 }
@@ -236,7 +236,7 @@ function failureOf(posted: Posted, fault: Fault | undefined, { host }: URL): Fai
 const refusedHint = (status: number) =>
   status === 401 || status === 403 ? 'Both sides need the same secret: `voucherctl webhook verify --explain`.' : null
 
-function lineOf(it: Sent | Made): string {
+function lineOf(it: SentDelivery | RequestedUpdate): string {
   if ('bot_id' in it)
     return `${it.time}  ${it.type}  ${it.update_id === null ? '' : `#${it.update_id}  `}made for ${it.bot_id}`
   const answer = it.status === null ? `no answer (${it.error})` : String(it.status)

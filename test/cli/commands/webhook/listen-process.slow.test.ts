@@ -91,7 +91,7 @@ test('killed with -9 while 16 senders send: every delivery that was answered is 
   }
 }, 60_000)
 
-test('listeners that start concurrently on one inbox have a file each, and inbox clear is refused while one runs', async () => {
+test('listeners that start concurrently have a file each and block inbox clear while they run', async () => {
   const dir = join(temporaryDir(), 'inbox')
   const listeners = await Promise.all(Array.from({ length: 4 }, () => start(temporaryDir(), [], dir)))
   const agent = new Agent()

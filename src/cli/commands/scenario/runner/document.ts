@@ -1,5 +1,5 @@
 import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
-import type { ScriptedAnswer } from '../../../../workbench/responses.js'
+import type { ScriptedResponse } from '../../../../workbench/responses.js'
 import type { Route } from '../../api/endpoint.js'
 
 /** Of the server that is started for a scenario; meaningless for one that runs already. */
@@ -68,7 +68,7 @@ export interface Scenario {
   readonly file: string
   readonly name: string
   readonly server: FixtureOptions
-  readonly answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]]
+  readonly answers: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly Step[]
   /** Run whatever came before, each for itself. */

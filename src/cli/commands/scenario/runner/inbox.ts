@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { codeOf } from '../../../../files/error-code.js'
-import { nothing, startListener } from '../../../../workbench/listener.js'
-import type { ScriptedAnswer } from '../../../../workbench/responses.js'
-import { scripted } from '../../../../workbench/responses.js'
+import { emptyResponse, startListener } from '../../../../workbench/listener.js'
+import type { ScriptedResponse } from '../../../../workbench/responses.js'
+import { scriptedResponses } from '../../../../workbench/responses.js'
 import type { Failure } from '../../../failure.js'
 import { fail } from '../../../failure.js'
 import { untilAborted } from '../../../host/until-aborted.js'
@@ -27,13 +27,13 @@ export interface ScenarioInbox {
 
 /** @param port 0 takes any free one */
 export async function openInbox(
-  answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
+  answers: readonly [ScriptedResponse, ...ScriptedResponse[]],
   port: number,
 ): Promise<{ readonly ok: true; readonly value: ScenarioInbox } | Failure> {
   const secret = randomBytes(32).toString('base64url')
   const waiting: Arrived[] = []
   const wakes = new Set<() => void>()
-  const next = scripted(answers)
+  const next = scriptedResponses(answers)
   try {
     const listener = await startListener({
       port,
@@ -42,9 +42,9 @@ export async function openInbox(
       inbox: { recordDelivery: async () => '', recordResponse: async () => {} },
       async app() {
         const answer = next()
-        return nothing(answer === 'timeout' ? null : answer)
+        return emptyResponse(answer === 'timeout' ? null : answer)
       },
-      heard({ verdict, update }) {
+      onRequest({ verdict, update }) {
         if (verdict !== 'ok' || update === null) return
         waiting.push({ type: update.type, body: update.body })
         for (const wake of wakes) wake()

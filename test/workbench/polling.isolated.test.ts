@@ -1,18 +1,21 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { pause } from '../../src/workbench/pause.js'
-import type { Polled, Polling } from '../../src/workbench/poll-on.js'
-import { pollOn } from '../../src/workbench/poll-on.js'
+import type { PollingOptions, PollOutcome } from '../../src/workbench/polling.js'
+import { pollUpdates } from '../../src/workbench/polling.js'
 
 vi.mock('../../src/workbench/pause.js', () => ({ pause: vi.fn(async () => {}) }))
 afterEach(() => void vi.restoreAllMocks())
 
-const updates = (...ids: number[]): Polled<string> => ({
+const updates = (...ids: number[]): PollOutcome<string> => ({
   ok: true,
   updates: ids.map((update_id) => ({ update_id, type: 'ping', created_at: 'T', ping: {} })),
 })
 
 /** Runs polls of the given durations and aborts after the last one. */
-async function run(polls: readonly [ms: number, polled: Polled<string>][], options: Partial<Polling<string>> = {}) {
+async function run(
+  polls: readonly [ms: number, polled: PollOutcome<string>][],
+  options: Partial<PollingOptions<string>> = {},
+) {
   const stop = new AbortController()
   const paused = vi.mocked(pause)
   paused.mockClear()
@@ -20,7 +23,7 @@ async function run(polls: readonly [ms: number, polled: Polled<string>][], optio
   let now = 0
   let polled = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now)
-  const polling: Polling<string> = {
+  const polling: PollingOptions<string> = {
     async poll() {
       const [ms, result] = polls[polled++] ?? [0, updates()]
       if (polled > polls.length) stop.abort()
@@ -35,15 +38,15 @@ async function run(polls: readonly [ms: number, polled: Polled<string>][], optio
     asksToHold: true,
     ...options,
   }
-  const place = { next: undefined, confirmed: undefined, isLost: false }
-  const lines = pollOn<string, never>(polling, place, async function* () {
+  const position = { next: undefined, confirmed: undefined, isServerAway: false }
+  const lines = pollUpdates<string, never>(polling, position, async function* () {
     return undefined
   })
   await lines.next()
   return { pauses: paused.mock.calls.map(([ms]) => ms), notices }
 }
 
-const first: [number, Polled<string>] = [0, updates()]
+const first: [number, PollOutcome<string>] = [0, updates()]
 
 test('polls that return empty immediately slow down, with one notice', async () => {
   const { pauses, notices } = await run([first, [0, updates()], [300, updates()], [0, updates()], [0, updates()]])

@@ -7,7 +7,7 @@ import type { RecordedDelivery } from './inbox/lines.js'
  * the end what was missing. Undefined when nothing tells its update_id.
  * @param timestamp Unix seconds
  */
-export function resigned(
+export function resign(
   { headers, body, update_id }: Pick<RecordedDelivery, 'headers' | 'body' | 'update_id'>,
   secret: string,
   timestamp: number,
