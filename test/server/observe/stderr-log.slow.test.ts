@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
+import { StderrLog } from '../../../src/server/observe/stderr-log.js'
 import { inFolder } from '../../support/server.js'
 import { startServerChild } from '../../support/server-child.js'
 import { RawConnection } from '../../support/server-raw.js'
 
-const PER_WRITE = 200
+const PER_WRITE = 50
 /** About 250 bytes of log each: more than twice what the log keeps for a reader (1 MiB). */
 const REQUESTS = 10_000
 
@@ -57,3 +58,22 @@ it(
     }),
   60_000,
 )
+
+it(
+  'serves on and ends when the reader of the log has gone',
+  () =>
+    inFolder(async (dataDir) => {
+      const child = await startServerChild(dataDir, 'info', false)
+      child.stderr.destroy()
+      await fill(child.port)
+      expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+      expect(await child.stop(10_000)).toBe(0)
+    }),
+  60_000,
+)
+
+it('ignores lines after its end', async () => {
+  const log = new StderrLog()
+  await log.end()
+  expect(() => log.write('late\n')).not.toThrow()
+})
