@@ -8,11 +8,11 @@ import { bind } from './bind.js'
 import type { Deps } from './deps.js'
 import type { Handler } from './handler.js'
 import { makeHandlers } from './handlers/index.js'
-import { createServer } from './http/connections.js'
-import { answerOutsideHttp, refuseWithoutHost, targetOf } from './http/edge.js'
-import { sendFailure } from './http/envelope.js'
+import { refuseMessage, sendFailure } from './http/envelope.js'
 import { bindHealth } from './http/health.js'
+import { HttpServer } from './http/http-server.js'
 import { InFlight } from './http/in-flight.js'
+import { refuseWithoutHost, targetOf } from './http/request-target.js'
 import { allowedMethods } from './http/routes.js'
 import type { Metrics } from './observe/metrics.js'
 import { type Answered, entryOf } from './observe/request-log.js'
@@ -44,9 +44,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     genReqId: (raw) => (raw instanceof InnerMessage ? raw.outer.id : deps.newId('req')),
     requestIdHeader: false,
     serverFactory: () =>
-      createServer(
+      new HttpServer(
         (request, response) => app.answer(request, response),
-        (error) => answerOutsideHttp(error, deps.newId('req')),
+        (error) => refuseMessage(error, deps.newId('req')),
       ),
     // Fastify's own 503 is no envelope; what still arrives while the server closes is served, and its connection ends.
     return503OnClosing: false,
@@ -54,7 +54,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): Fasti
     // Bodies are validated and answers written from the contract (bind.ts): Fastify's own compilers stay unloaded.
     schemaController: { compilersFactory: { buildValidator: notUsed, buildSerializer: notUsed } },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
-    // Answered by createServer, in its turn.
+    // HttpServer responds, in order.
     clientErrorHandler: () => {},
     frameworkErrors: (_error, request, reply) => {
       prepare(request, reply)

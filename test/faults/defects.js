@@ -403,11 +403,11 @@ export const defects = [
     tests: ['test/store/clock-back.test.ts'],
   },
   {
-    name: 'rows of requests have no bound over all connections',
-    file: 'src/server/http/connections.ts',
-    from: '    if (this.#rows.waiting >= ALL_WAITING_MAX) this.#socket.destroy()\n',
+    name: 'a connection may pipeline any number of requests',
+    file: 'src/server/http/http-server.ts',
+    from: '    if (this.#unanswered > PIPELINED_MAX) this.#socket.destroy()\n',
     to: '',
-    tests: ['test/server/http/pipelined-limits.test.ts'],
+    tests: ['test/server/http/pipelining-limit.test.ts'],
   },
   {
     name: 'what an operation decides from is read without a lock',
@@ -483,9 +483,9 @@ export const defects = [
   },
   {
     name: 'a stop lets requests begin after the answer that ends their connection',
-    file: 'src/server/http/connections.ts',
-    from: '    together.begin()\n',
-    to: '',
+    file: 'src/server/http/http-server.ts',
+    from: '    this.#startBatch()\n  }\n',
+    to: '  }\n',
     tests: ['test/server/stop.slow.test.ts'],
     match: 'middle of a row',
   },

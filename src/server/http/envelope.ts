@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FailureEnvelope } from '../../contract/envelope.js'
-import { type FailureCode, failures, type Refusal } from '../../contract/errors.js'
+import { type FailureCode, failures, type Refusal, refuse } from '../../contract/errors.js'
 import type { HttpResponse } from '../../secure/http.js'
 import type { InnerMessage } from '../transport/inner-exchange.js'
+import type { RawResponse } from './http-server.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -66,4 +67,26 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusa
   request.failureCode = refusal.code
   const { status, headers, body } = failureAnswer(refusal, request.id, reply.raw.shouldKeepAlive)
   return reply.code(status).headers(headers).send(body)
+}
+
+const OF_NODE: Record<string, FailureCode> = {
+  HPE_HEADER_OVERFLOW: 'PAYLOAD_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'INVALID_JSON',
+}
+
+/** Refuses a malformed or incomplete message, or a tunnel; the connection closes. */
+export function refuseMessage(error: NodeJS.ErrnoException | 'CONNECT', requestId: string): RawResponse {
+  const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (OF_NODE[error.code ?? ''] ?? 'VALIDATION_FAILED')
+  const answer = failureAnswer(refuse(code), requestId, false)
+  return { ...answer, headers: { ...headersOf(answer, requestId), connection: 'close' } }
+}
+
+/** All headers of a response written without a route. */
+export function headersOf({ headers, body }: HttpResponse, requestId: string): Record<string, string | number> {
+  return {
+    'x-request-id': requestId,
+    'cache-control': 'no-store',
+    ...headers,
+    'content-length': Buffer.byteLength(body),
+  }
 }

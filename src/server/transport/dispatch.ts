@@ -10,9 +10,9 @@ import { checkDispatchHead, openDispatch, readDispatch, sealAnswer } from '../..
 import { MAX_ENVELOPE_BYTES, MEDIA_TYPE } from '../../secure/suite.js'
 import { hasEnded } from '../../store/sessions.js'
 import type { Deps } from '../deps.js'
-import { headersOf, refuseWithoutHost, targetOf } from '../http/edge.js'
-import { failureAnswer } from '../http/envelope.js'
+import { failureAnswer, headersOf } from '../http/envelope.js'
 import { readBytes } from '../http/read-body.js'
+import { refuseWithoutHost, targetOf } from '../http/request-target.js'
 import type { Answered } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
 import { exchangeInside, InnerMessage } from './inner-exchange.js'
@@ -113,7 +113,7 @@ function refuseQuery({ url = '' }: IncomingMessage): Refusal<'VALIDATION_FAILED'
   return url === endpoint.path ? null : refuseUnknown(parseQuery(splitTarget(url).query), [])
 }
 
-/** A body that breaks off is answered by its connection (connections.ts), after which the message tells of no end. */
+/** A body that breaks off is answered by its connection (http-server.ts), after which the message tells of no end. */
 function answeredBefore(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
