@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 
 /** Error codes of a receiver that sent bytes but no valid HTTP response. */
-export type InvalidResponseCode = `HPE_${string}` | 'INVALID_STATUS' | 'UNEXPECTED_UPGRADE'
+type InvalidResponseCode = `HPE_${string}` | 'INVALID_STATUS' | 'UNEXPECTED_UPGRADE'
 
 export const isInvalidResponse = (code: string): code is InvalidResponseCode =>
   code.startsWith('HPE_') || code === 'INVALID_STATUS' || code === 'UNEXPECTED_UPGRADE'

@@ -6,7 +6,7 @@ export const BODY_BYTES_MAX = 1024 * 1024
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS = 5_000
 
-export type ReadBody =
+type ReadBody =
   | { readonly ok: true; readonly body: Buffer }
   | { readonly ok: false; readonly reason: 'body_too_large' | 'broken_off' }
 

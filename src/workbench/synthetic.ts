@@ -10,7 +10,7 @@ export interface Override {
   readonly value: string | number | boolean | null
 }
 
-export type OverrideRead =
+type OverrideRead =
   | { readonly ok: true; readonly override: Override }
   | { readonly ok: false; readonly message: string; readonly hint: string }
 

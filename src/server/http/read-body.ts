@@ -4,9 +4,9 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import { BODY_BYTES_MAX, checkInnerBody, type ParsedBody, parseBody } from './body.js'
 
 /** `too_large` is known before everything has come; `broken` is a body whose sender has gone. */
-export type BodyBytes = Buffer | 'too_large' | 'broken'
+type BodyBytes = Buffer | 'too_large' | 'broken'
 
-export type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
+type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
 
 /**
  * Reads a body of at most `limit` bytes. Most are there whole before anything asks for them: those are taken at once,

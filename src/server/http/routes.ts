@@ -2,7 +2,7 @@ import type { Endpoint } from '../../contract/endpoint.js'
 import { contract } from '../../contract/index.js'
 import { openEndpoints } from '../../contract/secure.js'
 
-export const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
+const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
 
 interface Route {
   readonly pattern: RegExp

@@ -8,9 +8,9 @@ import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secur
 import { KeysUnusable } from '../folder.js'
 
 /** How long a replaced key still opens sessions (DECISIONS.md#server-keys). */
-export const KEY_GRACE_MS = 120_000
+const KEY_GRACE_MS = 120_000
 
-export type KeyState = 'next' | 'current' | 'grace'
+type KeyState = 'next' | 'current' | 'grace'
 
 /** A static key as the file keeps it. Times in ms since the epoch. */
 interface KeptKey {

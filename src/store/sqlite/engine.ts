@@ -10,7 +10,7 @@ export interface SqliteDatabase {
   close(): void
 }
 
-export interface SqliteStatement {
+interface SqliteStatement {
   get(...values: readonly Value[]): unknown
   all(...values: readonly Value[]): unknown[]
   run(...values: readonly Value[]): { changes: number | bigint }
@@ -20,7 +20,7 @@ export interface SqliteStatement {
 }
 
 /** SQLite's primary result codes that the store tells apart. */
-export type SqliteProblem = 'constraint' | 'statement' | 'busy' | 'full' | 'io' | 'damaged' | 'not_a_database' | 'other'
+type SqliteProblem = 'constraint' | 'statement' | 'busy' | 'full' | 'io' | 'damaged' | 'not_a_database' | 'other'
 
 const PROBLEMS: Record<number, SqliteProblem> = {
   1: 'statement',

@@ -2,7 +2,7 @@ import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
-export type HeadersRead = { readonly ok: true; readonly pairs: HeaderPairs } | Failure
+type HeadersRead = { readonly ok: true; readonly pairs: HeaderPairs } | Failure
 
 const unreadable = (message: string) =>
   fail('INVALID_INPUT', message, 'It holds a line `Name: value` for each header, or a JSON object of them.')

@@ -9,7 +9,7 @@ import { recordedDelivery, recordedFlags, wrongPlace } from './recorded.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 
 /** Digits: an id above 2^53 - 1 stays exact. */
-export const updateIdFlag = (summary: string) =>
+const updateIdFlag = (summary: string) =>
   one('N', summary, (it) =>
     /^\d{1,30}$/.test(it) ? { ok: true, value: it } : { ok: false, message: 'must be a whole number from 0' },
   )
@@ -74,7 +74,7 @@ async function bodyOf(context: Context, flags: BodyFlags): Promise<BytesResult> 
 export const secondsOf = ({ host }: Context) => Math.floor(host.now() / 1000)
 
 /** A line each, as a headers file holds them. */
-export function headerLines(headers: Readonly<Record<string, string>>): string {
+function headerLines(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n')

@@ -14,7 +14,7 @@ import { secondsOf, timestampFlag } from './sign.js'
 import { updateIdOf } from './update-id.js'
 
 /** What became of the check. */
-export interface Verdict {
+interface Verdict {
   readonly valid: boolean
   /** The class of the refusal, as a receiver names it. */
   readonly reason: string | null
