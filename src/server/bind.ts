@@ -68,6 +68,9 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
 
   /** The steps from the body on. */
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const refused = (refusal: Refusal): void => {
+      sendFailure(request, reply, refusal)
+    }
     form ??= await loadForm(endpoint, query)
     const reading = readJson(request)
     const read = reading instanceof Promise ? await reading : reading
@@ -77,19 +80,14 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     }
     const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
     const input = readInput(request, query, body, form.validate, check)
-    if (!input.ok) {
-      sendFailure(request, reply, input)
-      return
-    }
+    if (!input.ok) return refused(input)
     const idempotencyKey = readIdempotencyKey(request, endpoint, body)
-    if (idempotencyKey !== undefined && 'ok' in idempotencyKey) {
-      sendFailure(request, reply, idempotencyKey)
-      return
-    }
+    if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
     const connection = connectionOf(request, reply)
     const call = callOf(request, connection, idempotencyKey)
     const drop = () => connection.response.destroy()
     const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
+    // A handler replays an idempotency record itself, in its transaction; a running call with the key ends first.
     const { applicationId } = call.caller
     const result = await (idempotencyKey === undefined ? run() : inFlight.run(applicationId, idempotencyKey, run))
     sendResult(request, reply, endpoint, result, form)
