@@ -14,8 +14,6 @@ if (process.argv.length === 3 && process.argv[2] === '--version') {
 } else {
   // Node 22.1 and later keep compiled code between runs.
   // require('node:module') would load Node's ES module loader, which takes 2 ms.
-  const { enableCompileCache } = module.constructor
-  if (enableCompileCache === undefined) require('./code-cache.js')
-  else enableCompileCache()
+  module.constructor.enableCompileCache?.()
   require('../dist/cli/main.cjs').main(version)
 }

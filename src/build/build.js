@@ -5,8 +5,7 @@
 //   --bundle      leaves out types and completions: what the tests need, in seconds
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import * as nodeModule from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { bundle } from './bundle.js'
@@ -16,7 +15,6 @@ const bundleOnly = process.argv.includes('--bundle')
 // The last file that the build writes.
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
-const run = (args, options) => promisify(execFile)(process.execPath, args, options)
 
 /** Printed by the built command line; a test compares them with the command tree. */
 const completions = {
@@ -30,40 +28,25 @@ const completions = {
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()
-// Overwrite the bundle instead of removing it, because a test run may be using it. Remove the code cache, because V8
-// checks only the length of its source.
-rmSync(bundleOnly ? 'dist/code-cache' : 'dist', { recursive: true, force: true })
-await writeBundle()
+// A bundle is overwritten and not removed, because a test run may be using it.
+if (!bundleOnly) rmSync('dist', { recursive: true, force: true })
+const programs = await bundle('dist')
+writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
 if (!bundleOnly) {
-  await Promise.all([writeCodeCache(), ...Object.entries(completions).map(writeCompletion)])
+  await Promise.all(Object.entries(completions).map(writeCompletion))
   writeTypes()
 }
 utimesSync(stamp, startedAt, startedAt)
 
-async function writeBundle() {
-  const programs = await bundle('dist')
-  writeFileSync(licences, licencesOf(programs.flatMap(Object.values).flatMap(({ modules }) => modules)))
-}
-
-async function writeCodeCache() {
-  if (nodeModule.enableCompileCache !== undefined) return
-  const env = { PATH: process.env.PATH, HOME: join(process.cwd(), 'dist'), VOUCHERCTL_TOKEN: 'none' }
-  // A run up to a refused connection loads the code that most commands use.
-  const verify = ['vouchers', 'verify', '--code', '0000-0000-0000-0000', '--base-url', 'http://127.0.0.1:1']
-  for (const args of [[...verify, '--retries', '0'], ['--help'], ['vouchers', '--help'], ['--server']]) {
-    await run(['src/build/code-cache.js', ...args], { env }).catch(() => undefined)
-  }
-}
-
 async function writeCompletion([shell, file]) {
   const path = join('completions', file)
-  const { stdout } = await run(['bin/voucherctl.js', 'completion', shell])
+  const { stdout } = await promisify(execFile)(process.execPath, ['bin/voucherctl.js', 'completion', shell])
   // Left alone where it is right, so that a build changes no file of a checkout.
   if (!existsSync(path) || readFileSync(path, 'utf8') !== stdout) writeFileSync(path, stdout)
 }
 
 function writeTypes() {
-  const tsc = join(dirname(nodeModule.createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+  const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 }
 

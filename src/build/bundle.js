@@ -2,70 +2,59 @@
 // 20 takes 5 ms to start its ES module loader, and 1 ms per file. Each module that is imported on demand has its own
 // file, and no module is in two files: two copies of a class would be different classes.
 import { copyFileSync, mkdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const src = (path) => join(root, 'src', path)
-const require = createRequire(import.meta.url)
-
-/** Entry points of the files that most commands load: one file each, because each file takes time to load. */
-const START = src('cli/main.ts')
-const CONTRACT = src('contract/vouchers.ts')
-const RUN = src('cli/execute.ts')
 const NO_MODULE = '\0no-module'
 
-/**
- * @param outdir folder for cli/, server/, chunks/ and the libraries
- * @returns the files of each program, with their modules and the files that they load
- */
-export async function bundle(outdir) {
-  const commandLine = {
-    input: { 'cli/main': START, 'server/listen': src('server/listen.ts') },
+/** Native code; and compilers that Fastify loads only without our own (server/app.ts), a third of the server's code. */
+const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
+
+/** One file with what every command line loads, one with what every command loads; each includes what it imports. */
+const groups = [
+  { name: 'start', tags: ['$initial'], priority: 1 },
+  { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/ },
+]
+
+const programs = [
+  {
+    input: { 'cli/main': src('cli/main.ts') },
     output: {
       format: 'cjs',
       // import() would start the ES module loader.
       dynamicImportInCjs: false,
       entryFileNames: '[name].cjs',
       chunkFileNames: 'chunks/[name].cjs',
-      // A group includes the static imports of its module; the higher priority gets what both import.
-      codeSplitting: {
-        groups: [
-          { name: 'start', test: (id) => id === START, priority: 3 },
-          { name: 'contract', test: (id) => id === CONTRACT, priority: 2 },
-          { name: 'run', test: (id) => id === RUN, priority: 1 },
-        ],
-      },
+      codeSplitting: { groups },
     },
-  }
-  const jqWorker = {
+  },
+  {
     input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') },
     output: { format: 'cjs', entryFileNames: '[name].cjs' },
-  }
-  const libraries = {
+  },
+  {
     input: { 'client/index': src('client/index.ts'), 'secure/index': src('secure/index.ts') },
     output: { format: 'esm', chunkFileNames: 'chunks/[name].js' },
-  }
+  },
   // For other servers: a single file that loads only node:crypto.
-  const verifier = { input: { 'webhook/index': src('webhook/index.ts') }, output: { format: 'esm' } }
-  const programs = await Promise.all(
-    [commandLine, jqWorker, libraries, verifier].map(async ({ input, output }) => {
-      const built = await build({
-        input,
-        platform: 'node',
-        plugins: [withoutChildProcess],
-        // Native code cannot be bundled.
-        external: ['@photostructure/sqlite'],
-        transform: { target: 'node20.19' },
-        output: { ...output, dir: outdir, minify: true, comments: false },
-      })
-      return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
-    }),
-  )
-  copyJq(join(outdir, 'chunks/build'))
-  return programs
+  { input: { 'webhook/index': src('webhook/index.ts') }, output: { format: 'esm' } },
+]
+
+/** Writes the files of all programs; returns, for each program, their modules and the files that they load. */
+export async function bundle(outdir) {
+  const bundling = programs.map(async ({ input, output }) => {
+    const settings = { platform: 'node', plugins: [withoutChildProcess], external, transform: { target: 'node20.19' } }
+    const built = await build({ ...settings, input, output: { ...output, dir: outdir, minify: true, comments: false } })
+    return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
+  })
+  const bundled = await Promise.all(bundling)
+  // jq lies next to its worker, where jq-wasm looks for it; only --jq loads it.
+  mkdirSync(join(outdir, 'chunks/build'), { recursive: true })
+  copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(outdir, 'chunks/build/jq.wasm'))
+  return bundled
 }
 
 const contentsOf = ({ moduleIds, imports, dynamicImports }) => ({
@@ -79,10 +68,4 @@ const withoutChildProcess = {
   resolveId: (id, importer) =>
     id === 'node:child_process' && /[\\/]commander[\\/]/.test(importer) ? NO_MODULE : undefined,
   load: (id) => (id === NO_MODULE ? 'export {}' : undefined),
-}
-
-/** Copies jq next to its worker, where jq-wasm looks for it; only --jq loads it. */
-function copyJq(folder) {
-  mkdirSync(folder, { recursive: true })
-  copyFileSync(join(dirname(require.resolve('jq-wasm/jq.wasm')), 'jq.wasm'), join(folder, 'jq.wasm'))
 }

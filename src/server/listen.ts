@@ -50,10 +50,6 @@ import { SecureKeys, secureKeyFile } from './transport/keys.js'
 import { sessionSealing } from './transport/session-sealing.js'
 import { SharedSecureKeys } from './transport/shared-keys.js'
 
-export { exportStore } from './maintenance/export.js'
-export { importStore, verifyExport } from './maintenance/import.js'
-export { migrateDatabase } from './maintenance/migrate.js'
-
 const DEFAULT_PORT = 8420
 
 /** What is in flight may take so long to finish when the server stops. */

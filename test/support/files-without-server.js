@@ -2,7 +2,9 @@
 export function filesWithoutServer(program) {
   const files = new Set(['cli/main.cjs'])
   for (const file of files) {
-    for (const next of program[file].loads) if (!program[next].modules.includes('src/server/listen.ts')) files.add(next)
+    for (const next of program[file].loads) {
+      if (!program[next].modules.some((path) => path.startsWith('src/server/'))) files.add(next)
+    }
   }
   return [...files]
 }

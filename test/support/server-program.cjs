@@ -1,5 +1,5 @@
 // The program of server-child.ts: the built server, which prints where it is and ends with SIGTERM.
-const { startServer } = require('../../dist/server/listen.cjs')
+const { startServer } = require('../../dist/chunks/listen.cjs')
 
 const [dataDir, logLevel, loopbackPort, databaseUrl] = process.argv.slice(2)
 const webhookLoopbackPorts = loopbackPort === '0' ? [] : [Number(loopbackPort)]

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { AttemptLimit } from './attempt-limit.js'
-import { Connection, type Exchange, type Post } from './connection.js'
+import type { Exchange, Post } from './connection.js'
 import { type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
 import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve } from './guard.js'
 import { KeptConnections } from './kept-connections.js'
@@ -75,6 +75,8 @@ export function createSender(options: SenderOptions = {}): Sender {
 
     const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
     if (!checked.ok) return failed(refusedUrl(checked.reason))
+    // With the first delivery and not with the server: undici takes as long to load as all of Fastify.
+    const { Connection } = await import('./connection.js')
     const resolved = await resolve(checked, (host) => limitedLookup(lookup, host, limit))
     if (limit.reached !== null) return failed(deliveryError(limit.reached))
     if (!resolved.ok) return failed(deliveryError(addressErrors[resolved.reason]))
@@ -85,7 +87,7 @@ export function createSender(options: SenderOptions = {}): Sender {
       // An address that does not answer leaves half of the time to the next ones.
       const isLast = index === addresses.length - 1
       const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
-      const exchange = await post(delivery, checked, address, { limit, connectTimeoutMs })
+      const exchange = await post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
       if (exchange.answer !== null) {
         const { status, at, body, retryAfter } = exchange.answer
         const error = statusError(status)
@@ -110,6 +112,7 @@ export function createSender(options: SenderOptions = {}): Sender {
   }
 
   async function post(
+    Connection: typeof import('./connection.js')['Connection'],
     { body, headers }: Delivery,
     checked: CheckedUrl,
     address: string,

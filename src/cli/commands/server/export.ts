@@ -64,7 +64,7 @@ export const exportStore = leaf({
     }
     const place = { dataDir, ...defined({ databaseUrl: database.value, keyFile: flags['key-file'] }) }
     const to = toStdout ? stdoutOf(context) : { path: resolve(host.cwd, flags.out as string) }
-    const server = await import('../../../server/listen.js')
+    const server = await import('../../../server/maintenance/export.js')
     try {
       const data = await watched(context, (onProgress) =>
         server.exportStore(place, { version: host.version(), to, signal: host.signal, onProgress }),

@@ -75,7 +75,7 @@ async function importFrom(context: Context, input: BulkInput, place: Place): Pro
   const isFolder = !dryRun && place.databaseUrl === undefined
   const folder = isFolder ? prepareDataFolder(place.dataDir, place.isNamed) : { ok: true as const, warnings: [] }
   if (!folder.ok) return folder
-  const server = await import('../../../server/listen.js')
+  const server = await import('../../../server/maintenance/import.js')
   const { name } = input
   try {
     const data = await watched(context, (onProgress) => {

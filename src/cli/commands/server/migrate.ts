@@ -42,7 +42,7 @@ export const migrate = leaf({
         `Name a PostgreSQL database with --database-url or ${databaseUrlVariable}.`,
       )
     }
-    const { migrateDatabase } = await import('../../../server/listen.js')
+    const { migrateDatabase } = await import('../../../server/maintenance/migrate.js')
     try {
       const data: Report = await migrateDatabase(url.value, context.dryRun)
       return { ok: true, data }
