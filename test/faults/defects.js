@@ -482,12 +482,12 @@ export const defects = [
     project: 'postgres',
   },
   {
-    name: 'a stop lets requests begin after the answer that ends their connection',
+    name: 'a stop starts requests after the response that closes their connection',
     file: 'src/server/http/http-server.ts',
     from: '    this.#startBatch()\n  }\n',
     to: '  }\n',
     tests: ['test/server/stop.slow.test.ts'],
-    match: 'middle of a row',
+    match: 'among pipelined',
   },
   {
     name: 'a word of the database on a connection that was just opened ends the process',

@@ -5,7 +5,7 @@ import { liveServer } from '../support/server.js'
 import { bearerLine, getBytes, RawConnection } from '../support/server-raw.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-it('a call whose answer was dropped is logged and counted as it would have been answered', async () => {
+it('logs and counts a call whose response was dropped as if it had been sent', async () => {
   const live = await liveServer()
   try {
     const tenant = await newTenant(live)
@@ -39,7 +39,7 @@ it('a call whose answer was dropped is logged and counted as it would have been 
   }
 })
 
-it('so is one whose caller left before the answer', async () => {
+it('logs a call whose caller left before the response', async () => {
   const live = await liveServer()
   try {
     const tenant = await newTenant(live)

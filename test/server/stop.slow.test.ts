@@ -53,7 +53,7 @@ function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
 
 describe('SIGTERM', () => {
   it(
-    'under load: every request is answered, and the last answer says that the connection ends',
+    'under load responds to every request and announces the end of each connection',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)
@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
   )
 
   it(
-    'without load: at once, idle connections and all',
+    'without load ends idle connections immediately',
     () =>
       inFolder(async (dataDir) => {
         const child: ServerChild = await startServerChild(dataDir)
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
   )
 
   it(
-    'of requests in a row, those that are carried out are those that are answered',
+    'carries out exactly the pipelined requests that it responds to',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)
@@ -125,43 +125,41 @@ describe('SIGTERM', () => {
   )
 })
 
-describe('the end of a server in the middle of a row of requests', () => {
-  it.each([1, 4, 8, 9, 12])(
-    'that comes with request %i of twelve: those that are carried out are those that are answered',
-    (nth) =>
-      inFolder(async (dataDir) => {
-        const server = await liveServer({ dataDir })
-        const tenant = await newTenant(server)
-        const { id } = await tenant.template()
-        let parsed = 0
-        let closed: Promise<void> | undefined
-        const onRequest = () => {
-          parsed += 1
-          if (parsed === nth) closed = server.close()
-        }
-        const connection = await RawConnection.to(server.port)
-        subscribe('http.server.request.start', onRequest)
-        connection.write(Array.from({ length: 12 }, (_, n) => issueBytes(tenant, id, `order-${n}`)).join(''))
-        let answered = 0
-        for (let ends = false; !ends; ) {
-          const { status, headers } = await connection.answer()
-          expect(status).toBe(201)
-          answered += 1
-          ends = headers.connection === 'close'
-        }
-        await connection.end()
-        expect(connection.received).toBe('')
-        unsubscribe('http.server.request.start', onRequest)
-        await closed
+describe('a server that closes among pipelined requests', () => {
+  it.each([1, 4, 8, 9, 12])('responds to exactly those that it carries out, at request %i of twelve', (nth) =>
+    inFolder(async (dataDir) => {
+      const server = await liveServer({ dataDir })
+      const tenant = await newTenant(server)
+      const { id } = await tenant.template()
+      let parsed = 0
+      let closed: Promise<void> | undefined
+      const onRequest = () => {
+        parsed += 1
+        if (parsed === nth) closed = server.close()
+      }
+      const connection = await RawConnection.to(server.port)
+      subscribe('http.server.request.start', onRequest)
+      connection.write(Array.from({ length: 12 }, (_, n) => issueBytes(tenant, id, `order-${n}`)).join(''))
+      let answered = 0
+      for (let ends = false; !ends; ) {
+        const { status, headers } = await connection.answer()
+        expect(status).toBe(201)
+        answered += 1
+        ends = headers.connection === 'close'
+      }
+      await connection.end()
+      expect(connection.received).toBe('')
+      unsubscribe('http.server.request.start', onRequest)
+      await closed
 
-        const again = await liveServer({ dataDir })
-        const { accountId, jwt, appId, token, tokenId } = tenant
-        const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
-          contract.templates.list,
-          {},
-        )
-        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
-        await again.close()
-      }),
+      const again = await liveServer({ dataDir })
+      const { accountId, jwt, appId, token, tokenId } = tenant
+      const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
+        contract.templates.list,
+        {},
+      )
+      expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+      await again.close()
+    }),
   )
 })

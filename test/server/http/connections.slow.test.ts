@@ -41,21 +41,21 @@ async function answersTo(...writes: string[]): Promise<(readonly [number, string
 const OK = [200, null] as const
 const REFUSED = [400, 'VALIDATION_FAILED'] as const
 
-describe('what is no request, behind requests', () => {
+describe('a malformed message behind pipelined requests', () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n', REFUSED],
-    ['garbage that comes in pieces', 'g\r\n\r\nGET / HTTP/1.1\r\n\r\n', REFUSED],
+    ['garbage in pieces', 'g\r\n\r\nGET / HTTP/1.1\r\n\r\n', REFUSED],
     ['a tunnel', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\nbytes', [404, 'ROUTE_NOT_FOUND'] as const],
     ['too large headers', get('/', `X: ${'x'.repeat(20_000)}\r\n`), [413, 'PAYLOAD_TOO_LARGE'] as const],
-    ['a length that is no number', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
-  ])('%s is answered last, and once', async (_what, bytes, last) => {
+    ['a malformed length', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
+  ])('gets the last response, once: %s', async (_what, bytes, last) => {
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
   })
 
-  it('a client that resets its tunnel before the answer harms nobody', async () => {
+  it('harms nobody if the client resets its tunnel before the response', async () => {
     await slowList()
     const logged = server.logs.length
     const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
@@ -64,7 +64,7 @@ describe('what is no request, behind requests', () => {
     await server.send({ method: 'GET', path: '/healthz' })
   })
 
-  it('a body that breaks off is the answer to its request', async () => {
+  it('gets the response to its request if it is within the body', async () => {
     const broken =
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n` +
       'Transfer-Encoding: chunked\r\n\r\nnonsense\r\n'
@@ -72,7 +72,7 @@ describe('what is no request, behind requests', () => {
     expect(await answersTo(get(LIST) + broken + get(LIST))).toEqual([OK, REFUSED])
   })
 
-  it('a body that breaks off after its request was answered adds no second answer', async () => {
+  it('gets no second response if it is within the body of a finished call', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
     expect((await connection.answer()).code).toBe('TOKEN_MISSING')
@@ -82,7 +82,7 @@ describe('what is no request, behind requests', () => {
   })
 })
 
-it('a body that takes too long after its request was answered adds no second answer', async () => {
+it('sends no second response for a body that times out after the first one', async () => {
   const { app, close } = testApp()
   const port = await portOf(app)
   Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
@@ -95,13 +95,13 @@ it('a body that takes too long after its request was answered adds no second ans
 })
 
 describe('clients that end their side', () => {
-  it('after whole requests they get every answer', async () => {
+  it('receive every response after complete requests', async () => {
     await slowList(20)
     const text = await halfClosed(get(LIST) + get(LIST))
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
-  it('within a request they are told', async () => {
+  it('receive 400 within a request', async () => {
     expect(await halfClosed('GET / HTTP/1.1\r\nHos')).toMatch(/^HTTP\/1\.1 400 /)
     await slowList(20)
     expect((await halfClosed(`${get(LIST)}GET / HT`)).match(/HTTP\/1\.1 \d+/g)).toEqual([
@@ -137,7 +137,7 @@ describe('a client that reads only after it has sent everything', () => {
     ['a body of another type', 415, () => `${bearer()}Content-Type: text/plain\r\n${declared}`],
     ['a body of another type in chunks', 415, () => `${bearer()}Transfer-Encoding: chunked\r\n`],
     ['no credential', 401, () => declared],
-    ['no credential, and no wish for more', 401, () => `Connection: close\r\n${declared}`],
+    ['no credential, and Connection: close', 401, () => `Connection: close\r\n${declared}`],
   ])(
     'reads why it was refused: %s',
     async (_what, status, headers) => {

@@ -61,7 +61,7 @@ const messages: Readonly<Record<string, Message>> = {
   'a tunnel': { bytes: () => 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', status: 404, last: true },
 }
 
-it('whatever comes in a row, in whatever pieces: one answer each, in order, until one that ends the connection', async () => {
+it('responds once and in order to pipelined messages in any pieces, until one closes the connection', async () => {
   const names = fc.array(fc.constantFrom(...Object.keys(messages)), { minLength: 1, maxLength: 8 })
   const pieces = fc.array(fc.integer({ min: 1, max: 40_000 }), { maxLength: 6 })
   await fc.assert(

@@ -21,7 +21,7 @@ async function fill(port: number): Promise<void> {
 }
 
 it(
-  'a log that nobody reads does not keep the server from answering, nor from ending',
+  'responds and ends while the log has no reader',
   () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir, 'info', false)
@@ -33,7 +33,7 @@ it(
 )
 
 it(
-  'a reader that comes late finds whole lines, and how many were dropped',
+  'gives a late reader whole lines and the number of dropped ones',
   () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir, 'info', false)
