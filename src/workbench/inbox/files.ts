@@ -72,7 +72,7 @@ export function createFile(dir: string) {
 }
 
 /** @throws EEXIST if the file exists */
-export const openNew = (path: string) => openSync(path, 'ax', 0o600)
+export const openNew = (path: string) => openSync(path, 'wx', 0o600)
 
 function syncFolder(dir: string): void {
   const folder = openSync(dir, 'r')

@@ -1,5 +1,6 @@
-import { appendFileSync, closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, rmSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, rmSync, write } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { createFile, linesOf, listFiles, openNew, sizeOf, writersIn } from './files.js'
 import type { RecordedDelivery, RecordedResponse } from './lines.js'
@@ -76,12 +77,18 @@ function removeOldRefused(dir: string, bytesMax: number): void {
   }
 }
 
-/** Appends lines to an empty file. Lines of the same turn of the event loop share a write. */
+/** Appends lines to an empty file. Lines that arrive during a write share the next one. */
 class LineFile {
   readonly #descriptor: number
   readonly #syncTimer: NodeJS.Timeout
+  /** Offset of the end of the last complete line. */
+  #end = 0
   #lines = ''
-  #writing: Promise<void> | undefined
+  #isRestarting = false
+  /** The write that takes the waiting lines. */
+  #next: Promise<void> | undefined
+  #last: Promise<void> = Promise.resolve()
+  /** Size and count of the lines since the start. */
   size = 0
   count = 0
 
@@ -91,35 +98,49 @@ class LineFile {
   }
 
   append(line: string): Promise<void> {
+    this.size += line.length
     this.count += 1
     this.#lines += line
-    return (this.#writing ??= this.#write())
+    if (this.#next === undefined) {
+      this.#next = this.#last.then(() => this.#write())
+      this.#last = this.#next.catch(() => {})
+    }
+    return this.#next
   }
 
   async #write(): Promise<void> {
+    // Wait for the end of this tick, so that lines of concurrent requests share a write.
     await setImmediate()
     const bytes = Buffer.from(this.#lines)
     this.#lines = ''
-    this.#writing = undefined
+    this.#next = undefined
     try {
-      appendFileSync(this.#descriptor, bytes)
+      if (this.#isRestarting) ftruncateSync(this.#descriptor, (this.#end = 0))
+      this.#isRestarting = false
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await writeAt(this.#descriptor, bytes, done, bytes.length - done, this.#end + done)
+        done += bytesWritten
+      }
     } catch (error) {
       // Remove the part that a full disk still took.
-      ftruncateSync(this.#descriptor, this.size)
+      ftruncateSync(this.#descriptor, this.#end)
       throw error
     }
-    this.size += bytes.length
+    this.#end += bytes.length
   }
 
+  /** Removes all lines before the next one. */
   restart(): void {
-    ftruncateSync(this.#descriptor)
+    this.#isRestarting = true
     this.size = this.count = 0
   }
 
   async close(): Promise<void> {
-    await this.#writing?.catch(() => {})
+    await this.#last
     clearInterval(this.#syncTimer)
     fdatasyncSync(this.#descriptor)
     closeSync(this.#descriptor)
   }
 }
+
+const writeAt = promisify(write)
