@@ -5,6 +5,7 @@
 // address of a name), and refuseAddress of the checked URL once more with the peer address of the open socket.
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP, isIPv4 } from 'node:net'
+import { domainToUnicode } from 'node:url'
 
 /** Why a URL is refused, in the order of the checks. The list is closed. */
 export type UrlRefusalReason =
@@ -235,10 +236,16 @@ const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
 
 function parseUrl(text: string): URL | null {
   try {
-    return new URL(text)
+    const url = new URL(text)
+    return url.hostname.split('.').every(isLabel) ? url : null
   } catch {
     return null
   }
+}
+
+/** Node 24 parses labels of invalid Punycode, which Node 20 and 22 refuse. */
+function isLabel(label: string): boolean {
+  return !label.startsWith('xn--') || !domainToUnicode(label).startsWith('xn--')
 }
 
 function isHostName(host: string): boolean {
