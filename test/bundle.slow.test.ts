@@ -13,7 +13,7 @@ describe('the bundle', () => {
   let programs: Awaited<ReturnType<typeof bundle>> = []
   beforeAll(async () => {
     programs = await bundle(folder)
-  }, 60_000)
+  })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test('the bundle has each module in only one file of a program', () => {

@@ -127,7 +127,7 @@ test('deliveries that were received and made up leave no secret in the inbox', a
   listener.stderr.on('data', (chunk) => (said += chunk))
   const ended = new Promise((resolve) => listener.once('close', resolve))
   try {
-    const ready = await vi.waitUntil(() => readyIn(story.home), { timeout: 20_000 })
+    const ready = await vi.waitUntil(() => readyIn(story.home), { timeout: 30_000 })
     await story.run(`webhook trigger message --url ${ready} --secret-file ${secretFile}`)
     expect(await ended).toBe(0)
   } finally {
@@ -135,7 +135,7 @@ test('deliveries that were received and made up leave no secret in the inbox', a
   }
   expect(leaksIn(said + story.said.map(({ ran }) => ran.stdout + ran.stderr).join('\n'), handedIn)).toEqual([])
   expect(leaksBelow(story.home, handedIn)).toEqual(['webhook.secret: webhook secret of a file'])
-}, 60_000)
+})
 
 /** The address that a ready file holds, once it is there. */
 function readyIn(home: string): string | undefined {

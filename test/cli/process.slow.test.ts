@@ -19,7 +19,7 @@ test('a terminal that is closed ends a server and quickstart with 129, and nothi
   }
   expect(await hangUp('server', 'start', '--memory', '--port', '0', '--json')).toEqual([129, []])
   expect(await hangUp('quickstart')).toEqual([129, []])
-}, 30_000)
+})
 
 /** For a command of this process that starts the built server in another one. */
 const atHome = (home: string) =>
@@ -49,7 +49,7 @@ test('a server in the background is named by whole paths, and is known by its pr
   } finally {
     await run('server', 'stop')
   }
-}, 30_000)
+})
 
 test('server start ends with 130 on SIGINT', async () => {
   const server = built.start(
@@ -59,7 +59,7 @@ test('server start ends with 130 on SIGINT', async () => {
   await firstLine(server)
   server.kill('SIGINT')
   expect((await once(server, 'exit'))[0]).toBe(130)
-}, 30_000)
+})
 
 test('server start --detach, status, logs, stop: found by its folder from start to end', async () => {
   const home = temporaryDir()
@@ -135,7 +135,7 @@ test('server start --detach, status, logs, stop: found by its folder from start 
       .split('\n')
       .map((line) => JSON.parse(line)),
   ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
-}, 60_000)
+})
 
 test('a reader that goes away takes neither the clean-up nor a failure with it', async () => {
   const home = temporaryDir()
@@ -150,7 +150,7 @@ test('a reader that goes away takes neither the clean-up nor a failure with it',
   failing.stdout?.destroy()
   failing.stderr?.destroy()
   expect((await once(failing, 'exit'))[0]).toBe(3)
-}, 30_000)
+})
 
 test('a call that takes long on a terminal has a spinner', async () => {
   const load = createRequire(import.meta.url)
@@ -168,6 +168,6 @@ test('a call that takes long on a terminal has a spinner', async () => {
     off() {},
     removeListener() {},
   }
-  const shown = vi.waitUntil(() => text.includes('Working …'))
+  const shown = vi.waitUntil(() => text.includes('Working …'), 30_000)
   expect(await withProgress({ stderr, env: {} }, false, 'Working …', shown)).toBe(true)
 })

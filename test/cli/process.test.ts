@@ -55,7 +55,7 @@ test('redeem --reference uses the next word as the reference or exits 2', async 
   for (const word of ['-', '-5']) expect((await redeem('--reference', word)).exit).toBe(0)
   const references = received.map(({ body }) => (body as { reference: string }).reference)
   expect(references).toEqual([...words, '-', '-5'])
-}, 60_000)
+})
 
 test('server start --json prints one line when it accepts connections, and ends with 143 on SIGTERM', async () => {
   const home = temporaryDir()
@@ -68,28 +68,24 @@ test('server start --json prints one line when it accepts connections, and ends 
   server.kill('SIGTERM')
   const [exit] = await once(server, 'exit')
   expect([exit, rest, existsSync(ready.data_dir)]).toEqual([143, '', false])
-}, 30_000)
+})
 
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)(
-  'a call that is interrupted by %s ends with %i and says the key',
-  async (signal, exit) => {
-    let child: ChildProcess | undefined
-    const port = await listen(createServer(() => child?.kill(signal)))
-    const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
-    child = built.start(args, temporaryDir(), secrets)
-    let stderr = ''
-    child.stderr?.on('data', (chunk) => (stderr += chunk))
-    expect((await once(child, 'close'))[0]).toBe(exit)
-    expect(JSON.parse(stderr).error).toMatchObject({
-      code: 'ABORTED',
-      details: { idempotency_key: expect.any(String) },
-    })
-  },
-  30_000,
-)
+] as const)('a call that is interrupted by %s ends with %i and says the key', async (signal, exit) => {
+  let child: ChildProcess | undefined
+  const port = await listen(createServer(() => child?.kill(signal)))
+  const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
+  child = built.start(args, temporaryDir(), secrets)
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  expect((await once(child, 'close'))[0]).toBe(exit)
+  expect(JSON.parse(stderr).error).toMatchObject({
+    code: 'ABORTED',
+    details: { idempotency_key: expect.any(String) },
+  })
+})
 
 test('a reader that goes away is no error', async () => {
   const many = pageOf(
@@ -102,7 +98,7 @@ test('a reader that goes away is no error', async () => {
   child.stdout?.once('data', () => child.stdout?.destroy())
   expect((await once(child, 'close'))[0]).toBe(0)
   expect(stderr).toBe('')
-}, 30_000)
+})
 
 test('the OpenAPI document names what /healthz and /readyz of a server answer', async () => {
   const { paths } = JSON.parse((await cli('server openapi --json')).stdout)
@@ -114,7 +110,7 @@ test('the OpenAPI document names what /healthz and /readyz of a server answer', 
     expect(properties.data.properties.status.const).toBe(data.status)
   }
   await server.close()
-}, 30_000)
+})
 
 test('server openapi is an OpenAPI 3.1 document', async () => {
   const { stdout, exit } = await cli('server openapi --json')
@@ -144,14 +140,14 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
   expect(ran.stdout).not.toMatch(/sop_\w{9}|sbot_\w{9}|eyJ\w|opk_\w/)
   expect(readdirSync(temporary)).toEqual([])
   expect(readdirSync(home)).toHaveLength(1)
-}, 30_000)
+})
 
 test('quickstart for a person shows each step with its command, and says how to go on', async () => {
   const { exit, stdout, stderr } = await cli('quickstart')
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(24)
   expect(stdout).toContain('$ voucherctl server start --detach')
-}, 30_000)
+})
 
 test('the commands of quickstart are broken where the terminal ends', async () => {
   const { exit, stdout } = await cli('quickstart', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
@@ -159,7 +155,7 @@ test('the commands of quickstart are broken where the terminal ends', async () =
   const lines = stdout.split('\n').filter((line) => / --.* --| --.*\\$/.test(line))
   expect(lines.length).toBeGreaterThan(5)
   expect(lines.filter((line) => line.length > 60)).toEqual([])
-}, 30_000)
+})
 
 function shell(script: string) {
   const home = temporaryDir()
@@ -172,7 +168,7 @@ test('a result that cannot be written is a failure, without a stack', async () =
   child.stderr.on('data', (chunk) => (stderr += chunk))
   expect((await once(child, 'close'))[0]).toBe(1)
   expect(stderr).toBe('error: The result cannot be written to standard output (ENOSPC).\n')
-}, 30_000)
+})
 
 test('in a working folder that was deleted, help is help', async () => {
   const child = shell('mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --help')
@@ -180,7 +176,7 @@ test('in a working folder that was deleted, help is help', async () => {
   child.stdout.on('data', (chunk) => (stdout += chunk))
   expect((await once(child, 'close'))[0]).toBe(0)
   expect(stdout).toContain('voucherctl')
-}, 30_000)
+})
 
 async function interrupt(child: ChildProcess) {
   let stderr = ''
@@ -196,7 +192,7 @@ test('one SIGTERM ends a command that reads standard input', async () => {
   // More than a pipe holds: the command reads when it is written.
   await new Promise((resolve) => child.stdin?.write(Buffer.alloc(4_000_000), resolve))
   await interrupt(child)
-}, 30_000)
+})
 
 test('one SIGTERM ends a command that reads a FIFO', async () => {
   const home = temporaryDir()
@@ -206,7 +202,7 @@ test('one SIGTERM ends a command that reads a FIFO', async () => {
   const writer = await open(join(home, 'fifo'), 'w')
   await interrupt(child)
   await writer.close()
-}, 30_000)
+})
 
 test('a secret comes through a FIFO', async () => {
   const home = temporaryDir()
@@ -216,4 +212,4 @@ test('a secret comes through a FIFO', async () => {
   await writeFile(join(home, 'fifo'), `${secrets.VOUCHERCTL_TOKEN}\n`)
   expect((await ran).exit).toBe(0)
   expect(received[0]?.headers.authorization).toContain(secrets.VOUCHERCTL_TOKEN)
-}, 30_000)
+})

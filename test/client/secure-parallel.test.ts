@@ -127,4 +127,4 @@ test('over sockets, a server that was started again on its port and folder: one 
     await pool.close()
     await second.close()
   })
-}, 20_000)
+})

@@ -10,5 +10,4 @@ it.each(endpoints.map((it) => [it.id, it] as const))(
   async (_id, endpoint) => {
     expect(await tryRoute(endpoint, 'rest')).toEqual([])
   },
-  30_000,
 )

@@ -13,7 +13,7 @@ afterAll(closeGrid)
 describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
   it('answers every credential, object and transport as the table says', async () => {
     expect(await tryRoute(endpoint, 'quick')).toEqual([])
-  }, 30_000)
+  })
 })
 
 it('OPTIONS, and HEAD where there is no GET, are no method of any route, whoever asks', async () => {

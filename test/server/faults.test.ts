@@ -27,7 +27,7 @@ it('a delayed call whose client disconnected ends before the store closes', asyn
   onTestFinished(() => track.mockRestore())
   const client = await RawConnection.to(live.port)
   client.write(getBytes(path, bearerLine(tenant.jwt)))
-  await vi.waitUntil(() => track.mock.calls.length > 0)
+  await vi.waitUntil(() => track.mock.calls.length > 0, 30_000)
   client.destroy()
   await live.close()
   const call = track.mock.results[0]?.value as Promise<unknown>

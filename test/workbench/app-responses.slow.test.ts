@@ -96,7 +96,7 @@ describe('the listener', () => {
       { seed: 1, numRuns: 30 },
     )
     await close()
-  }, 30_000)
+  })
 })
 
 describe('a post of the bridge and of trigger', () => {

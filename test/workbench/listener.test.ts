@@ -324,7 +324,7 @@ test('repeats that arrive while the first is passed on share its answer, good or
     await passed.opened
     answers.push(deliver(url, 7), deliver(url, 7))
     // All three are written down before they are answered.
-    await vi.waitFor(() => expect(new Inbox(dir).count).toBe(3))
+    await vi.waitFor(() => expect(new Inbox(dir).count).toBe(3), 30_000)
     answer.open({ ...emptyResponse(status), body: Buffer.from('shared') })
     for (const it of await Promise.all(answers)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
     expect(app).toHaveBeenCalledTimes(1)

@@ -58,7 +58,7 @@ test('server commands act on the data folder of the profile, login --local on th
   expect((await json(home, 'server status -p shop')).exit).toBe(1)
   expect((await json(home, 'server status')).data).toMatchObject({ running: true, base_url: ofDefault.base_url })
   expect((await start(home, '-p shop')).data_dir).toBe(other)
-}, 60_000)
+})
 
 test('login --local sends no operator key to a URL that is not the server of a known folder', async () => {
   const { baseUrl, received } = await stub(() => success({ jwt: 'x', instanceId: 'another' }))

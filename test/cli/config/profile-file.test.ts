@@ -35,7 +35,7 @@ test('commands that are killed at any moment leave a whole file with everything 
   expect((await built.run(set('last'), home)).exit).toBe(0)
   expect(namesIn(home)).toEqual(expect.arrayContaining([...acknowledged, 'last']))
   expect(readdirSync(folder(home))).toEqual(['config.json'])
-}, 60_000)
+})
 
 test('a draft that a killed writer left behind is removed by the next writer', async () => {
   const home = temporaryDir()
@@ -84,7 +84,6 @@ test.runIf(process.platform === 'linux')(
       expect(readdirSync(folder(home))).toEqual(['config.json'])
     }
   },
-  30_000,
 )
 
 test('a credential that cannot be kept is not announced as kept, and the error object stands alone', async () => {

@@ -19,4 +19,4 @@ test('--all --jq fails and suggests -o jsonl when the list exceeds the memory of
   })
   // A page is 10 MB: reading stops once the pages exceed the limit of 64 MiB.
   expect(received.length).toBe(7)
-}, 30_000)
+})

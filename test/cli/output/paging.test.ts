@@ -138,7 +138,7 @@ test('a table of more than 1,000 rows keeps the column widths of the first 1,000
   ])
   const narrow = await list('--timeout 1h', 2_000, 0, { terminal: true, columns: 40 })
   expect(Math.max(...narrow.stdout.split('\n').map((it) => it.length))).toBeLessThanOrEqual(40)
-}, 60_000)
+})
 
 test('what waits on the disk is read by nobody else and does not stay', async () => {
   const [folder, home] = [temporaryDir(), temporaryDir()]
@@ -152,4 +152,4 @@ test('what waits on the disk is read by nobody else and does not stay', async ()
   const ran = await cli(`templates list --all --json --base-url ${baseUrl}`, { home, env: secrets })
   expect(JSON.parse(ran.stdout).items.length).toBe(1_200)
   expect(readdirSync(folder)).toEqual([])
-}, 30_000)
+})

@@ -21,21 +21,17 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     ['Ctrl-D', '\u0004', 'login'],
     ['Ctrl-C', '\u0003', 'apps create'],
     ['Ctrl-D', '\u0004', 'apps create'],
-  ])(
-    '%s at a question ends the command with 130, and the terminal is as it was',
-    async (_name, key, command) => {
-      const { baseUrl, received } = await stub(() => success(app))
-      const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
-      await terminal.until('?')
-      await terminal.until(command === 'login' ? '(hidden)' : 'application')
-      terminal.type(key)
-      expect(await terminal.exit).toBe(130)
-      const settings = settingsBeforeAndAfter(terminal.shown())
-      expect([settings.length, settings[0]]).toEqual([2, settings[1]])
-      expect(received).toEqual([])
-    },
-    30_000,
-  )
+  ])('%s at a question ends the command with 130, and the terminal is as it was', async (_name, key, command) => {
+    const { baseUrl, received } = await stub(() => success(app))
+    const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
+    await terminal.until('?')
+    await terminal.until(command === 'login' ? '(hidden)' : 'application')
+    terminal.type(key)
+    expect(await terminal.exit).toBe(130)
+    const settings = settingsBeforeAndAfter(terminal.shown())
+    expect([settings.length, settings[0]]).toEqual([2, settings[1]])
+    expect(received).toEqual([])
+  })
 
   test('a credential that is typed is never shown, whatever key is pressed', async () => {
     const { baseUrl } = await stub(() => success(pageOf()))
@@ -47,5 +43,5 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     expect(await terminal.exit).toBe(0)
     expect(terminal.shown()).toContain('plain text')
     expect(terminal.shown()).not.toContain('CANARYtoken')
-  }, 30_000)
+  })
 })

@@ -106,7 +106,7 @@ describe('a connection', () => {
     kept.keep('key', connection)
     expect(kept.size).toBe(1)
     connections[0]?.end()
-    await vi.waitFor(() => expect(kept.size).toBe(0))
+    await vi.waitFor(() => expect(kept.size).toBe(0), 30_000)
     expect(kept.take('key')).toBeUndefined()
   })
 

@@ -89,4 +89,4 @@ it('responds once and in order to pipelined messages in any pieces, until one cl
     }),
     { numRuns: 150 },
   )
-}, 60_000)
+})

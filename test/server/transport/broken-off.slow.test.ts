@@ -39,9 +39,9 @@ it.each([
   expect((await connection.write(bytes).answer()).status).toBe(100)
   breakOff(connection)
   if (status !== null) expect((await connection.answer()).status).toBe(status)
-  await vi.waitFor(() => expect(dispatches()).toEqual([[400, 'SECURE_ENVELOPE_INVALID']]), 5_000)
+  await vi.waitFor(() => expect(dispatches()).toEqual([[400, 'SECURE_ENVELOPE_INVALID']]), 30_000)
   await connection.end()
   expect(dispatches()).toHaveLength(1)
   // /metrics is rendered once a second.
-  await vi.waitFor(async () => expect(await counted()).toBe(before + 1), 5_000)
+  await vi.waitFor(async () => expect(await counted()).toBe(before + 1), 30_000)
 })

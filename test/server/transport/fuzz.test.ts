@@ -74,7 +74,7 @@ it('the session endpoint', async () => {
     }),
     { numRuns: RUNS },
   )
-}, 60_000)
+})
 
 it('the dispatch endpoint: anything but an envelope of its own', async () => {
   const { body } = session.seal({ method: 'GET', path: contract.templates.list.path })
@@ -91,7 +91,7 @@ it('the dispatch endpoint: anything but an envelope of its own', async () => {
     }),
     { numRuns: RUNS },
   )
-}, 60_000)
+})
 
 it('the dispatch endpoint: anything inside an envelope', async () => {
   const names = ['method', 'path', 'query', 'headers', 'body']
@@ -133,7 +133,7 @@ it('the dispatch endpoint: anything inside an envelope', async () => {
     }),
     { numRuns: RUNS / 3 },
   )
-}, 60_000)
+})
 
 it('odd heads of all three', async () => {
   const { body } = session.seal({ method: 'GET', path: contract.templates.list.path })
@@ -170,7 +170,7 @@ it('odd heads of all three', async () => {
     }),
     { numRuns: RUNS },
   )
-}, 60_000)
+})
 
 it('and nothing of it was an error of the server, which answers on', async () => {
   expect(server.errors).toEqual([])

@@ -108,7 +108,7 @@ describe('a process', () => {
         await tenant.operator(contract.platform.rotateSecureKeys, {})
         const requests = await tenant.operator(contract.platform.requests, {})
         // Lines come in their order, a few milliseconds after the answers.
-        await vi.waitFor(() => expect(child.output()).toContain('"endpoint":"platform.requests"'))
+        await vi.waitFor(() => expect(child.output()).toContain('"endpoint":"platform.requests"'), 30_000)
         await child.kill()
 
         const kept = JSON.parse(readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')).keys as {

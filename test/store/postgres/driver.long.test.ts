@@ -42,5 +42,5 @@ it('the database ends a statement that takes longer than 5.5 s; its operation is
   const left = `select query from pg_stat_activity
                 where datname = current_database() and state = 'active' and pid <> pg_backend_pid()`
   // The caller hears of the error a moment before the list does.
-  await vi.waitFor(async () => expect(await store.read(() => all(left))).toEqual([]), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await store.read(() => all(left))).toEqual([]), { timeout: 30_000 })
 })

@@ -13,4 +13,4 @@ it('a process that used a PostgreSQL of its own ends with the exit code that it 
   onTestFinished(() => rmSync(file))
   const child = spawn(process.execPath, [file], { stdio: 'ignore' })
   expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(3)
-}, 60_000)
+})

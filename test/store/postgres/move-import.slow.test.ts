@@ -74,7 +74,7 @@ describe('an export of PostgreSQL', () => {
       await server.close()
       await store.close()
     }
-  }, 60_000)
+  })
 
   it('changes nothing, and lets nobody wait', async () => {
     const url = await emptyDatabase()
@@ -279,5 +279,5 @@ describe('a lease', () => {
       expect(of(`id = '${id}'`)).toMatchObject([{ ...freed, status: 'pending', attempt_count: 0 }])
     expect(of("status = 'delivering' or lease_until is not null")).toEqual([])
     closeDatabase(db)
-  }, 60_000)
+  })
 })

@@ -54,7 +54,7 @@ describe('from one engine to the other and back', () => {
       }
     }
     for (const table of moved.filter((it) => it !== 'deliveries')) expect(rows(other, table)).toEqual(rows(path, table))
-  }, 60_000)
+  })
 })
 
 describe('an export of an older schema', () => {
@@ -91,5 +91,5 @@ describe('an export of an older schema', () => {
     await makeDeliveries(server)
     await server.close()
     await store.close()
-  }, 60_000)
+  })
 })

@@ -144,7 +144,7 @@ describe.each<[Engine, Engine]>([
     }
     expect(Object.keys(planted).length).toBe(13)
     expect(leaksIn(readFileSync(path), planted)).toEqual([])
-  }, 60_000)
+  })
 
   it('is refused with another key file, or without one, before anything is made', async () => {
     const source = await newPlace('source', from)
@@ -166,7 +166,7 @@ describe.each<[Engine, Engine]>([
     expect(existsSync(join(target.dataDir, 'voucherctl.db'))).toBe(false)
     const keyFile = join(source.dataDir, 'keys.json')
     expect((await take({ ...target, keyFile }, path)).rows.credential_keys).toBe(1)
-  }, 60_000)
+  })
 
   it('is refused by a store that a server runs on', async () => {
     const source = await newPlace('source', from)
@@ -178,7 +178,7 @@ describe.each<[Engine, Engine]>([
     await start(target, 1)
     const code = to === 'SQLite' ? 'DATA_FOLDER_IN_USE' : 'STORE_NOT_EMPTY'
     await expect(take(target, path)).rejects.toMatchObject({ code })
-  }, 60_000)
+  })
 })
 
 /** Ends those of the move; waits for one. */
@@ -209,7 +209,7 @@ describe('an import into PostgreSQL', () => {
       message: expect.stringMatching(/Nothing was imported\.$/),
     })
     expect((await take({ ...target, keyFile }, path)).rows).toEqual({ credential_keys: 1 })
-  }, 60_000)
+  })
 })
 
 describe('an export of PostgreSQL', () => {
@@ -227,7 +227,7 @@ describe('an export of PostgreSQL', () => {
       code: 'DATABASE_UNREACHABLE',
       message: expect.stringMatching(/Nothing was exported\.$/),
     })
-  }, 60_000)
+  })
 })
 
 /** As a server on SQLite keeps them. */

@@ -33,7 +33,7 @@ describe('a move from one engine to the other and back', () => {
     const again = await emptyDatabase()
     await moveInto(await toPostgres(again), second)
     expect(rowLinesOf(await textOf(fromPostgres(again)))).toEqual(rowLinesOf(first))
-  }, 60_000)
+  })
 
   it('keeps every row of a store that random commands have filled', async () => {
     await fc.assert(

@@ -15,7 +15,7 @@ let postgres: PostgresServer
 const dataDir = temporaryFolder()
 beforeAll(async () => {
   postgres = await startPostgres({ durable: true })
-}, 60_000)
+})
 afterAll(async () => {
   await postgres.remove()
   rmSync(dataDir, { recursive: true, force: true })
@@ -114,7 +114,6 @@ describe('PostgreSQL restarted under load', () => {
       const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
       expect(template?.issuedCount).toBe(load.calls.size / 2)
     },
-    60_000,
   )
 })
 
@@ -140,7 +139,7 @@ describe('PostgreSQL that crashes', () => {
     const after = await wireSession(server.send, client)
     expect((await after.call(call)).status).toBe(200)
     expect(after.kid).toBe(before.kid)
-  }, 60_000)
+  })
 })
 
 describe('PostgreSQL that does not answer', () => {
@@ -162,5 +161,5 @@ describe('PostgreSQL that does not answer', () => {
     expectOutage(load.refusals)
     const [template] = (await tenant.runtime(contract.templates.list, {})).data.items
     expect(template?.issuedCount).toBe(load.calls.size / 2)
-  }, 60_000)
+  })
 })

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await present(authority.issue(['localhost', '127.0.0.1']))
   await admin.query('alter system set ssl = on')
   await reload()
-}, 60_000)
+})
 afterAll(async () => {
   await admin.end()
   await postgres.remove()

@@ -186,7 +186,7 @@ test('bots updates --follow comes back to a server that was away for longer than
     [undefined, 8, 8, 8, 8],
   ])
   expect(ran.stderr).toContain('Trying again.\n')
-}, 20_000)
+})
 
 test('a credential that was typed is asked for once, however many calls there are', async () => {
   const stop = new AbortController()

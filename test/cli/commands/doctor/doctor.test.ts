@@ -411,7 +411,7 @@ describe('doctor and time', () => {
     const ended = cli('doctor --json', { now: Date.now(), env: { ...secrets, ...at(baseUrl) } }).then(
       (it) => (ran = it),
     )
-    await vi.waitUntil(isReady, { timeout: 10_000, interval: 1 })
+    await vi.waitUntil(isReady, { timeout: 30_000, interval: 1 })
     let ms = 0
     for (; ran === undefined && ms < 20_000; ms += 100) {
       await vi.advanceTimersByTimeAsync(100)

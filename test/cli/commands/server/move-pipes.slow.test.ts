@@ -18,7 +18,7 @@ let newTarget: () => string
 
 beforeAll(async () => {
   ;({ source, file, newTarget } = await fillMoveFolders(home, ROWS))
-}, 60_000)
+})
 afterAll(() => {
   rmSync(home, { recursive: true, force: true })
 })
@@ -32,7 +32,7 @@ describe('kill -9', () => {
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = closed(child)
     const begun = () => readdirSync(home).some((it) => it.startsWith('killed.ndjson'))
-    await vi.waitUntil(begun, { timeout: 20_000, interval: 1 })
+    await vi.waitUntil(begun, { timeout: 30_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
     // It may have been faster.
@@ -49,7 +49,7 @@ describe('kill -9', () => {
     expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
     const left = readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-'))
     expect(left.sort()).toEqual(others.map((it) => `killed.ndjson.tmp-${it}`).sort())
-  }, 60_000)
+  })
 
   test('of an import, when half of the file was written, leaves an empty store, which the same import fills', async () => {
     const target = newTarget()
@@ -57,7 +57,7 @@ describe('kill -9', () => {
     const child = built.start(['server', 'import', '-', '--data', target], home)
     const ended = closed(child)
     child.stdin.write(text.subarray(0, text.length - 1_000))
-    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 20_000 })
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 30_000 })
     child.kill('SIGKILL')
     await ended
     const db = openSqliteFile(join(target, 'voucherctl.db'))
@@ -66,7 +66,7 @@ describe('kill -9', () => {
     const again = await built.run(['server', 'import', file, '--data', target, '--json'], home)
     expect([again.exit, again.stderr]).toEqual([0, ''])
     expect(JSON.parse(again.stdout).rows.applications).toBe(ROWS)
-  }, 60_000)
+  })
 })
 
 describe('Ctrl-C', () => {
@@ -77,12 +77,12 @@ describe('Ctrl-C', () => {
     let said = ''
     child.stderr.on('data', (chunk) => (said += chunk))
     child.stdin.write(readFileSync(file).subarray(0, 500_000))
-    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 20_000 })
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 30_000 })
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(JSON.parse(said).error.code).toBe('ABORTED')
     expect(readdirSync(target)).toEqual(['keys.json'])
-  }, 60_000)
+  })
 })
 
 describe('a server that starts during an import', () => {
@@ -91,30 +91,26 @@ describe('a server that starts during an import', () => {
     const child = built.start(['server', 'import', '-', '--data', target], home)
     const ended = closed(child)
     child.stdin.write(readFileSync(file).subarray(0, 500_000))
-    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 20_000 })
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 30_000 })
     const started = await built.run(['server', 'start', '--port', '0', '--data', target, '--json'], home)
     expect([started.exit, JSON.parse(started.stderr).error.code]).toEqual([1, 'DATA_FOLDER_IN_USE'])
     child.kill('SIGKILL')
     await ended
-  }, 60_000)
+  })
 })
 
 describe('standard output', () => {
-  test.runIf(existsSync('/dev/full'))(
-    'that is full is no success',
-    async () => {
-      const child = spawn(process.execPath, [built.bin, 'server', 'export', '--data', source], {
-        cwd: home,
-        env: built.environment(home),
-        stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
-      })
-      let said = ''
-      child.stderr?.on('data', (chunk) => (said += chunk))
-      expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
-      expect(said).toMatch(/error: .*ENOSPC/)
-    },
-    30_000,
-  )
+  test.runIf(existsSync('/dev/full'))('that is full is no success', async () => {
+    const child = spawn(process.execPath, [built.bin, 'server', 'export', '--data', source], {
+      cwd: home,
+      env: built.environment(home),
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    })
+    let said = ''
+    child.stderr?.on('data', (chunk) => (said += chunk))
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
+    expect(said).toMatch(/error: .*ENOSPC/)
+  })
 
   test('whose reader has seen enough is no success: a pipe that breaks off is no backup', async () => {
     const pipe = `${process.execPath} ${built.bin} server export --data ${source} | head -1 > first; echo \${PIPESTATUS[0]} > exit`
@@ -128,7 +124,7 @@ describe('standard output', () => {
     await new Promise((resolve) => child.once('close', resolve))
     expect(readFileSync(join(home, 'exit'), 'utf8')).toBe('1\n')
     expect(said).toMatch(/^error: Standard output was closed before the export was whole \(EPIPE\)\.\n$/)
-  }, 30_000)
+  })
 
   test('carries an export into an import, byte by byte', async () => {
     const target = newTarget()
@@ -145,5 +141,5 @@ describe('standard output', () => {
     child.stdout.on('data', (chunk) => (said += chunk))
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0)
     expect(said).toMatch(/Imported 1,001 rows/)
-  }, 30_000)
+  })
 })

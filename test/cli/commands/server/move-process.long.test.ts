@@ -26,7 +26,7 @@ test('kill -9 of a long export leaves no file under its name, and the next one w
   for (let round = 0; round < 3; round++) {
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = once(child, 'close')
-    await vi.waitUntil(() => drafts().length > 0, { timeout: 20_000, interval: 1 })
+    await vi.waitUntil(() => drafts().length > 0, { timeout: 30_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
     // It may have been faster.
@@ -37,7 +37,7 @@ test('kill -9 of a long export leaves no file under its name, and the next one w
   expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)
   expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
   expect(drafts()).toEqual([])
-}, 60_000)
+})
 
 test('kill -9 of an import with pages on disk before its commit leaves an empty store', async () => {
   const { file, newTarget } = folders
@@ -56,4 +56,4 @@ test('kill -9 of an import with pages on disk before its commit leaves an empty 
   const again = await built.run(['server', 'import', file, '--data', target, '--json'], home)
   expect([again.exit, again.stderr]).toEqual([0, ''])
   expect(JSON.parse(again.stdout).rows.applications).toBe(ROWS)
-}, 60_000)
+})

@@ -35,7 +35,6 @@ test.each(['server start --memory --port 0', 'quickstart'])(
       message: expect.stringMatching(/Use Node 22\.13 or later, or reinstall voucherctl without --omit=optional/),
     })
   },
-  30_000,
 )
 
 test('without SQLite calls to a server and webhooks work', async () => {
@@ -49,4 +48,4 @@ test('without SQLite calls to a server and webhooks work', async () => {
     VOUCHERCTL_WEBHOOK_SECRET: 'a secret',
   })
   expect([signed.exit, signed.stderr]).toEqual([0, ''])
-}, 30_000)
+})

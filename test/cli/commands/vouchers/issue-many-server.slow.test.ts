@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const patient = { timeout: 10_000, interval: 1 }
+const patient = { timeout: 30_000, interval: 1 }
 
 test.each([
   ['SIGINT', 130],

@@ -111,7 +111,7 @@ test('killed in the middle of a delivery, it loses nothing: the next run, encryp
   next.child.kill('SIGINT')
   expect(await ended(next.child)).toBe(130)
   expect(await waiting()).toEqual([])
-}, 60_000)
+})
 
 test('Ctrl-C waits for the delivery in flight, confirms it, and leaves what comes after it', async () => {
   const { say, waiting, bridge } = await botOfAServer()
@@ -131,7 +131,7 @@ test('Ctrl-C waits for the delivery in flight, confirms it, and leaves what come
   expect(await ended(child)).toBe(130)
   expect(app.received).toHaveLength(1)
   expect(await waiting()).toEqual([2])
-}, 60_000)
+})
 
 test('a server that starts again and an app that fails for a while lose nothing', async () => {
   const { run, startAgain, say, waiting, bridge } = await botOfAServer()
@@ -150,4 +150,4 @@ test('a server that starts again and an app that fails for a while lose nothing'
   child.kill('SIGINT')
   expect(await ended(child)).toBe(130)
   expect(await waiting()).toEqual([])
-}, 60_000)
+})

@@ -138,5 +138,4 @@ test.each(['webhook bridge --forward-to http://127.0.0.1:1/', 'bots updates --fo
     )
     expect(received.every(({ body }) => !JSON.stringify(body).includes('offset'))).toBe(true)
   },
-  20_000,
 )

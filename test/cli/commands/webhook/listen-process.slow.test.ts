@@ -26,7 +26,7 @@ async function start(home: string, args: readonly string[] = [], inbox = 'inbox'
   const output = { stdout: '', stderr: '' }
   child.stdout?.on('data', (chunk) => (output.stdout += chunk))
   child.stderr?.on('data', (chunk) => (output.stderr += chunk))
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true), 10_000)
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), 30_000)
   return { child, output, port: JSON.parse(readFileSync(file, 'utf8')).port as number }
 }
 
@@ -89,7 +89,7 @@ test('killed with -9 while 16 senders send: every delivery that was answered is 
     expect(answered.filter((it) => !recorded.has(it))).toEqual([])
     expect([...recorded].every((it) => it >= 1 && it <= id)).toBe(true)
   }
-}, 60_000)
+})
 
 test('listeners that start concurrently have a file each and block inbox clear while they run', async () => {
   const dir = join(temporaryDir(), 'inbox')
@@ -106,7 +106,7 @@ test('listeners that start concurrently have a file each and block inbox clear w
   }
   expect(await clear()).toBe(0)
   expect(readdirSync(dir)).toEqual([])
-}, 30_000)
+})
 
 test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', async () => {
   for (const [signal, exit] of [
@@ -130,7 +130,7 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
     await arrival
     child.kill(signal)
     // It takes nothing new, and still waits for the application.
-    await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false))
+    await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false), 30_000)
     finish()
     expect(await sent).toBe(202)
     expect(await ended).toBe(exit)
@@ -140,7 +140,7 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
     )
     expect(existsSync(join(home, 'ready.json'))).toBe(false)
   }
-}, 30_000)
+})
 
 test('listen responds 502 and continues, and replay exits 9, for an application with an invalid response', async () => {
   const home = temporaryDir()
@@ -172,7 +172,7 @@ test('listen responds 502 and continues, and replay exits 9, for an application 
       expect.objectContaining({ update_id: names.length, ...failure }),
     ])
   }
-}, 20_000)
+})
 
 test('--raw writes bytes that are no text as they are', async () => {
   const home = temporaryDir()
@@ -187,7 +187,7 @@ test('--raw writes bytes that are no text as they are', async () => {
   raw.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
   await once(raw, 'close')
   expect(Buffer.concat(chunks).equals(body)).toBe(true)
-}, 20_000)
+})
 
 test.runIf(process.platform === 'linux')(
   'a disk that is full: 503 for what cannot be recorded, and the listener stays',
@@ -207,5 +207,4 @@ test.runIf(process.platform === 'linux')(
     expect(inbox.damage).toEqual([])
     agent.destroy()
   },
-  20_000,
 )

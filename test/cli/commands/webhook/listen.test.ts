@@ -29,7 +29,7 @@ async function start(args: string, given: Given = {}): Promise<Started> {
     ...given,
   })
   const file = join(home, 'ready.json')
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { timeout: 30_000 })
   const { url } = JSON.parse(readFileSync(file, 'utf8'))
   return {
     url,
@@ -519,7 +519,7 @@ test('a replay beside a running listener is recorded, and neither waits for the 
   const { url, stop } = await start(`--json --forward-to ${app.url}`, { home })
   await post(url, 1)
   // What became of a delivery is written behind its answer.
-  await vi.waitFor(() => expect(new Inbox(join(home, 'inbox')).find({})[0]?.status).toBe(500))
+  await vi.waitFor(() => expect(new Inbox(join(home, 'inbox')).find({})[0]?.status).toBe(500), 30_000)
   status = 200
   expect((await replay(home, '--failed')).exit).toBe(0)
   await post(url, 2)
@@ -550,5 +550,4 @@ test.each([deep, deepUpdate])(
       expect([shown.exit, shown.stderr]).toEqual([0, ''])
     }
   },
-  30_000,
 )
