@@ -1,12 +1,11 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
 import { leafCalls, pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 
 // Dozens of commands each, and machines have other work.
-vi.setConfig({ testTimeout: 30_000 })
 
 const read = 'templates list'
 const write = `vouchers redeem --code ${redeemCode}`

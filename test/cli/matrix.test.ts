@@ -83,7 +83,6 @@ const isJson = (text: string) => {
 }
 
 // Many cells each, and two cores may have other work.
-vi.setConfig({ testTimeout: 60_000 })
 
 const rowOf = (path: string): MatrixRow => matrix[path] ?? expect.unreachable(`${path} has no row. ${howToAdd}`)
 

@@ -12,7 +12,7 @@ const seed = process.env.VOUCHERCTL_SEED ?? '1'
 const CLIENTS = 4
 
 // Some 30 ms each, and machines have other work.
-vi.setConfig({ testTimeout: 20_000 + 500 * histories })
+vi.setConfig({ testTimeout: 60_000 + 500 * histories })
 const CALLS = 5
 
 /** A voucher: the redemption in force, those reversed, and what each key has made. */

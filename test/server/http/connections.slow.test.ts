@@ -138,15 +138,12 @@ describe('a client that reads only after it has sent everything', () => {
     ['a body of another type in chunks', 415, () => `${bearer()}Transfer-Encoding: chunked\r\n`],
     ['no credential', 401, () => declared],
     ['no credential, and Connection: close', 401, () => `Connection: close\r\n${declared}`],
-  ])(
-    'reads why it was refused: %s',
-    async (_what, status, headers) => {
-      for (let attempt = 0; attempt < 20; attempt++) {
-        const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
-        expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-      }
-    },
-  )
+  ])('reads why it was refused: %s', async (_what, status, headers) => {
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
+      expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    }
+  })
 
   const megabyte = Buffer.alloc(1024 * 1024, ' ')
   const chunk = Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])

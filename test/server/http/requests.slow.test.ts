@@ -14,7 +14,7 @@ const numRuns = Number(process.env.VOUCHERCTL_REQUESTS ?? 15)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 
 // A few milliseconds each, and machines have other work.
-vi.setConfig({ testTimeout: 20_000 + 500 * numRuns })
+vi.setConfig({ testTimeout: 60_000 + 500 * numRuns })
 
 /** Members of which the schema does not say all: the sample's value stays. */
 const kept: Readonly<Record<string, readonly string[]>> = {

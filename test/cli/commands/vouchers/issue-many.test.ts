@@ -7,7 +7,6 @@ import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
 import { closedPort } from '../../../support/listen.js'
 
 // The first run loads what is loaded when it is used.
-vi.setConfig({ testTimeout: 20_000 })
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 const head = 'external_issue_id,recipient_user_id'

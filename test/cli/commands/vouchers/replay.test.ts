@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../../../src/client/index.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../../../support/cli.js'
 import { issuedVoucher, redemption } from '../../../support/cli-samples.js'
 import { liveServer } from '../../../support/server.js'
 import { newTenant } from '../../../support/server-tenant.js'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const replayed = { 'idempotent-replayed': 'true' }
 

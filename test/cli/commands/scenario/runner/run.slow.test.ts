@@ -1,10 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
 
 // Each starts servers of its own.
-vi.setConfig({ testTimeout: 30_000 })
 
 /** Steps to an application token and an active template. */
 const shop = `
