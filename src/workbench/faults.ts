@@ -14,7 +14,7 @@ export const faults = [
 export type Fault = (typeof faults)[number]
 
 /** A signed delivery, ready to send. */
-export interface SignedDelivery {
+interface SignedDelivery {
   readonly updateId: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
@@ -22,7 +22,7 @@ export interface SignedDelivery {
   readonly paceMs?: number
 }
 
-export interface FaultRule {
+interface FaultRule {
   /** What the fault does, in a sentence. */
   readonly does: string
   /** What a correct receiver does with the delivery. */
@@ -83,7 +83,7 @@ export interface UnsignedUpdate {
   readonly body: Uint8Array
 }
 
-export interface SigningKey {
+interface SigningKey {
   readonly secret: string
   /** Unix seconds. */
   readonly timestamp: number

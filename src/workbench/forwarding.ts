@@ -23,14 +23,14 @@ export interface AppResponse {
   readonly failure: AppFailure | null
 }
 
-export interface AppFailure {
+interface AppFailure {
   readonly reason: 'app_unreachable' | 'app_timeout' | 'app_broke_off' | 'app_answer_too_long' | 'app_answer_invalid'
   /** For display, with host and port. */
   readonly message: string
 }
 
 /** Below the 15 s of the platform, so that the sender still gets the 504. */
-export const APP_TIMEOUT_MS = 14_000
+const APP_TIMEOUT_MS = 14_000
 const RESPONSE_BYTES_MAX = 1024 * 1024
 /** More than the platform's max_connections. */
 const CONNECTIONS_MAX = 128

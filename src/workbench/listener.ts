@@ -11,7 +11,7 @@ import type { RecordedDelivery } from './inbox/lines.js'
 import type { NewResponse } from './inbox/writer.js'
 import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
 
-export type ListenerRefusal =
+type ListenerRefusal =
   | WebhookRefusalReason
   | 'no_secret'
   | 'method_not_allowed'

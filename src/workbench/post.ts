@@ -3,7 +3,7 @@ import { codeOf } from '../files/error-code.js'
 import { finalResponse } from './final-response.js'
 
 /** One POST to a receiver that the user chose: without address guard, redirects or proxy. */
-export interface PostOptions {
+interface PostOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-export function failureEnvelope(refusal: Refusal, requestId: string): FailureEnvelope {
+function failureEnvelope(refusal: Refusal, requestId: string): FailureEnvelope {
   const { message, retryable } = failures[refusal.code]
   return {
     success: false,

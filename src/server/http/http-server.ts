@@ -9,7 +9,7 @@ const LINGER_MS_MAX = 5_000
 const IDLE_MS_MAX = 200
 
 /** Makes the response to a message that is not a request: malformed, incomplete, or a tunnel. */
-export type RefuseMessage = (error: NodeJS.ErrnoException | 'CONNECT') => RawResponse
+type RefuseMessage = (error: NodeJS.ErrnoException | 'CONNECT') => RawResponse
 
 /** A response written without a route. */
 export interface RawResponse {

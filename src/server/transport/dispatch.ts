@@ -33,7 +33,7 @@ function splitTarget(url: string): { readonly path: string; readonly query: stri
   return { path, query: target.slice(path.length + 1) }
 }
 
-export interface DispatchEvents {
+interface DispatchEvents {
   noteAnswered(it: Answered): void
   /** What the caller sees of a bug or an unusable store. */
   refuseFailed(id: string, error: unknown): Refusal

@@ -9,7 +9,7 @@ export interface Outer {
 }
 
 /** The call that carried an envelope; the request inside has the same id. */
-export interface Dispatch extends Outer {
+interface Dispatch extends Outer {
   readonly id: string
 }
 

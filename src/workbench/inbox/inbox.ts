@@ -19,7 +19,7 @@ export interface StoredDelivery extends DeliveryLine {
   readonly responses: readonly ResponseLine[]
 }
 
-export interface InboxFilter {
+interface InboxFilter {
   readonly type?: string | undefined
   readonly verdicts?: readonly InboxVerdict[] | undefined
   /** Milliseconds since 1970. */
