@@ -32,7 +32,7 @@ interface ReplaceOptions {
 
 /**
  * Replaces a file atomically: others read the old content until every byte is written. A full disk can cut a write
- * short without an error (seen in atomically 2.0, which then takes the part for the whole).
+ * short without an error (atomically 2.1.1 takes the part for the whole).
  * @throws the error of the file system
  */
 export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {

@@ -11,12 +11,7 @@ import type { RecordedDelivery } from './inbox/lines.js'
 import type { NewResponse } from './inbox/writer.js'
 import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
 
-type ListenerRefusal =
-  | WebhookRefusalReason
-  | 'no_secret'
-  | 'method_not_allowed'
-  | 'body_too_large'
-  | 'inbox_unwritable'
+type ListenerRefusal = WebhookRefusalReason | 'no_secret' | 'method_not_allowed' | 'body_too_large' | 'inbox_unwritable'
 
 /** Emitted after the response. */
 export interface RequestEvent {
