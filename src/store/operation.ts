@@ -43,14 +43,14 @@ export interface Several {
   readonly statements: readonly Statement[]
 }
 
-/** What an operation asks for: each is answered, a notice and a lock with nothing, several with as many answers. */
-export type Wish = Statement | Several | Notice | SubjectLock
+/** What an operation yields. It receives the result; nothing for a notice or a lock, a list for several statements. */
+export type Step = Statement | Several | Notice | SubjectLock
 
 /**
  * A store operation: a generator that yields statements and receives their results. It cannot await anything
  * else, so the same operation runs synchronously inside SQLite and awaited on a server database.
  */
-export type Op<T> = Generator<Wish, T, unknown>
+export type Op<T> = Generator<Step, T, unknown>
 
 /**
  * Thrown by an operation that finds at its end that another one came first. Its transaction is rolled back and it
@@ -103,7 +103,7 @@ export function* together<const Ops extends readonly Op<unknown>[]>(...ops: Ops)
     const asking: number[] = []
     const statements: Statement[] = []
     for (let index = 0; index < ops.length; index++) {
-      let step = steps[index] as IteratorResult<Wish, unknown>
+      let step = steps[index] as IteratorResult<Step, unknown>
       // Whatever is no single statement goes by itself.
       while (!step.done && !('sql' in step.value)) step = (ops[index] as Op<unknown>).next(yield step.value)
       steps[index] = step

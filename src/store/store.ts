@@ -1,15 +1,14 @@
 import type { Op } from './operation.js'
 
 /**
- * What an operation tells of itself so that a server database may commit it together with others: their statements
- * are then sent side by side, each before the answers to the others are known. Only for operations whose meeting on
- * one row ends in a broken constraint; they run alone then.
+ * Lets a server database commit operations together. Each sends its statements before the results of the others are
+ * known, so it is only for operations that break a constraint where two change one row; each then runs alone.
  */
-export interface Shared {
-  /** Those of one name may share a commit. */
-  readonly commit: string
-  /** Those of one name never do, and others lock their rows in the order of it. */
-  readonly apart: string
+export interface GroupCommit {
+  /** Operations of one group may share a transaction. */
+  readonly group: string
+  /** Operations of one key never share one; the others lock their rows in the order of their keys. */
+  readonly conflictKey: string
 }
 
 export interface Store {
@@ -20,7 +19,7 @@ export interface Store {
    * An operation that throws leaves nothing behind. `op` may be called again when a commit has to be built anew.
    * @throws StoreUnavailable when the commit failed: nothing was acknowledged, the call may be repeated.
    */
-  write<T>(op: () => Op<T>, shared?: Shared): Promise<T>
+  write<T>(op: () => Op<T>, group?: GroupCommit): Promise<T>
   /** Runs a read-only operation on committed state. */
   read<T>(op: () => Op<T>): Promise<T>
   /**

@@ -29,7 +29,7 @@ import {
 import { notifyLinkedBots } from './delivery/outbox.js'
 import { findReplay, saveRecord } from './idempotency.js'
 import { type Op, one, type RowLock, run, together } from './operation.js'
-import type { Shared } from './store.js'
+import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
 /** A success with its status, and whether it replays an earlier call. */
@@ -59,20 +59,20 @@ export interface Issue {
 }
 
 /**
- * Issues of one template meet on its quota anyway: together they take its row once. Past the quota the check of the
- * table ends the commit, and each runs alone.
+ * Issues of one template all change its quota row: in one transaction they lock it once. Past the quota the check of
+ * the table rolls the transaction back, and each runs alone.
  */
-export function sharedIssue(applicationId: string, templateId: string, externalIssueId: string): Shared {
-  return { commit: `issue ${applicationId} ${templateId}`, apart: externalIssueId }
+export function issueGroup(applicationId: string, templateId: string, externalIssueId: string): GroupCommit {
+  return { group: `issue ${applicationId} ${templateId}`, conflictKey: externalIssueId }
 }
 
 /**
- * Redeems of one application, in two halves so that one can run while the other waits for the disk. A voucher that is
- * named by its code and by its QR token at once ends the commit by the index of redemptions in force.
+ * Redeems of one application, in two halves so that one can run while the other waits for the disk. Where one names a
+ * voucher by its code and another by its QR token, the index of redemptions in force rolls the transaction back.
  */
-export function sharedRedeem(applicationId: string, { hashes: [hash] }: HashedCredential): Shared | undefined {
+export function redeemGroup(applicationId: string, { hashes: [hash] }: HashedCredential): GroupCommit | undefined {
   if (hash === undefined) return undefined
-  return { commit: `redeem ${applicationId} ${hash.charCodeAt(0) % 2}`, apart: hash }
+  return { group: `redeem ${applicationId} ${hash.charCodeAt(0) % 2}`, conflictKey: hash }
 }
 
 export type IssueRefusal = Refusal<

@@ -11,7 +11,7 @@ import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres/store.js'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../src/store/sqlite/store.js'
-import { issue, redeem, sharedIssue, sharedRedeem } from '../../src/store/vouchers.js'
+import { issue, issueGroup, redeem, redeemGroup } from '../../src/store/vouchers.js'
 
 const ALONE_SECONDS = 10
 const PER_SECOND = 100
@@ -102,7 +102,7 @@ async function issued(store, n) {
     now,
     keys,
   }
-  const answer = await store.write(() => issue(call), sharedIssue(applicationId, templateId, call.externalIssueId))
+  const answer = await store.write(() => issue(call), issueGroup(applicationId, templateId, call.externalIssueId))
   if (!answer.ok) throw new Error(answer.code)
   return answer.data.credentials[0].value
 }
@@ -121,7 +121,7 @@ function* redeemsOf(store, codes) {
       newDeliveryId: () => newId('dlv', now, randomBytes),
       now,
     }
-    yield () => store.write(() => redeem(call), sharedRedeem(applicationId, hashes))
+    yield () => store.write(() => redeem(call), redeemGroup(applicationId, hashes))
   }
 }
 

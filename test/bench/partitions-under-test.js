@@ -8,7 +8,7 @@ import { indexCredential } from '../../src/domain/credentials.js'
 import { newId } from '../../src/domain/ids.js'
 import { run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres/store.js'
-import { issue, redeem, sharedIssue, sharedRedeem, verify } from '../../src/store/vouchers.js'
+import { issue, issueGroup, redeem, redeemGroup, verify } from '../../src/store/vouchers.js'
 import { createPartitioned } from '../support/partitioned.js'
 
 const AT_ONCE = 32
@@ -58,7 +58,7 @@ async function runAll({ applications, count }) {
       summaries,
     }
     const { data } = succeeded(
-      await store.write(() => issue(call), sharedIssue(applicationId, templateId, externalIssueId)),
+      await store.write(() => issue(call), issueGroup(applicationId, templateId, externalIssueId)),
     )
     const [{ value }] = data.credentials
     issued.push({ applicationId, hashes: [indexCredential(key.index, 'redeem_code', value.replaceAll('-', ''))] })
@@ -77,7 +77,7 @@ async function runAll({ applications, count }) {
       idempotencyKey: { value: randomUUID(), fingerprint: 'f' },
       redemptionId: newId('rdm', now, randomBytes),
     }
-    succeeded(await store.write(() => redeem(call), sharedRedeem(applicationId, hashes)))
+    succeeded(await store.write(() => redeem(call), redeemGroup(applicationId, hashes)))
   })
   return { issue: issuing, verify: verifying, redeem: redeeming }
 }

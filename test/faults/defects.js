@@ -411,7 +411,7 @@ export const defects = [
   },
   {
     name: 'what an operation decides from is read without a lock',
-    file: 'src/store/postgres/steps.ts',
+    file: 'src/store/postgres/perform.ts',
     from: "if (lock === 'row') return 'for no key update'",
     to: "if (lock === 'row') return ''",
     tests: ['test/store/postgres/driver.test.ts'],
@@ -420,7 +420,7 @@ export const defects = [
   },
   {
     name: 'who divides rows with others waits for theirs',
-    file: 'src/store/postgres/steps.ts',
+    file: 'src/store/postgres/perform.ts',
     from: "if (lock === 'skip') return 'for no key update skip locked'",
     to: "if (lock === 'skip') return 'for no key update'",
     tests: ['test/store/postgres/driver.test.ts'],
@@ -448,8 +448,8 @@ export const defects = [
   {
     name: 'a notice does not reach other processes',
     file: 'src/store/postgres/writes.ts',
-    from: 'connection.send([...notices, COMMIT])',
-    to: 'connection.send([COMMIT])',
+    from: 'const notified = subjects.map(',
+    to: 'const notified = subjects.slice(subjects.length).map(',
     tests: ['test/store/postgres/driver.test.ts'],
     match: 'hear of each other',
     project: 'postgres',
@@ -457,7 +457,7 @@ export const defects = [
   {
     name: 'operations of one row share a commit',
     file: 'src/store/postgres/writes.ts',
-    from: '!rows.has(it.apart)',
+    from: '!rows.has(it.conflictKey)',
     to: 'rows.size >= 0',
     tests: ['test/store/postgres/driver.test.ts'],
     match: 'of one row',
@@ -492,7 +492,7 @@ export const defects = [
   {
     name: 'a word of the database on a connection that was just opened ends the process',
     file: 'src/store/postgres/pool.ts',
-    from: "    this.#pool.on('connect', (client) => client.on('error', () => {}))\n",
+    from: "      pool.on('connect', (client) => client.on('error', () => {}))\n",
     to: '',
     tests: ['test/store/postgres/pool.test.ts'],
     match: 'piece that opened it',

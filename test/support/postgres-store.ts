@@ -1,6 +1,6 @@
 import { type Op, run } from '../../src/store/operation.js'
 import { openPostgresStore } from '../../src/store/postgres/store.js'
-import type { Shared, Store } from '../../src/store/store.js'
+import type { GroupCommit, Store } from '../../src/store/store.js'
 import { StoreUnavailable } from '../../src/store/store.js'
 import { DELETE_ALL, takeDatabase } from './postgres-database.js'
 
@@ -48,7 +48,7 @@ function usableSoon(opening: Promise<Store>, end: (store: Store) => Promise<void
   }
   return {
     name: 'postgres',
-    write: <T>(op: () => Op<T>, shared?: Shared) => unlessClosed((store) => store.write(op, shared)),
+    write: <T>(op: () => Op<T>, group?: GroupCommit) => unlessClosed((store) => store.write(op, group)),
     read: <T>(op: () => Op<T>) => unlessClosed((store) => store.read(op)),
     listen(listener, missed) {
       let stop: (() => void) | undefined

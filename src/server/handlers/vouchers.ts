@@ -61,7 +61,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
             keys,
             summaries,
           }),
-        vouchers.sharedIssue(applicationId, input.template_id, input.external_issue_id),
+        vouchers.issueGroup(applicationId, input.template_id, input.external_issue_id),
       )
     },
 
@@ -95,7 +95,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
               newDeliveryId,
               now: clock.now(),
             }),
-          vouchers.sharedRedeem(applicationId, credential),
+          vouchers.redeemGroup(applicationId, credential),
         )
         if (redeemed.ok || redeemed.code !== 'VOUCHER_NOT_FOUND')
           return redeemed as Exclude<typeof redeemed, Refusal<'VOUCHER_NOT_FOUND'>>

@@ -1,6 +1,6 @@
-import { Client } from 'pg'
+import { Client, type QueryResult, type types } from 'pg'
 import type { Row, Value } from '../operation.js'
-import { Batch, type Result, Statements } from '../postgres/batch.js'
+import { parserOf } from '../postgres/batch.js'
 import { DatabaseFailure } from '../postgres/errors.js'
 import { LOCK_MIGRATIONS, noteOf, unusable, versionOf } from '../postgres/migrate.js'
 import { migrations } from '../postgres/migrations/index.js'
@@ -65,14 +65,14 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
       if (before < migrations.length) await migrate(before, migrations.length)
       // Without it the first calls are planned for empty tables.
       await guarded(client.query('analyze'))
-      const { tag } = await send('commit')
-      // `ROLLBACK` is what the server answers to the commit of a transaction that it has given up.
-      if (tag !== 'COMMIT') throw new Error('the transaction was rolled back')
+      const { command } = await send('commit')
+      // The server responds `ROLLBACK` to the commit of a transaction that it has given up.
+      if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
     },
   }
 }
 
-type Send = (sql: string, params?: readonly Value[]) => Promise<Result>
+type Send = (sql: string, params?: readonly Value[]) => Promise<QueryResult<Row>>
 
 const guardedBy =
   ({ name }: Pick<MoveSource, 'name'>) =>
@@ -92,6 +92,7 @@ async function connect(
     lock_timeout: LOCK_MS_MAX,
     idle_in_transaction_session_timeout: IDLE_MS_MAX,
     keepAlive: true,
+    types: { getTypeParser: parserOf as typeof types.getTypeParser },
   })
   client.on('error', () => {})
   try {
@@ -103,12 +104,9 @@ async function connect(
     await client.end().catch(() => {})
     throw unusable(error, name)
   }
-  const statements = new Statements()
   const send: Send = (sql, params = []) =>
-    new Promise((resolve, reject) => {
-      const settle = (error: Error | null, [result]: readonly Result[]) =>
-        error === null ? resolve(result as Result) : reject(new DatabaseFailure(error))
-      client.query(new Batch([{ sql, params }], statements, settle))
+    client.query(sql, params as Value[]).catch((error: unknown) => {
+      throw new DatabaseFailure(error)
     })
   const rowsOf = async (sql: string, params?: readonly Value[]) => (await send(sql, params)).rows
   const source: MoveSource = {
@@ -122,10 +120,9 @@ async function connect(
       const named = (rows: readonly Row[]) => rows.map((it) => String(it.name))
       return { name: table, columns: named(columns).sort(), key: named(await rowsOf(KEY, [table])) }
     },
-    // A cursor, so that a page costs what is in it; the next one is on its way while this one is used. By table, since
-    // a connection remembers the columns that a statement answers.
+    // A cursor, so that a page costs what is in it; the next one is on its way while this one is used.
     async *pages(table) {
-      const cursor = `pages_of_${table.name}`
+      const cursor = 'pages'
       await send(`declare ${cursor} no scroll cursor for ${selectOf(table)} order by ${quoted(table.key)}`)
       const fetch = () => {
         const rows = rowsOf(`fetch ${PAGE_ROWS} from ${cursor}`)

@@ -1,109 +1,116 @@
 import type { Connection, Submittable } from 'pg'
 import type { Row, Value } from '../operation.js'
-
-/** A statement on its way, in the characters that the server parses. */
-export interface Sent {
-  readonly sql: string
-  readonly params: readonly Value[]
-}
+import { DatabaseFailure } from './errors.js'
 
 export interface Result {
   readonly rows: readonly Row[]
-  /** How many rows were written or read. */
+  /** Rows written or read. */
   readonly count: number
-  /** What was done, such as `INSERT 0 1` or `COMMIT`. */
-  readonly tag: string
+  /** Such as `INSERT` or `COMMIT`. */
+  readonly command: string
+}
+
+/** A statement and its caller. */
+export interface Query {
+  readonly sql: string
+  readonly params: readonly Value[]
+  readonly resolve: (result: Result) => void
+  readonly reject: (failure: DatabaseFailure) => void
 }
 
 interface Field {
   readonly name: string
-  readonly dataTypeID: number
+  readonly parse: (text: string) => Value
 }
 
 interface Prepared {
   readonly name: string
-  /** Null until the first answer told; empty where no rows come. */
+  /** Null until the first result. */
   fields: readonly Field[] | null
-  /** How often it may still be run. */
-  left: number
 }
 
-/** int8, int2, int4, oid, float8, numeric (what sum() of integers is). */
+/** int8, int2, int4, oid, float8, numeric (the sum of integers). */
 const NUMBERS = new Set([20, 21, 23, 26, 701, 1700])
 const BOOLEAN = 16
 
-/** How often a statement is run before it is prepared anew; then twice as often, and so on, up to the second. */
-const RUNS_FIRST = 64
-const RUNS_MAX = 4_096
+/** Values as SQLite returns them: numbers and text, flags as 0 and 1. */
+export function parserOf(type: number): (text: string) => Value {
+  if (NUMBERS.has(type)) return Number
+  return type === BOOLEAN ? (text) => Number(text === 't') : (text) => text
+}
+
+const textOf = (value: Value) => (value === null ? null : String(value))
+
+let made = 0
+
+/** Transactions of a connection until it plans its statements anew; the interval doubles up to the second. */
+const REPLAN_FIRST = 64
+const REPLAN_MAX = 4_096
 
 /**
- * What a connection has prepared, by SQL. PostgreSQL keeps the plan of the first few runs. Where tables were empty then,
- * all indexes cost the same, and the one that was made last is taken: that plan reads every row of an application, until
- * the tables are analysed a minute later.
+ * The prepared statements of a connection. PostgreSQL keeps the plan of a statement's first runs: one made while a
+ * table was empty may read every row of an application until the table is analysed, a minute later.
  */
 export class Statements {
   readonly #prepared = new Map<string, Prepared>()
-  readonly #lasts = new Map<string, number>()
-  #made = 0
+  #interval = REPLAN_FIRST
+  #left = REPLAN_FIRST
 
-  /** Undefined for one that is to be prepared: `add`. */
-  use(sql: string): Prepared | undefined {
-    const prepared = this.#prepared.get(sql)
-    return prepared === undefined || prepared.left-- === 0 ? undefined : prepared
+  get(sql: string): Prepared | undefined {
+    return this.#prepared.get(sql)
   }
 
-  /** @returns with the name of the one that it takes the place of */
-  add(sql: string): { readonly prepared: Prepared; readonly before: string | undefined } {
-    const before = this.#prepared.get(sql)?.name
-    const lasts = this.#lasts.get(sql) ?? RUNS_FIRST
-    this.#lasts.set(sql, Math.min(lasts * 2, RUNS_MAX))
-    const prepared: Prepared = { name: `s${++this.#made}`, fields: null, left: lasts - 1 }
+  add(sql: string): Prepared {
+    const prepared = { name: `s${++made}`, fields: null }
     this.#prepared.set(sql, prepared)
-    return { prepared, before }
+    this.#interval = this.#left = REPLAN_FIRST
+    return prepared
   }
 
-  remove(sql: string): void {
+  delete(sql: string): void {
     this.#prepared.delete(sql)
+  }
+
+  /** Counts a transaction. @returns whether it should begin with `discard plans` */
+  needReplan(): boolean {
+    if (--this.#left > 0) return false
+    this.#interval = this.#left = Math.min(this.#interval * 2, REPLAN_MAX)
+    return true
   }
 }
 
 /**
- * Sends statements side by side and reads their answers together: one round trip, and one wake-up of either process.
- * An error ends what follows it. pg sends a query when the one before was answered; this is its extension point.
+ * Statements in one round trip with one Sync: an error ends those behind it. pg's `pipeline` syncs and flushes after
+ * each statement, which takes half as much CPU time again (test/bench/README.md, P12).
  */
 export class Batch implements Submittable {
-  readonly #sent: readonly Sent[]
+  readonly #queries: readonly Query[]
   readonly #statements: Statements
-  readonly #settle: (error: Error | null, results: readonly Result[]) => void
-  readonly #used: Prepared[] = []
-  readonly #fresh: string[] = []
+  readonly #settled: (error?: Error) => DatabaseFailure | undefined
+  readonly #prepared: Prepared[] = []
   readonly #results: Result[] = []
-  #fields: readonly Field[] = []
   #rows: Row[] = []
-  #settled = false
 
+  /** @param settled called with pg's error, returns it as failure */
   constructor(
-    sent: readonly Sent[],
+    queries: readonly Query[],
     statements: Statements,
-    settle: (error: Error | null, results: readonly Result[]) => void,
+    settled: (error?: Error) => DatabaseFailure | undefined,
   ) {
-    this.#sent = sent
+    this.#queries = queries
     this.#statements = statements
-    this.#settle = settle
+    this.#settled = settled
   }
 
   submit(connection: Connection): void {
     connection.stream.cork()
-    for (const { sql, params } of this.#sent) {
-      let prepared = this.#statements.use(sql)
+    for (const { sql, params } of this.#queries) {
+      let prepared = this.#statements.get(sql)
       if (prepared === undefined) {
-        const added = this.#statements.add(sql)
-        prepared = added.prepared
-        this.#fresh.push(sql)
-        if (added.before !== undefined) connection.close({ type: 'S', name: added.before }, true)
+        prepared = this.#statements.add(sql)
         connection.parse({ name: prepared.name, text: sql, types: [] }, true)
       }
-      this.#used.push(prepared)
+      this.#prepared.push(prepared)
       connection.bind({ statement: prepared.name, values: params.map(textOf) }, true)
       if (prepared.fields === null) connection.describe({ type: 'P' }, true)
       connection.execute({}, true)
@@ -112,58 +119,47 @@ export class Batch implements Submittable {
     connection.stream.uncork()
   }
 
-  handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
-    this.#fields = fields.map(({ name, dataTypeID }) => ({ name, dataTypeID }))
-    const prepared = this.#used[this.#results.length] as Prepared
-    prepared.fields = this.#fields
+  handleRowDescription({ fields }: { readonly fields: readonly { name: string; dataTypeID: number }[] }): void {
+    this.#current.fields = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
   }
 
-  handleDataRow({ fields: values }: { readonly fields: readonly (string | null)[] }): void {
-    const fields = (this.#used[this.#results.length] as Prepared).fields ?? this.#fields
+  handleDataRow({ fields: texts }: { readonly fields: readonly (string | null)[] }): void {
     const row: Record<string, Value> = {}
+    const fields = this.#current.fields ?? []
     for (let index = 0; index < fields.length; index++) {
-      const { name, dataTypeID } = fields[index] as Field
-      row[name] = valueOf(values[index] as string | null, dataTypeID)
+      const { name, parse } = fields[index] as Field
+      const text = texts[index] as string | null
+      row[name] = text === null ? null : parse(text)
     }
     this.#rows.push(row)
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    const prepared = this.#used[this.#results.length] as Prepared
-    prepared.fields ??= []
-    this.#results.push({ rows: this.#rows, count: Number(/(\d+)$/.exec(text)?.[1] ?? 0), tag: text })
+    this.#current.fields ??= []
+    const words = text.split(' ')
+    this.#results.push({ rows: this.#rows, count: Number(words.at(-1)) || 0, command: words[0] as string })
     this.#rows = []
   }
 
-  handleError(error: Error): void {
-    // Which of them the server has parsed before the error is not told: others are made under other names.
-    for (const sql of this.#fresh) this.#statements.remove(sql)
-    this.#end(error)
-  }
-
   handleReadyForQuery(): void {
-    this.#end(null)
+    this.#settled()
+    for (const [index, { resolve }] of this.#queries.entries()) resolve(this.#results[index] as Result)
   }
 
-  handleEmptyQuery(): void {}
-  handlePortalSuspended(): void {}
-  handleCopyInResponse(): void {}
-  handleCopyData(): void {}
+  handleError(error: Error): void {
+    const failure = this.#settled(error) as DatabaseFailure
+    for (const [index, { sql, resolve, reject }] of this.#queries.entries()) {
+      const result = this.#results[index]
+      if (result !== undefined) resolve(result)
+      else reject(index === this.#results.length || failure.isOutage ? failure : ABORTED)
+      // Whether the server has parsed it is unknown: parse it under another name.
+      if (this.#prepared[index]?.fields === null) this.#statements.delete(sql)
+    }
+  }
 
-  #end(error: Error | null): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#settle(error, this.#results)
+  get #current(): Prepared {
+    return this.#prepared[this.#results.length] as Prepared
   }
 }
 
-function textOf(value: Value): string | null {
-  return typeof value === 'number' ? String(value) : value
-}
-
-/** As SQLite answers them: numbers, text and null, flags as 0 and 1. */
-function valueOf(text: string | null, type: number): Value {
-  if (text === null) return null
-  if (NUMBERS.has(type)) return Number(text)
-  return type === BOOLEAN ? Number(text === 't') : text
-}
+const ABORTED = new DatabaseFailure({ code: '25P02', severity: 'ERROR', message: 'an earlier statement has failed' })

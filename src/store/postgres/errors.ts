@@ -1,15 +1,17 @@
-/** What follows from an error of the database or of the way to it. */
+/** How the store reacts to an error of the database or of the connection to it. */
 export type PostgresProblem =
-  /** The transaction met another one: it is run again. */
+  /** Serialization failure or deadlock: the transaction runs again. */
   | 'conflict'
-  /** A constraint holds against it: run again it may see why, else it is a bug. */
+  /** Violated constraint: the operation runs again and may see the row in its way, else it is a bug. */
   | 'constraint'
-  /** The statement waited too long for others, or its answer did not come. */
+  /** The statement waited too long for a lock, or its result did not come. */
   | 'busy'
-  /** The database is away, full, starting or read-only. */
+  /** The database is unreachable, full, starting or read-only. */
   | 'away'
-  /** What the connection has prepared fits the schema no more: a newer version has migrated. */
+  /** The connection's prepared statements no longer fit the schema: a newer version has migrated. */
   | 'stale'
+  /** An earlier statement of the transaction has failed. */
+  | 'aborted'
   /** The statement itself is wrong. */
   | 'statement'
 
@@ -22,6 +24,8 @@ const BY_STATE: Readonly<Record<string, PostgresProblem>> = {
   '55P03': 'busy',
   '57014': 'busy',
   '0A000': 'stale',
+  '26000': 'stale',
+  '25P02': 'aborted',
   '25006': 'away',
   '25P03': 'away',
   '25P04': 'away',
@@ -40,25 +44,22 @@ function sqlStateOf(error: unknown): string | null {
   return typeof code === 'string' && typeof severity === 'string' ? code : null
 }
 
-/**
- * What the database or the way to it ended a statement with. Without what the server tells beside its message, which
- * may hold values of rows.
- */
+/** An error of a statement or connection, without the server's `detail`, which may hold values of rows. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
   readonly problem: PostgresProblem
-  /** True where others who wait for the database wait in vain as well. */
+  /** Other operations would fail as well. */
   readonly isOutage: boolean
-  /** SQLSTATE, or what the system says of the connection; null for neither. */
+  /** SQLSTATE, or the system's error code of the connection. */
   readonly state: string | null
 
-  /** @param silent the connection was given up because nothing came */
+  /** @param silent the connection was given up because the server did not respond */
   constructor(error: unknown, silent = false) {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
     super(state === null ? `no connection to the database (${code ?? message})` : `${state}: ${message}`)
     this.state = typeof code === 'string' ? code : null
-    // No word of the server: the connection has ended, or was never made.
+    // Without a SQLSTATE the connection has ended, or was never made.
     this.problem = silent
       ? 'busy'
       : state === null

@@ -1,15 +1,15 @@
 import { all, type Op } from '../operation.js'
 
-/** Several schemas of one database may each have a fleet of their own. */
+/** Each schema of a database may have its own fleet. */
 const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`
 
 /** Session locks that show the other processes of a database which credential keys this one has; `$1`: their ids. */
 export const HOLD_KEYS = `select pg_advisory_lock_shared(${LOCK_CLASS}, hashtext(id)) from unnest($1::text[]) as id`
 
-/** Session of a running process, as PostgreSQL names it. */
+/** Database session of a running process. */
 export interface ProcessSession {
   readonly pid: number
-  /** Null for a socket of the same machine, and where the database does not tell. */
+  /** Null for a Unix socket, and where the user may not see it. */
   readonly address: string | null
 }
 

@@ -5,39 +5,38 @@ import { timeouts } from './pool.js'
 
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 2_000
-/** A connection that has gone without a word is found by asking. */
-const ASK_INTERVAL_MS = 5_000
-const ANSWER_MS_MAX = 3_000
+/** A query now and then finds a connection that was lost without an error. */
+const PROBE_INTERVAL_MS = 5_000
+const PROBE_MS_MAX = 3_000
 
-export interface Heard {
+export interface NoticeHandlers {
   payload(text: string): void
-  /** Notices may have been lost: the connection was away. */
+  /** Notices may have been lost: the connection was lost. */
   missed(): void
 }
 
-/** The connection that hears what other processes tell; it is made again for as long as the store is open. */
+/** The connection that receives the notices of other processes; reconnects for as long as the store is open. */
 export class Listener {
   readonly #config: ClientConfig
   readonly #channel: string
-  readonly #heard: Heard
+  readonly #handlers: NoticeHandlers
   #client: Client | null = null
   #timer: NodeJS.Timeout | undefined
   #retryMs = RETRY_MS_MIN
   #keyIds: readonly string[] = []
   #closed = false
 
-  constructor(config: ClientConfig, channel: string, heard: Heard) {
+  constructor(config: ClientConfig, channel: string, handlers: NoticeHandlers) {
     this.#config = config
     this.#channel = channel
-    this.#heard = heard
+    this.#handlers = handlers
   }
 
   /** @throws when the database cannot be reached */
   async open(): Promise<void> {
-    // A query_timeout ends the connection's use, not its statement: the server has nothing to do for long here.
-    const client = new Client({ ...this.#config, ...timeouts, query_timeout: ANSWER_MS_MAX })
+    const client = new Client({ ...this.#config, ...timeouts, query_timeout: PROBE_MS_MAX })
     client.on('error', () => {})
-    client.on('notification', ({ payload }) => this.#heard.payload(payload ?? ''))
+    client.on('notification', ({ payload }) => this.#handlers.payload(payload ?? ''))
     try {
       await client.connect()
       await client.query(`listen "${this.#channel}"`)
@@ -50,10 +49,10 @@ export class Listener {
     this.#client = client
     this.#retryMs = RETRY_MS_MIN
     client.once('end', () => this.#lost(client))
-    this.#askLater(client)
+    this.#probeLater(client)
   }
 
-  /** Holds the locks of these credential keys; a connection that is made again takes them anew. */
+  /** Holds the locks of these credential keys; a new connection takes them again. */
   async holdKeys(keyIds: readonly string[]): Promise<void> {
     if (this.#client === null) throw new Error('the connection ended')
     this.#keyIds = keyIds
@@ -68,13 +67,13 @@ export class Listener {
     await client?.end()
   }
 
-  #askLater(client: Client): void {
+  #probeLater(client: Client): void {
     this.#timer = setTimeout(() => {
       client.query('select 1').then(
-        () => this.#client === client && this.#askLater(client),
+        () => this.#client === client && this.#probeLater(client),
         () => client.connection.stream.destroy(),
       )
-    }, ASK_INTERVAL_MS)
+    }, PROBE_INTERVAL_MS)
     this.#timer.unref()
   }
 
@@ -89,7 +88,7 @@ export class Listener {
     if (this.#closed) return
     this.#timer = setTimeout(() => {
       this.open().then(
-        () => this.#heard.missed(),
+        () => this.#handlers.missed(),
         () => this.#openLater(),
       )
     }, this.#retryMs)

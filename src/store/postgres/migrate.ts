@@ -3,13 +3,13 @@ import { StoreUnusable } from '../store.js'
 import { DatabaseFailure } from './errors.js'
 import { migrations } from './migrations/index.js'
 
-/** "vchr" twice: those who bring the schema up to date do it one after the other. */
+/** "vchr" twice: processes that migrate the schema do so one after the other. */
 export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
-/** So long a start waits for another one that is at it. */
+/** A start waits this long for another process that migrates. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
 
-/** What is to be done, and what would be or was run for it. */
+/** The steps of a migration that ran, or of a dry run. */
 export interface Migration {
   /** How many migrations the database has had. */
   readonly from: number
@@ -19,7 +19,7 @@ export interface Migration {
 
 type Migrations = Migration['steps']
 
-/** Part of what a dry run prints, so that a database that psql has brought up to date is known as such. */
+/** Part of a dry run's output, so that psql records the version as well. */
 export const noteOf = (version: number) => ({
   name: 'version',
   sql: `create table if not exists voucherctl_schema (version integer not null);
@@ -27,14 +27,14 @@ delete from voucherctl_schema;
 insert into voucherctl_schema (version) values (${version});`,
 })
 
-/** A migration that meets servers at work crosswise is begun again. */
+/** A migration that deadlocks with running servers begins again. */
 const RUNS_MAX = 5
 
 /**
- * Brings the schema up to date, in one transaction, under a lock: of processes that start at once the first does it.
+ * Migrates the schema in one transaction, under a lock: of processes that start concurrently the first does it.
  * @param name of the database in messages, without a password
- * @param dryRun looks, and changes nothing
- * @param known what there is; tests pass fewer or more
+ * @param dryRun changes nothing
+ * @param known all migrations; tests pass fewer or more
  * @throws StoreUnusable
  */
 export async function migratePostgres(
@@ -95,7 +95,7 @@ export async function versionOf(client: Client, name: string, known = migrations
   return version
 }
 
-/** OpenSSL's words for a chain that ends in no root that was named. */
+/** OpenSSL's codes for a certificate chain that ends in no trusted root. */
 const UNTRUSTED = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
@@ -107,7 +107,7 @@ const UNTRUSTED = [
 const UNTRUSTED_HINT =
   'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
 
-/** What the user can do about it, by the code of the error. */
+/** Says what the user can do, by the code of the error. */
 export function unusable(error: unknown, name: string): StoreUnusable {
   const { state, message } = new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {

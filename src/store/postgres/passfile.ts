@@ -9,8 +9,8 @@ interface Place {
 }
 
 /**
- * The password of the first line `host:port:database:user:password` that fits; `*` fits all, and a backslash takes the
- * meaning of the next character. As libpq, a file that others can read is passed over.
+ * The password of the first line `host:port:database:user:password` that matches; `*` matches all, and a backslash
+ * escapes the next character. Like libpq, ignores a file that others can read.
  */
 export function passwordFromFile(path: string, { host, port, database, user }: Place): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })

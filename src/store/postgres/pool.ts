@@ -1,21 +1,23 @@
+import process from 'node:process'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
-import { Batch, type Result, type Sent, Statements } from './batch.js'
+import type { Value } from '../operation.js'
+import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 
-/** Of one process: PostgreSQL admits 100 by default. */
-const CONNECTIONS_MAX = 10
-/** So long a call waits for a connection, or for a new one to be made. */
+/** Per process: PostgreSQL admits 100 by default. Writes that wait for a row must not take all connections of reads. */
+const CONNECTIONS_MAX = { reads: 3, writes: 6 }
+/** Limit of waiting for a free connection, and of making a new one. */
 const CONNECT_MS_MAX = 3_000
 /** Longest wait for a row that another transaction holds (DECISIONS.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** A process that stops in the middle of a transaction holds its rows no longer than this. */
 const IDLE_MS_MAX = 10_000
-/** The server keeps the times above; where its answer does not come at all, the connection is given up. */
-const ANSWER_MS_MAX = 7_000
+/** The server enforces the limits above; a connection on which it does not respond at all is given up. */
+const RESPONSE_MS_MAX = 7_000
 
-/** What every connection is made with; of operations, not of migrations. */
+/** Limits of every connection that runs operations; migrations have others. */
 export const timeouts = {
   connectionTimeoutMillis: CONNECT_MS_MAX,
   lock_timeout: LOCK_MS_MAX,
@@ -25,76 +27,80 @@ export const timeouts = {
   keepAliveInitialDelayMillis: 10_000,
 }
 
-/** A connection for the length of one transaction. */
-export class Lent {
+/** A connection for the length of one transaction, or of one batch of reads. */
+export class PooledConnection {
   readonly #client: PoolClient
   readonly #statements: Statements
   readonly #distrust: () => void
-  #sound = true
+  #waiting: Query[] = []
+  #isSound = true
 
-  /** @param distrust called when other connections from before are no better */
+  /** @param distrust called when the other connections of the process cannot be better */
   constructor(client: PoolClient, statements: Statements, distrust: () => void) {
     this.#client = client
     this.#statements = statements
     this.#distrust = distrust
+    if (statements.needReplan()) this.query('discard plans').catch(() => {})
   }
 
-  /** Statements side by side. @throws DatabaseFailure for the first that fails; what follows it was not done */
-  send(sent: readonly Sent[]): Promise<readonly Result[]> {
+  /** Statements of one tick go out in one batch. @throws DatabaseFailure; `aborted` if one before it has failed */
+  query(sql: string, params: readonly Value[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
-      let silent = false
-      const overdue = setTimeout(() => {
-        silent = true
-        this.#distrust()
-        this.#client.connection.stream.destroy()
-      }, ANSWER_MS_MAX)
-      const settle = (error: Error | null, results: readonly Result[]) => {
-        clearTimeout(overdue)
-        if (error === null) return resolve(results)
-        const failure = new DatabaseFailure(error, silent)
-        if (failure.problem === 'stale') this.#distrust()
-        if (failure.problem === 'stale' || failure.isOutage) this.#sound = false
-        reject(failure)
-      }
-      try {
-        this.#client.query(new Batch(sent, this.#statements, settle))
-      } catch (error) {
-        // A bug on the way out: what was sent of it is not known.
-        clearTimeout(overdue)
-        this.#sound = false
-        reject(error)
-      }
+      if (this.#waiting.length === 0) process.nextTick(() => this.#send())
+      this.#waiting.push({ sql, params, resolve, reject })
     })
   }
 
-  get sound(): boolean {
-    return this.#sound
+  get isSound(): boolean {
+    return this.#isSound
   }
 
   /** Must not be used afterwards. */
-  giveBack(): void {
-    this.#client.release(!this.#sound)
+  release(): void {
+    this.#client.release(!this.#isSound)
+  }
+
+  #send(): void {
+    let isSilent = false
+    const timer = setTimeout(() => {
+      isSilent = true
+      this.#distrust()
+      this.#client.connection.stream.destroy()
+    }, RESPONSE_MS_MAX)
+    const settled = (error?: Error) => {
+      clearTimeout(timer)
+      if (error === undefined) return
+      const failure = new DatabaseFailure(error, isSilent)
+      if (failure.problem === 'stale') this.#distrust()
+      if (failure.problem === 'stale' || failure.isOutage) this.#isSound = false
+      return failure
+    }
+    this.#client.query(new Batch(this.#waiting.splice(0), this.#statements, settled))
   }
 }
 
 export class Connections {
-  readonly #pool: Pool
+  readonly #pools: Readonly<Record<keyof typeof CONNECTIONS_MAX, Pool>>
   readonly #statements = new WeakMap<PoolClient, Statements>()
-  /** Connections from before one fell silent, or found another schema, are no better, and would each be tried. */
+  /** Replaced once a connection is silent or finds another schema: those made before it would fail one by one. */
   #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {
-    this.#pool = new Pool({ ...config, ...timeouts, max: CONNECTIONS_MAX, idleTimeoutMillis: 0 })
-    // One that ends while nobody uses it leaves the pool; the next call makes another.
-    this.#pool.on('error', () => {})
-    // One that ends while it is lent fails what is sent over it; it may end in the same piece that opened it.
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
+    const poolOf = (max: number) => {
+      const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0 })
+      // An idle connection that ends leaves the pool; the next call makes another.
+      pool.on('error', () => {})
+      // One that ends in use fails its statements; it may end in the same packet that opened it.
+      pool.on('connect', (client) => client.on('error', () => {}))
+      return pool
+    }
+    this.#pools = { reads: poolOf(CONNECTIONS_MAX.reads), writes: poolOf(CONNECTIONS_MAX.writes) }
   }
 
   /** @throws DatabaseFailure when no connection can be had */
-  async lend(): Promise<Lent> {
+  async lend(purpose: keyof typeof CONNECTIONS_MAX): Promise<PooledConnection> {
     for (;;) {
-      const client = await this.#pool.connect().catch((error: unknown) => {
+      const client = await this.#pools[purpose].connect().catch((error: unknown) => {
         throw new DatabaseFailure(error)
       })
       let statements = this.#statements.get(client)
@@ -104,7 +110,7 @@ export class Connections {
         this.#trusted.add(client)
       }
       if (this.#trusted.has(client)) {
-        return new Lent(client, statements, () => {
+        return new PooledConnection(client, statements, () => {
           this.#trusted = new WeakSet()
         })
       }
@@ -112,7 +118,7 @@ export class Connections {
     }
   }
 
-  close(): Promise<void> {
-    return this.#pool.end()
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.end()))
   }
 }

@@ -1,35 +1,30 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Op } from '../operation.js'
-import type { Sent } from './batch.js'
 import { DatabaseFailure } from './errors.js'
-import { Lanes } from './lanes.js'
-import type { Connections, Lent } from './pool.js'
-import { Steps } from './steps.js'
-import { feedAll, inStep, unavailable } from './writes.js'
+import { perform } from './perform.js'
+import type { Connections, PooledConnection } from './pool.js'
+import { unavailable } from './writes.js'
 
-/** Connections that read at a time. */
-const LANES_MAX = 3
-/** Reads that share a round trip. */
-const TOGETHER_MAX = 64
+/** Reads that share a connection, so that one slow read delays no more than these. */
+const BATCH_MAX = 64
 
-const BEGIN: Sent = { sql: 'begin transaction isolation level repeatable read, read only', params: [] }
-const COMMIT: Sent = { sql: 'commit', params: [] }
+const BEGIN = 'begin transaction isolation level repeatable read, read only'
 
 interface Pending {
   readonly op: () => Op<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+  isRetry: boolean
 }
 
 /**
- * Runs read-only operations. Those of one tick go out side by side. Most are one statement, and are answered after
- * one round trip; those that turn out to have more begin again in a transaction that sees one state throughout.
+ * Runs read-only operations, many on one connection. Most have one step; those that have more begin again in a
+ * transaction that sees one snapshot.
  */
 export class Reads {
   readonly #connections: Connections
   readonly #waiting: Pending[] = []
-  readonly #lanes = new Lanes(LANES_MAX, () =>
-    this.#waiting.length === 0 ? null : this.#answer(this.#waiting.splice(0, TOGETHER_MAX)),
-  )
+  #isLending = false
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -37,63 +32,63 @@ export class Reads {
 
   read<T>(op: () => Op<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ op, resolve: resolve as (value: unknown) => void, reject })
-      this.#lanes.schedule()
+      this.#waiting.push({ op, resolve: resolve as (value: unknown) => void, reject, isRetry: false })
+      void this.#runWaiting()
     })
   }
 
-  /** Resolves when nothing waits or runs any more. */
-  drained(): Promise<void> {
-    return this.#lanes.drained()
+  /** Runs what has gathered until a connection is free. */
+  async #runWaiting(): Promise<void> {
+    if (this.#isLending) return
+    this.#isLending = true
+    await setImmediate()
+    while (this.#waiting.length > 0) {
+      const { length } = this.#waiting
+      try {
+        const connection = await this.#connections.lend('reads')
+        void this.#runBatch(this.#waiting.splice(0, BATCH_MAX), connection)
+      } catch (cause) {
+        // Reads that came since then make an attempt of their own: the database may be back.
+        for (const { reject } of this.#waiting.splice(0, length)) reject(unavailable(cause))
+      }
+    }
+    this.#isLending = false
   }
 
-  /** Settles all of them. */
-  async #answer(batch: readonly Pending[], isRetry = false): Promise<void> {
-    let left: readonly Pending[] = batch
+  async #runBatch(batch: readonly Pending[], connection: PooledConnection): Promise<void> {
+    const first = await Promise.all(
+      batch.map((it) =>
+        this.#settle(it, perform(it.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : it)),
+      ),
+    )
+    for (const it of first.flat()) await this.#settle(it, inSnapshot(it.op, connection))
+    connection.release()
+  }
+
+  /** @returns whether there is nothing left to do */
+  async #settle(pending: Pending, running: Promise<IteratorResult<unknown, unknown>>): Promise<boolean> {
     try {
-      const connection = await this.#connections.lend()
-      try {
-        left = await together(connection, batch)
-        if (left.length > 0) await inOneState(connection, left)
-      } finally {
-        connection.giveBack()
-      }
+      const { done, value } = await running
+      if (done) pending.resolve(value)
+      return done === true
     } catch (error) {
       const problem = error instanceof DatabaseFailure ? error.problem : null
-      const isAway = problem === 'away' || problem === 'busy'
-      // It may be the connection's: reads can be repeated.
-      if ((problem === 'away' || problem === 'stale') && !isRetry) return this.#answer(left, true)
-      if (isAway || left.length === 1) {
-        const all = isAway ? [...left, ...this.#waiting.splice(0)] : left
-        for (const { reject } of all) reject(isAway ? unavailable(error) : error)
-      } else for (const pending of left) await this.#answer([pending])
+      if (problem === 'aborted' || (!pending.isRetry && (problem === 'away' || problem === 'stale'))) {
+        // The failure is another operation's, or perhaps this connection's alone.
+        pending.isRetry ||= problem !== 'aborted'
+        this.#waiting.push(pending)
+        void this.#runWaiting()
+      } else pending.reject(problem === 'away' || problem === 'busy' ? unavailable(error) : error)
+      return true
     }
   }
 }
 
-/** One round trip of each; answers those that have more. */
-async function together(connection: Lent, batch: readonly Pending[]): Promise<readonly Pending[]> {
-  const all = batch.map(({ op }) => new Steps(op, false))
-  const asking = all.filter((it) => !it.done)
-  if (asking.length > 0) await feedAll(connection, [], asking)
-  return settle(batch, all)
-}
-
-async function inOneState(connection: Lent, batch: readonly Pending[]): Promise<void> {
-  const all = batch.map(({ op }) => new Steps(op, false))
+async function inSnapshot(op: () => Op<unknown>, connection: PooledConnection): Promise<IteratorResult<unknown>> {
   try {
-    await inStep(connection, BEGIN, all)
+    const [, step] = await Promise.all([connection.query(BEGIN), perform(op, connection)])
+    return step
   } finally {
-    if (connection.sound) await connection.send([COMMIT])
+    if (connection.isSound) await connection.query('commit')
   }
-  settle(batch, all)
-}
-
-/** Answers what is done; those that are not. */
-function settle(batch: readonly Pending[], all: readonly Steps[]): readonly Pending[] {
-  return batch.filter(({ resolve }, index) => {
-    const it = all[index] as Steps
-    if (it.done) resolve(it.value)
-    return !it.done
-  })
 }

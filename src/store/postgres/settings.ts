@@ -45,7 +45,7 @@ export async function connectionOf({ url, env }: PostgresSettings): Promise<{ co
       port,
       database,
       ssl,
-      // Never absent: pg would look for one itself.
+      // Always present: otherwise pg reads a password file on its own.
       password: password ?? (() => ''),
       application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
       ...(options === undefined ? {} : { options }),
@@ -56,7 +56,7 @@ export async function connectionOf({ url, env }: PostgresSettings): Promise<{ co
 /** Stands for the host in `postgres://user@/database`, which no URL parser takes. */
 const NO_HOST = 'no-host.invalid'
 
-/** Without a word of the URL in the message, since it may hold a password. */
+/** The message does not quote the URL, which may hold a password. */
 function parse(url: string): URL {
   const text = url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/, `$1${NO_HOST}`)
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return new URL(text)
@@ -68,7 +68,7 @@ function parse(url: string): URL {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
-/** libpq's sslmode, by its meaning there: `require` encrypts without a look at the certificate unless a root is named. */
+/** libpq's sslmode: `require` encrypts without verifying the certificate, unless a root certificate is given. */
 async function tlsOf(
   query: Named,
   env: PostgresSettings['env'],
@@ -94,7 +94,7 @@ async function tlsOf(
     rejectUnauthorized: verifies,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    // Any certificate of any public authority would do: libpq refuses this, here the name is looked at as well.
+    // Without a root certificate any public one would pass: libpq refuses that; here the host name is verified too.
     ...(verifies && mode !== 'verify-full' && ca !== undefined ? { checkServerIdentity: () => undefined } : {}),
   }
 }

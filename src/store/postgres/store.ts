@@ -18,16 +18,16 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   const { config, name } = await connectionOf(settings)
   await migratePostgres(config, name)
 
-  const listeners = new Set<{ told: (subject: string) => void; missed: (() => void) | undefined }>()
-  const tell = (subject: string) => {
-    for (const { told } of listeners) told(subject)
+  const listeners = new Set<{ notified: (subject: string) => void; missed: (() => void) | undefined }>()
+  const notifyListeners = (subject: string) => {
+    for (const { notified } of listeners) notified(subject)
   }
-  // Notices of this process are told when its commit is answered, not when they come round.
+  // Listeners of this process are notified when its commit has succeeded, not when PostgreSQL sends the notice back.
   const self = randomUUID()
   const listener = new Listener(config, CHANNEL, {
     payload(text) {
       const [from, subject] = [text.slice(0, self.length), text.slice(self.length + 1)]
-      if (from !== self) tell(subject)
+      if (from !== self) notifyListeners(subject)
     },
     missed() {
       for (const { missed } of listeners) missed?.()
@@ -43,21 +43,27 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   const writes = new Writes(connections, {
     channel: CHANNEL,
     payloadOf: (subject) => `${self} ${subject}`,
-    told: (subjects) => {
-      for (const subject of subjects) tell(subject)
-    },
+    committed: (subjects) => subjects.forEach(notifyListeners),
   })
   let closed = false
-  const closedAlready = () => Promise.reject(new StoreUnavailable('the database is closed'))
+  const running = new Set<Promise<unknown>>()
+  const unlessClosed = <T>(start: () => Promise<T>): Promise<T> => {
+    if (closed) return Promise.reject(new StoreUnavailable('the database is closed'))
+    const result = start()
+    running.add(result)
+    const remove = () => running.delete(result)
+    result.then(remove, remove)
+    return result
+  }
 
   return {
     name: 'postgres',
 
-    write: (op, shared) => (closed ? closedAlready() : writes.write(op, shared)),
-    read: (op) => (closed ? closedAlready() : reads.read(op)),
+    write: (op, group) => unlessClosed(() => writes.write(op, group)),
+    read: (op) => unlessClosed(() => reads.read(op)),
 
-    listen(told, missed) {
-      const entry = { told, missed }
+    listen(notified, missed) {
+      const entry = { notified, missed }
       listeners.add(entry)
       return () => listeners.delete(entry)
     },
@@ -67,7 +73,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
     async close() {
       if (closed) return
       closed = true
-      await Promise.all([writes.drained(), reads.drained()])
+      await Promise.allSettled(running)
       await Promise.all([listener.close(), connections.close()])
     },
   }

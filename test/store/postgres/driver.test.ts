@@ -173,6 +173,28 @@ describe('an operation', () => {
     await writing
   })
 
+  it('that fails does not fail the reads sent with it', async () => {
+    const broken = () => one('select key_id from credential_keys where created_at = 1 / $1::integer', [0])
+    const read = () => one('select 1 as n')
+    const outcomes = await Promise.allSettled([read, broken, read, broken, read].map((op) => store.read(op)))
+    expect(outcomes.map((it) => it.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it('ends before close() resolves', async () => {
+    const own = await openPostgresStore({ url: await database.url, env: {} })
+    const ended: string[] = []
+    const sleep = () => one('select pg_sleep(0.1)')
+    const running = [
+      own.write(sleep).then(() => ended.push('write')),
+      own.write(sleep, { group: 'g', conflictKey: 'k' }).then(() => ended.push('grouped write')),
+      own.read(sleep).then(() => ended.push('read')),
+    ]
+    await own.close()
+    expect(ended.sort()).toEqual(['grouped write', 'read', 'write'])
+    await Promise.all(running)
+    await expect(own.read(sleep)).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
   it('finds nothing by a text that the database cannot hold', async () => {
     expect(await store.read(() => one('select key_id from credential_keys where key_id = $1', ['a\0b']))).toBe(
       undefined,
@@ -181,7 +203,7 @@ describe('an operation', () => {
 })
 
 describe('operations that share a commit', () => {
-  const shared = (apart: string) => ({ commit: 'counters', apart })
+  const grouped = (conflictKey: string) => ({ group: 'counters', conflictKey })
   const add = function* (id: string): Op<string> {
     yield* counter(id)
     const row = yield* change<{ created_at: number }>(
@@ -193,7 +215,7 @@ describe('operations that share a commit', () => {
   beforeEach(() => store.write(() => counter('sum')))
   it('are all done, in far fewer transactions', async () => {
     const done = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => store.write(() => add(`k${n}`), shared(`${n}`))),
+      Array.from({ length: 60 }, (_, n) => store.write(() => add(`k${n}`), grouped(`${n}`))),
     )
     expect(new Set(done.map((it) => it.split(' ')[1])).size).toBe(60)
     expect(await valueOf('sum')).toBe(60)
@@ -206,20 +228,20 @@ describe('operations that share a commit', () => {
   it('run alone when one of them breaks a constraint or throws: the others are done', async () => {
     await store.write(() => counter('k1'))
     const done = await Promise.allSettled([
-      store.write(() => add('k0'), shared('0')),
-      store.write(() => add('k1'), shared('1')),
-      store.write(() => add('k2'), shared('2')),
+      store.write(() => add('k0'), grouped('0')),
+      store.write(() => add('k1'), grouped('1')),
+      store.write(() => add('k2'), grouped('2')),
       store.write(function* (): Op<void> {
         yield* add('k3')
         throw new Error('a bug')
-      }, shared('3')),
+      }, grouped('3')),
     ])
     expect(done.map((it) => it.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
     expect(await valueOf('sum')).toBe(2)
   })
 
   it('of one row are done one after the other', async () => {
-    const done = await Promise.all(Array.from({ length: 20 }, () => store.write(() => count('sum'), shared('same'))))
+    const done = await Promise.all(Array.from({ length: 20 }, () => store.write(() => count('sum'), grouped('same'))))
     expect(done.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n))
   })
 })

@@ -26,9 +26,9 @@ describe('a database that ends a connection', () => {
     process.on('uncaughtExceptionMonitor', note)
     onTestFinished(() => void process.off('uncaughtExceptionMonitor', note))
     const connections = await databaseThatSays(authenticationOk, readyForQuery, ends)
-    const lent = await connections.lend()
-    const failure = await lent.send([{ sql: 'select 1', params: [] }]).catch((error: unknown) => error)
-    lent.giveBack()
+    const connection = await connections.lend('writes')
+    const failure = await connection.query('select 1').catch((error: unknown) => error)
+    connection.release()
     expect(failure).toBeInstanceOf(DatabaseFailure)
     expect(failure).toMatchObject({ problem: 'away', isOutage: true })
     expect(fatal).toEqual([])
@@ -39,6 +39,6 @@ describe('a database that ends a connection', () => {
     ['without a word', []],
   ])('%s: there is none to be had', async (_when, messages) => {
     const connections = await databaseThatSays(...messages)
-    await expect(connections.lend()).rejects.toMatchObject({ problem: 'away', isOutage: true })
+    await expect(connections.lend('reads')).rejects.toMatchObject({ problem: 'away', isOutage: true })
   })
 })

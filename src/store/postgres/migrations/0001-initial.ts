@@ -118,7 +118,7 @@ create table redemptions (
   reversal_reason text,
   primary key (application_id, id)
 );
--- Of redemptions that share a commit, at most one takes a voucher (store.ts, Shared).
+-- Of redemptions that share a commit, at most one takes a voucher (store.ts, GroupCommit).
 create unique index redemptions_in_force on redemptions (application_id, voucher_id) where reversed_at is null;
 
 create table idempotency_keys (

@@ -1,0 +1,66 @@
+import type { Op, RowLock, Several, Statement, Step, SubjectLock, Value } from '../operation.js'
+import type { PooledConnection } from './pool.js'
+
+/**
+ * Runs an operation, statement by statement.
+ * @param subjects receives the ids to notify of after the commit; absent for a read, which takes no locks
+ * @param steps limit of an operation that may have more; the result then says that it is not done
+ */
+export async function perform<T>(
+  op: () => Op<T>,
+  connection: PooledConnection,
+  subjects?: string[],
+  steps = Number.POSITIVE_INFINITY,
+): Promise<IteratorResult<Step, T>> {
+  const running = op()
+  let step = running.next()
+  for (let taken = 0; !step.done && taken < steps; ) {
+    const { value } = step
+    if (subjects === undefined && (value.kind === 'notify' || value.kind === 'lock')) {
+      throw new Error('a read changes nothing')
+    }
+    if (value.kind === 'notify') {
+      subjects?.push(value.subject)
+      step = running.next()
+      continue
+    }
+    step = running.next(await take(value, connection, subjects !== undefined))
+    taken += 1
+  }
+  return step
+}
+
+function take(
+  step: Statement | Several | SubjectLock,
+  connection: PooledConnection,
+  writes: boolean,
+): Promise<unknown> {
+  if (step.kind === 'lock') return connection.query(LOCK_SUBJECT, [step.subject])
+  if (step.kind !== 'several') return execute(step, connection, writes)
+  return Promise.all(step.statements.map((it) => execute(it, connection, writes)))
+}
+
+async function execute(statement: Statement, connection: PooledConnection, writes: boolean): Promise<unknown> {
+  const { kind, sql, lock } = statement
+  const params = kind === 'run' || statement.changes ? statement.params : statement.params.map(withoutNul)
+  const missing = params.indexOf(undefined as never)
+  if (missing !== -1) throw new TypeError(`parameter $${missing + 1} is undefined in: ${sql}`)
+  const locking = lock === undefined || !writes ? sql : `${sql} ${clauseOf(lock)}`
+  const { rows, count } = await connection.query(locking, params)
+  if (kind === 'run') return count
+  return kind === 'one' ? rows[0] : rows
+}
+
+/** PostgreSQL cannot store NUL, so no row has it: look for a character instead that no text has. */
+function withoutNul(value: Value): Value {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uffff') : value
+}
+
+const LOCK_SUBJECT = 'select pg_advisory_xact_lock(hashtextextended($1, 0))'
+
+/** `no key`: rows that only refer to a locked one can be made meanwhile. */
+function clauseOf(lock: RowLock): string {
+  if (lock === 'row') return 'for no key update'
+  if (lock === 'skip') return 'for no key update skip locked'
+  return `for no key update of ${lock.skipOf} skip locked`
+}
