@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { codeOf } from './error-code.js'
 
 /** True if a process with this PID runs. */
 export function isAlive(pid: number): boolean {
@@ -7,6 +8,6 @@ export function isAlive(pid: number): boolean {
     return true
   } catch (error) {
     // EPERM: the process runs as another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
