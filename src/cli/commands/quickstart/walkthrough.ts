@@ -75,33 +75,17 @@ export class Walkthrough {
     const token = (kind: CredentialKind) => this.credentials.get(kind)
     const transport = definition.through?.(this.#transport) ?? this.#transport
     const result = await createCall(withRetry(transport), { token })(endpoint, definition.input, options)
-    const call = `${endpoint.method} ${endpoint.path}`
+    const { title, command, refusedWith, describe } = definition
+    const step = { title, command, call: `${endpoint.method} ${endpoint.path}`, status: result.status }
     if (!result.ok) {
       const failure = fromCall(result)
-      if (result.code !== definition.refusedWith) return failure
-      const exit = exitOf(failure)
+      if (result.code !== refusedWith) return failure
       const text = `${result.status} ${result.code}: ${result.message}`
-      await this.add({
-        title: definition.title,
-        command: definition.command,
-        result: text,
-        call,
-        status: result.status,
-        exit,
-      })
+      await this.add({ ...step, result: text, exit: exitOf(failure) })
       return failure
     }
-    if (definition.refusedWith !== undefined)
-      return fail('UNEXPECTED', `${definition.title}: the server did not refuse with ${definition.refusedWith}.`)
-    const text = definition.describe(result.data, result.replayed)
-    await this.add({
-      title: definition.title,
-      command: definition.command,
-      result: text,
-      call,
-      status: result.status,
-      exit: 0,
-    })
+    if (refusedWith !== undefined) return fail('UNEXPECTED', `${title}: the server did not refuse with ${refusedWith}.`)
+    await this.add({ ...step, result: describe(result.data, result.replayed), exit: 0 })
     return result
   }
 
