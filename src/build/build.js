@@ -24,7 +24,7 @@ const completions = {
   powershell: 'voucherctl.ps1',
 }
 
-// npx prepares a checkout again before it runs its command: no reason to wait when nothing changed.
+// Tests, campaigns and npm ci all ask for a build: no reason to wait when nothing changed.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()
