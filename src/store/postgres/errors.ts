@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../store.js'
+
 /** How the store reacts to an error of the database or of the connection to it. */
 export type PostgresProblem =
   /** Serialization failure or deadlock: the transaction runs again. */
@@ -67,4 +69,9 @@ export class DatabaseFailure extends Error {
         : (BY_STATE[state] ?? BY_STATE[state.slice(0, 2)] ?? 'statement')
     this.isOutage = silent || this.problem === 'away'
   }
+}
+
+/** What callers of the store get where the database is the reason. */
+export function unavailable(cause: unknown): StoreUnavailable {
+  return cause instanceof StoreUnavailable ? cause : new StoreUnavailable('the database is not available', { cause })
 }

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Op } from '../operation.js'
-import { DatabaseFailure } from './errors.js'
+import { DatabaseFailure, unavailable } from './errors.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
-import { unavailable } from './writes.js'
 
 /** Reads that share a connection, so that one slow read delays no more than these. */
 const BATCH_MAX = 64

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Op, Superseded } from '../operation.js'
-import { type GroupCommit, StoreUnavailable } from '../store.js'
-import { DatabaseFailure, type PostgresProblem } from './errors.js'
+import type { GroupCommit } from '../store.js'
+import { DatabaseFailure, type PostgresProblem, unavailable } from './errors.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
 
@@ -171,8 +171,4 @@ function takeBatch(waiting: Pending[]): readonly Pending[] {
 function problemOf(cause: unknown): PostgresProblem {
   if (cause instanceof Superseded) return 'conflict'
   return cause instanceof DatabaseFailure ? cause.problem : 'statement'
-}
-
-export function unavailable(cause: unknown): StoreUnavailable {
-  return cause instanceof StoreUnavailable ? cause : new StoreUnavailable('the database is not available', { cause })
 }
