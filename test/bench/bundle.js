@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 
@@ -25,12 +23,4 @@ export async function bundle(name) {
     output: { file: outfile, format: 'esm', codeSplitting: false },
   })
   return outfile
-}
-
-/** dist/, when its sources changed. */
-export function buildPackage() {
-  const { status } = spawnSync(process.execPath, [join(root, 'src', 'build', 'build.js'), '--if-changed'], {
-    stdio: ['ignore', 2, 2],
-  })
-  if (status !== 0) throw new Error('the package does not build')
 }

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { buildPackage, cache, root } from './bundle.js'
+import { buildPackage } from '../support/bundle.js'
+import { cache, root } from './bundle.js'
 import { rowOf } from './row.js'
 
 const MAJORS = [20, 22, 24]

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { bundle } from '../../src/build/bundle.js'
+import { buildPackage } from '../support/bundle.js'
 import { filesWithoutServer } from '../support/files-without-server.js'
-import { buildPackage, cache, root } from './bundle.js'
+import { cache, root } from './bundle.js'
 import { rowOf } from './row.js'
 
 const INSTALLED_MB_MAX = 8

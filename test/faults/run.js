@@ -1,16 +1,12 @@
 // npm run faults [-- --quick] [--seed N] [--only R1,R5]: README.md of this folder says what each campaign does.
-import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundleProgram } from '../support/bundle.js'
+import { buildPackage, bundleProgram } from '../support/bundle.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const built = spawnSync(process.execPath, [join(root, 'src', 'build', 'build.js'), '--if-changed'], {
-  stdio: 'inherit',
-})
-if (built.status !== 0) process.exit(1)
+buildPackage()
 
 const file = await bundleProgram(join(root, 'test', 'faults', 'main.ts'), 'faults')
 process.once('exit', () => rmSync(file))

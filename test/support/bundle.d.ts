@@ -3,3 +3,10 @@
  * @returns path of the file
  */
 export declare function bundleProgram(input: string, name: string): Promise<string>
+
+/**
+ * Runs the build script, which builds dist/ when a source is newer.
+ * @param flags further flags of the script
+ * @throws Error when the package does not build
+ */
+export declare function buildPackage(...flags: string[]): void

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -15,4 +16,11 @@ export async function bundleProgram(input, name) {
     output: { file, format: 'esm', codeSplitting: false },
   })
   return file
+}
+
+const script = fileURLToPath(new URL('../../src/build/build.js', import.meta.url))
+
+export function buildPackage(...flags) {
+  const { status } = spawnSync(process.execPath, [script, '--if-changed', ...flags], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) throw new Error('src/build/build.js failed')
 }
