@@ -4,16 +4,15 @@ import { askMissing } from './command/required.js'
 import type { CommandLine } from './command-line.js'
 import { resolveSettings, tolerateSettings } from './config/settings.js'
 import type { Failure } from './failure.js'
-import { exitOf, usage } from './failure.js'
+import { usage } from './failure.js'
 import { readFlags } from './flags/flags.js'
 import type { Globals } from './flags/globals.js'
 import { globalFlags } from './flags/globals.js'
-import { scrubAll } from './host/scrub.js'
 import { shellWord } from './host/shell.js'
 import { untilAborted } from './host/until-aborted.js'
 import { refuseUnknownInContract } from './output/fields.js'
 import type { JqFilter } from './output/jq.js'
-import type { Outcome } from './output/outcome.js'
+import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
 
 /** Runs the command of a parsed line and returns its exit code. */
@@ -28,19 +27,14 @@ export async function execute(
   if (leaf === undefined) throw new Error('the parser must refuse a line without a command')
   if (globals.fields !== undefined && leaf.output !== undefined && (leaf.changes || leaf.streams)) {
     const unknown = refuseUnknownInContract(globals.fields, leaf.output)
-    if (unknown !== undefined) return report(unknown, failed)
+    if (unknown !== undefined) return failed.fail(unknown)
   }
   if (globals['idempotency-key'] !== undefined && leaf.idempotent !== true) {
-    return report(
-      usage(
-        `--idempotency-key has no meaning for ${line.path.join(' ')}.`,
-        'It belongs to vouchers issue, redeem and reverse.',
-      ),
-      failed,
-    )
+    const meaningless = `--idempotency-key has no meaning for ${line.path.join(' ')}.`
+    return failed.fail(usage(meaningless, 'It belongs to vouchers issue, redeem and reverse.'))
   }
   const resolved = resolveSettings(host, globals)
-  if (!resolved.ok && leaf.diagnoses !== true) return report(resolved, failed)
+  if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
   const settings = resolved.ok ? resolved.settings : tolerateSettings(host, globals).settings
   const output = new Output(host, {
     format: settings.format.value,
@@ -52,16 +46,17 @@ export async function execute(
     changes: leaf.changes ?? false,
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
-  if (own.failure !== undefined) return report(own.failure, output)
+  if (own.failure !== undefined) return output.fail(own.failure)
   const context = createContext(host, globals, settings, output, commandOf(line))
   const complete = await askMissing(leaf, own.values, line.operands, context)
-  if (!complete.ok) return report(complete, output)
+  if (!complete.ok) return output.fail(complete)
   const outcome = await leaf.run(context, complete.input)
-  const isJson = leaf.json === true && settings.format.source === 'default'
+  const isJson = leaf.json === true && outcome.ok && settings.format.source === 'default'
   const reads = 'reads' in outcome && outcome.reads === true
   const other = { ...(isJson ? { format: 'json' as const } : {}), ...(reads ? { changes: false } : {}) }
   const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
-  const exit = await finish(outcome, leaf, output, results)
+  const shown = await show(outcome, leaf, results)
+  const exit = typeof shown === 'number' ? shown : await output.fail(shown)
   if (outcome.ok) output.flushWarnings()
   // Not beside a failure, whose error object stands alone on stderr.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
@@ -83,47 +78,34 @@ function commandOf({ path, given, operands, leaf }: CommandLine): string {
 const optionOf = (name: string, value: string) =>
   value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`
 
-/** @param results prints the data of a success */
-async function finish(outcome: Outcome<unknown>, leaf: Leaf, output: Output, results: Output): Promise<number> {
-  if (!outcome.ok) {
-    if (!('plan' in outcome)) return report(outcome, output)
-    const { showPlan } = await import('./command/dry-run.js')
-    const { host } = output
-    const plan = scrubAll(host, outcome.plan) as typeof outcome.plan
-    const requests = plan.filter((it) => !('action' in (it as object)))
-    const actions = plan.filter((it) => 'action' in (it as object)).map((it) => (it as { action: string }).action)
-    const whole = new Output(host, { ...output.options, fields: undefined, changes: false })
-    await whole.print(
-      { dry_run: true, requests, actions },
-      { headline: () => 'Dry run: nothing was sent and nothing was changed.', body: () => showPlan(plan) },
-    )
-    return whole.filterError === undefined ? 0 : report(whole.filterError, output)
+/** Prints the outcome. @returns the exit code, or the failure that is still to be said */
+async function show(outcome: Outcome<unknown>, { view }: Leaf, output: Output): Promise<number | Failure> {
+  if ('plan' in outcome) {
+    const { printPlan } = await import('./command/dry-run.js')
+    return (await printPlan(outcome.plan, output)) ?? 0
   }
+  if (!outcome.ok) return outcome
   if ('pages' in outcome) {
     const { printPages } = await import('./output/pages.js')
-    const failure = (await printPages(results, outcome.pages, leaf.view)) ?? results.filterError
-    return failure === undefined ? 0 : report(failure, output)
+    return (await printPages(output, outcome.pages, view)) ?? output.filterError ?? 0
   }
-  if ('lines' in outcome) {
-    const { gone } = output.host.stdout
-    const { fields } = output.options
-    const unknown = fields && leaf.output && refuseUnknownInContract(fields, leaf.output)
-    if (unknown !== undefined) return report(unknown, output)
-    for (;;) {
-      // A stream that goes on takes its last line for read.
-      if (gone?.aborted) return 0
-      const next = await untilAborted(outcome.lines.next(), gone)
-      if (next === undefined) return 0
-      if (next.done) return next.value === undefined ? 0 : report(next.value, output)
-      await results.printLine(next.value, leaf.view)
-      if (results.filterError !== undefined) return report(results.filterError, output)
-    }
-  }
-  if ('data' in outcome) await results.print(outcome.data, leaf.view)
-  return results.filterError === undefined ? (outcome.exit ?? 0) : report(results.filterError, output)
+  if ('lines' in outcome) return (await printLines(outcome.lines, view, output)) ?? 0
+  if ('data' in outcome) await output.print(outcome.data, view)
+  return output.filterError ?? outcome.exit ?? 0
 }
 
-async function report(failure: Failure, output: Output): Promise<number> {
-  await output.fail(failure)
-  return exitOf(failure)
+async function printLines(lines: Lines<unknown>['lines'], view: Leaf['view'], output: Output) {
+  const { gone } = output.host.stdout
+  const { fields, shape } = output.options
+  const unknown = fields && shape && refuseUnknownInContract(fields, shape)
+  if (unknown !== undefined) return unknown
+  for (;;) {
+    // The last line of an open stream counts as consumed.
+    if (gone?.aborted) return undefined
+    const next = await untilAborted(lines.next(), gone)
+    if (next === undefined) return undefined
+    if (next.done) return next.value
+    await output.printLine(next.value, view)
+    if (output.filterError !== undefined) return output.filterError
+  }
 }

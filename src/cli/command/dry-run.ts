@@ -8,7 +8,9 @@ import type { Endpoint } from '../../contract/endpoint.js'
 import type { SecureSettings } from '../config/secure-settings.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
+import { scrubAll } from '../host/scrub.js'
 import { redact, redactCode } from '../host/secrets.js'
+import { Output } from '../output/output.js'
 
 /** A request as a dry run shows it. */
 interface PlannedRequest {
@@ -84,16 +86,27 @@ function redactUrl(url: string): string {
   return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
 }
 
-/** For a person: requests as they go over the wire, and actions in words. */
-export function showPlan(plan: readonly unknown[]): string {
-  return (plan as readonly (PlannedRequest | { action: string })[])
-    .map((step) => {
-      if ('action' in step) return `would ${step.action}`
-      const headers = Object.entries(step.headers).map(([name, value]) => `${name}: ${value}`)
-      const body = step.body === null ? [] : ['', JSON.stringify(step.body, null, 2)]
-      return [`${step.method} ${step.url}`, ...headers, ...body, ...envelopeOf(step)].join('\n')
-    })
-    .join('\n\n')
+/** Prints what would have been sent and done. @returns the failure of `--jq` */
+export async function printPlan(plan: readonly unknown[], { host, options }: Output): Promise<Failure | undefined> {
+  const steps = scrubAll(host, plan) as readonly (PlannedRequest | { readonly action: string })[]
+  const requests = steps.filter((it) => !('action' in it))
+  const actions = steps.flatMap((it) => ('action' in it ? [it.action] : []))
+  const output = new Output(host, { ...options, fields: undefined, changes: false })
+  await output.print(
+    { dry_run: true, requests, actions },
+    {
+      headline: () => 'Dry run: nothing was sent and nothing was changed.',
+      body: () => steps.map((step) => ('action' in step ? `would ${step.action}` : showRequest(step))).join('\n\n'),
+    },
+  )
+  return output.filterError
+}
+
+/** A request as it goes over the wire. */
+function showRequest(request: PlannedRequest): string {
+  const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
+  const body = request.body === null ? [] : ['', JSON.stringify(request.body, null, 2)]
+  return [`${request.method} ${request.url}`, ...headers, ...body, ...envelopeOf(request)].join('\n')
 }
 
 function envelopeOf({ secure }: PlannedRequest): string[] {

@@ -5,7 +5,7 @@ import type { List } from './fields.js'
 export interface View<Data> {
   /** One sentence above: what happened; or each line of a stream. */
   readonly headline?: (data: Data) => string | undefined
-  /** Members in this order: of the record, or the columns of `items`. Absent: all. `*` names every member. */
+  /** Members in this order: of the record, or the columns of `items`. Absent: all. */
   readonly members?: readonly string[]
   /** Text in place of the members. */
   readonly body?: (data: Data) => string
@@ -33,7 +33,7 @@ interface Pages {
 }
 
 /** Documents as they arrive, one a line; at the end a failure when there should have been more. */
-interface Lines<Data> {
+export interface Lines<Data> {
   readonly ok: true
   readonly lines: AsyncGenerator<Data, Failure | undefined>
 }

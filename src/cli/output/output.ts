@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.js'
-import { toJson, toText } from '../failure.js'
+import { exitOf, toJson, toText } from '../failure.js'
 import type { Format } from '../flags/globals.js'
 import type { Host, Out } from '../host/host.js'
 import { scrub } from '../host/scrub.js'
@@ -82,18 +82,14 @@ export class Output {
     const shown = fields === undefined ? data : selectFields(data, fields)
     if (filter !== undefined) this.host.stdout.write(await this.filtered(encodeJson(shown)))
     else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(line)}\n`)
-    await this.settled()
+    await this.host.stdout.settled?.()
   }
 
   /** A piece of a result that is longer than memory should hold; false when nobody takes any more. */
   async write(text: string): Promise<boolean> {
     if (text !== '') this.host.stdout.write(text)
-    await this.settled()
-    return this.host.stdout.gone?.aborted !== true
-  }
-
-  async settled(): Promise<void> {
     await this.host.stdout.settled?.()
+    return this.host.stdout.gone?.aborted !== true
   }
 
   /** Applies the filter to documents; sets `filterError` if it fails. */
@@ -145,9 +141,11 @@ export class Output {
     this.#tell(`debug: ${plain(text)}\n`)
   }
 
-  async fail(failure: Failure): Promise<void> {
+  /** @returns the exit code */
+  async fail(failure: Failure): Promise<number> {
     if (this.isJson) this.#tell(toJson(failure))
     else this.#tell(toText(failure, await this.#paintFor(this.host.stderr)))
+    return exitOf(failure)
   }
 
   /** Nothing that is said beside the result holds a secret, whoever it came from. */
@@ -220,24 +218,17 @@ export class Output {
 
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const paint = await this.paint()
-    if (selected !== undefined) {
-      return isList(selected)
-        ? showList(selected, undefined, paint, this.width)
-        : showRecord(selected, undefined, paint, this.width, true)
-    }
+    const show = (value: unknown, members?: readonly string[], named = false) =>
+      isList(value) ? showList(value, members, paint, this.width) : showRecord(value, members, paint, this.width, named)
+    if (selected !== undefined) return show(selected, undefined, true)
     const headline = sentence(view.headline, data)
     const body = sentence(view.body, data)
     const mark = this.options.changes ? `${paint.done('✓')} ` : ''
     const parts: string[] = []
     if (headline !== undefined) parts.push(`${mark}${plainLine(headline)}\n`)
     if (body !== undefined) parts.push(`${plain(body)}\n`)
-    else if (view.members?.length !== 0 || headline === undefined)
-      parts.push(await this.#members(data, view.members, paint))
+    else if (view.members?.length !== 0 || headline === undefined) parts.push(await show(data, view.members))
     return parts.filter((it) => it !== '').join('\n')
-  }
-
-  async #members(data: unknown, members: readonly string[] | undefined, paint: Paint): Promise<string> {
-    return isList(data) ? showList(data, members, paint, this.width) : showRecord(data, members, paint, this.width)
   }
 }
 
