@@ -5,12 +5,12 @@ import type { Failure } from './failure.js'
 import { usage } from './failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
-import type { Topic } from './program.js'
-import { findEntry, findNode, page, topics } from './program.js'
+import { page, topics } from './program.js'
+import type { Topic } from './topics.js'
 
 /**
  * The arguments, which commander parses once from the command tree; no other module reads them. A group is loaded when
- * commander reaches its name (DECISIONS.md#command-line).
+ * commander reaches its name (DECISIONS.md#command-line). Completion reads the unfinished line of a shell with it.
  */
 export class CommandLine {
   /** Full names of the command: `vouchers issue`. Empty for the program itself. */
@@ -22,7 +22,10 @@ export class CommandLine {
   topic: Topic | undefined
   /** The values of each flag as text, in order; an empty text for a switch. */
   readonly given: Map<string, readonly string[]> = new Map()
-  operands: readonly string[] = []
+  /** True below the word `help`, where names of commands and topics follow. */
+  asksHelp = false
+  /** The flag whose value would be the next word of an unfinished line. */
+  awaiting: string | undefined
 
   /** The command whose flags and operands commander is parsing. */
   #current = newCommand('voucherctl')
@@ -31,6 +34,7 @@ export class CommandLine {
   #incomplete: string | undefined
   /** A flag of a group's own command that stands before the name of another command. */
   #early: string | undefined
+  #error: CommanderError | undefined
 
   /** The page to show instead of running the command. */
   get shows(): 'help' | 'version' | undefined {
@@ -38,24 +42,38 @@ export class CommandLine {
     return this.given.has('version') ? 'version' : undefined
   }
 
-  /** @returns the refusal of an invalid line */
-  async parse(argv: readonly string[]): Promise<Failure | undefined> {
+  /** What the command works on. */
+  get operands(): readonly string[] {
+    return this.leaf === undefined ? [] : this.#current.args
+  }
+
+  /** True if a word stands where the name of a command has to be, and names none. */
+  get isLost(): boolean {
+    return this.leaf === undefined && this.#error !== undefined && this.#error.code !== MISSING_NAME
+  }
+
+  /** Reads what is there, and refuses nothing. */
+  async read(words: readonly string[]): Promise<void> {
     const program = this.#current
     this.#prepare(program)
     this.#addEntries(program)
     this.#addName(program, { name: 'help' }, () => this.#enterHelp())
-    let error: CommanderError | undefined
     try {
-      await program.parseAsync([...argv], { from: 'user' })
-    } catch (thrown) {
-      if (!(thrown instanceof CommanderError)) throw thrown
-      error = thrown
+      await program.parseAsync([...words], { from: 'user' })
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error
+      this.#error = error
     }
+  }
+
+  /** @returns the refusal of an invalid line */
+  async parse(argv: readonly string[]): Promise<Failure | undefined> {
+    await this.read(argv)
+    const error = this.#error
     if (argv.length === 0) this.given.set('help', [''])
-    if (this.#incomplete !== undefined) return missingValue(this.#incomplete)
+    if (this.#incomplete !== undefined) return missingValue(`--${this.#incomplete}`)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
-    // Commander throws this where a command name is missing.
-    if (error?.code === 'commander.help') return this.shows === undefined ? this.#unfinished() : undefined
+    if (error?.code === MISSING_NAME) return this.shows === undefined ? this.#unfinished() : undefined
     // Help is shown even when the rest of the line is invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
     return this.#mistake(error)
@@ -87,6 +105,7 @@ export class CommandLine {
   }
 
   #enterHelp(): void {
+    this.asksHelp = true
     this.given.set('help', [''])
     this.#addEntries(this.#current)
     for (const name of Object.keys(topics) as Topic[]) {
@@ -108,9 +127,7 @@ export class CommandLine {
     this.#addFlags(command, flags)
     if (positional !== undefined) command.argument(`[${positional.name}${positional.several ? '...' : ''}]`)
     if (second !== undefined) command.argument(`[${second.name}]`)
-    command.action(() => {
-      this.operands = command.args
-    })
+    command.action(() => {})
   }
 
   #addFlags(command: Command, flags: Flags): void {
@@ -119,7 +136,8 @@ export class CommandLine {
       const long = value === undefined ? `--${name}` : `--${name} [value]`
       command.addOption(new Option(letter === undefined ? long : `-${letter}, ${long}`))
       command.on(`option:${name}`, (text: string | null | undefined) => {
-        if (value !== undefined && typeof text !== 'string') this.#incomplete ??= `--${name}`
+        this.awaiting = value !== undefined && typeof text !== 'string' ? name : undefined
+        this.#incomplete ??= this.awaiting
         this.given.set(name, [...(this.given.get(name) ?? []), text ?? ''])
       })
     }
@@ -156,8 +174,8 @@ export class CommandLine {
   async #misplaced(flag: string, words: readonly string[]): Promise<Failure | undefined> {
     const names = words.filter((it) => !it.startsWith('-'))
     for (const first of names.keys()) {
-      const { leaf, path } = await locate(this.node, names.slice(first))
-      if (leaf !== undefined && hasFlag(leaf, flag)) return belongsAfter([...this.path, ...path], flag)
+      const { leaf, path } = await lineOf([...this.path, ...names.slice(first)])
+      if (leaf !== undefined && hasFlag(leaf, flag)) return belongsAfter(path, flag)
     }
     return undefined
   }
@@ -173,6 +191,16 @@ export class CommandLine {
   }
 }
 
+/** The code of commander's error where the name of a command is missing. */
+const MISSING_NAME = 'commander.help'
+
+/** The line of these words as far as it goes. */
+export async function lineOf(words: readonly string[]): Promise<CommandLine> {
+  const line = new CommandLine()
+  await line.read(words)
+  return line
+}
+
 const newCommand = (name: string) =>
   new Command(name)
     .exitOverride()
@@ -186,20 +214,6 @@ const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')
 
 const hasFlag = ({ flags = {} }: Leaf, flag: string) =>
   Object.entries(flags).some(([name, { letter }]) => flag === `--${name}` || flag === `-${letter}`)
-
-/** Finds the command that the words name, starting at this node. */
-async function locate(from: Node | undefined, words: readonly string[]) {
-  const path: string[] = []
-  let node = from
-  for (const word of words) {
-    const group = node !== undefined && isGroup(node) ? node.commands : []
-    const next = node === undefined ? await findEntry(word)?.load() : findNode(group, word)
-    if (next === undefined) break
-    node = next
-    path.push(next.name)
-  }
-  return { leaf: node !== undefined && isGroup(node) ? node.own : node, path }
-}
 
 const belongsAfter = (path: readonly string[], flag: string) =>
   usage(`Option '${flag}' belongs after the command: \`${nameOf(path)} ${flag} …\`.`)

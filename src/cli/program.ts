@@ -1,4 +1,5 @@
 import type { Entry, Node } from './command/leaf.js'
+import type { Topic } from './topics.js'
 
 const start = 'Start here'
 const vouchers = 'Vouchers'
@@ -147,15 +148,9 @@ export const page: readonly Entry[] = [
 ]
 
 /** Texts of `voucherctl help TOPIC`. */
-export const topics = {
+export const topics: Readonly<Record<Topic, string>> = {
   'exit-codes': 'What the exit code says',
   environment: 'Variables that are read',
   output: 'Formats, fields, colour',
   config: 'Profiles, the project file, and what wins',
-} as const
-export type Topic = keyof typeof topics
-
-export const findEntry = (name: string | undefined) =>
-  name === undefined ? undefined : page.find((entry) => entry.name === name || entry.alias === name)
-export const findNode = (nodes: readonly Node[], name: string | undefined) =>
-  nodes.find((node) => node.name === name || ('alias' in node && node.alias === name))
+}

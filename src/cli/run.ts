@@ -1,12 +1,13 @@
 import { CommandLine } from './command-line.js'
 import { storedFormat } from './config/settings.js'
 import type { Failure } from './failure.js'
-import { exitOf, fail } from './failure.js'
+import { fail } from './failure.js'
 import type { Globals } from './flags/globals.js'
 import { formatIn, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
+import { page, topics } from './program.js'
 
 /** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
@@ -34,10 +35,10 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
     },
   })
   const refused = mistake ?? failure
-  if (refused !== undefined) return report(refused, output)
+  if (refused !== undefined) return output.fail(refused)
   const filter = globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
   const invalid = await filter?.check()
-  if (invalid !== undefined) return report(invalid, output)
+  if (invalid !== undefined) return output.fail(invalid)
   if (line.shows !== undefined) return show(line, new Output(host, { format: knownFormat(format), filter }))
   const { execute } = await import('./execute.js')
   return execute(line, globals, filter, output)
@@ -45,21 +46,16 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
 
 /** Prints help or the version, as a JSON document if JSON was requested. */
 async function show(line: CommandLine, output: Output): Promise<number> {
-  if (line.shows === 'help') await (await import('./show-help.js')).showHelp(line, output)
+  if (line.shows === 'help') await (await import('./command/help.js')).showHelp(line, page, topics, output)
   else if (output.options.format === 'table') output.say(output.host.version())
   else await output.print({ version: output.host.version() })
-  return output.filterError === undefined ? 0 : report(output.filterError, output)
+  return output.filterError === undefined ? 0 : output.fail(output.filterError)
 }
 
 /** Loads jq on demand: it takes as long to start as a command. */
 async function openFilter(expression: string, { signal }: Host): Promise<JqFilter> {
   const { JqFilter } = await import('./output/jq.js')
   return new JqFilter(expression, signal)
-}
-
-async function report(failure: Failure, output: Output): Promise<number> {
-  await output.fail(failure)
-  return exitOf(failure)
 }
 
 /** The format that flags or the environment name. --jq implies JSON, even with an invalid filter. */

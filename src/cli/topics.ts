@@ -4,7 +4,6 @@ import { localFailures } from './failure.js'
 import { formats } from './flags/globals.js'
 import { credentialNames, credentialVariables } from './host/secrets.js'
 import { wrap } from './output/wrap.js'
-import type { Topic } from './program.js'
 
 /** A topic as text for a person and as data for a script. */
 interface TopicText {
@@ -51,9 +50,9 @@ const variables: Readonly<Record<string, string>> = {
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 
-export function topicText(topic: Topic): TopicText {
-  return { 'exit-codes': exitCodes, environment, output, config }[topic]()
-}
+/** Each is made when it is shown. */
+export const topicTexts = { 'exit-codes': exitCodes, environment, output, config }
+export type Topic = keyof typeof topicTexts
 
 function exitCodes(): TopicText {
   const codes = new Map<number, string[]>()
@@ -110,39 +109,29 @@ function output(): TopicText {
     '',
     ...rows.map((it) => `  ${it.format.padEnd(6)} ${it.meaning}`),
     '',
-    ...notes.flatMap((it, i) => [...(i === 0 ? [] : ['']), ...wrap(it, 80)]),
+    paragraphs(notes),
   ]
   return { text: text.join('\n'), data: rows }
 }
 
 function config(): TopicText {
   const order = ['flag', 'environment', 'project file', 'profile', 'default']
+  const notes = [
+    'Profiles are kept in config.json, mode 0600, in the folder that `voucherctl help environment` names. A credential in a profile is sent only to the server that it was stored for.',
+    `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. A file or folder that belongs to another user, or that others can write to, is skipped.`,
+    'No request goes to a remote server that only a project file names until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
+    'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is ignored, and so are its pins if the profile has some. A profile that it selects is never laxer than your current profile for the same server.',
+  ]
   const text = [
     `What wins: ${order.join(' > ')}.`,
     '`voucherctl profiles show --explain` says where each value came from.',
     '',
-    ...wrap(
-      'Profiles are kept in config.json, mode 0600, in the folder that `voucherctl help environment` names. A credential in a profile is sent only to the server that it was stored for.',
-      80,
-    ),
-    '',
-    ...wrap(
-      `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. A file or folder that belongs to another user, or that others can write to, is skipped.`,
-      80,
-    ),
-    '',
-    ...wrap(
-      'No request goes to a remote server that only a project file names until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
-      80,
-    ),
-    '',
-    ...wrap(
-      'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is ignored, and so are its pins if the profile has some. A profile that it selects is never laxer than your current profile for the same server.',
-      80,
-    ),
+    paragraphs(notes),
     '',
     'Example:',
     '  { "base_url": "https://vouchers.example", "timeout": "20s" }',
   ]
   return { text: text.join('\n'), data: { precedence: order, project_file_members: projectMembers } }
 }
+
+const paragraphs = (texts: readonly string[]) => texts.map((it) => wrap(it, 80).join('\n')).join('\n\n')

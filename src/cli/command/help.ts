@@ -1,6 +1,8 @@
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
+import type { Output } from '../output/output.js'
 import { wrap } from '../output/wrap.js'
+import type { Topic } from '../topics.js'
 import type { Entry, Leaf, Node, Positional } from './leaf.js'
 import { isGroup } from './leaf.js'
 
@@ -21,7 +23,36 @@ export async function commandsNamed(page: readonly Entry[], name: string): Promi
   return found.length > SUGGESTED_MAX ? [] : found
 }
 
-export function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, string>>): string {
+/** What a command line asks help about: a topic, a node of the tree, or neither for the program. */
+interface Subject {
+  readonly topic?: Topic | undefined
+  readonly node?: Node | undefined
+  readonly path: readonly string[]
+}
+
+/** Shows the help of the program, a topic, a group or a command. */
+export async function showHelp(
+  { topic, node, path }: Subject,
+  page: readonly Entry[],
+  topics: Readonly<Record<Topic, string>>,
+  output: Output,
+): Promise<void> {
+  const isForPeople = output.options.format === 'table'
+  if (topic !== undefined) {
+    const { text, data } = (await import('../topics.js')).topicTexts[topic]()
+    return isForPeople ? output.say(text) : output.print(data)
+  }
+  if (isForPeople) return output.say(node === undefined ? helpOfProgram(page, topics) : helpOfNode(node, path))
+  if (node !== undefined) {
+    return output.print(leavesOf(node).map(([names, leaf]) => describeLeaf(leaf, [...path, ...names])))
+  }
+  return output.print({
+    flags: describeFlags(globalFlags),
+    groups: page.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary })),
+  })
+}
+
+function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<string, string>>): string {
   const sections = [...new Set(page.map((it) => it.section))]
   const width = Math.max(...page.map((it) => it.name.length))
   return lines(
@@ -47,7 +78,7 @@ export function helpOfProgram(page: readonly Entry[], topics: Readonly<Record<st
   )
 }
 
-export function helpOfNode(node: Node, path: readonly string[]): string {
+function helpOfNode(node: Node, path: readonly string[]): string {
   if (!isGroup(node)) return helpOfLeaf(node, path)
   if (node.own === undefined) return helpOfGroup(node, path)
   const beneath = leavesOf(node).filter(([names]) => names.length > 0)
@@ -105,37 +136,9 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
 }
 
 /** A command as data: of `commands --json` and `help COMMAND --json`. Members are added, never renamed. */
-export interface LeafDescription {
-  readonly command: string
-  readonly summary: string
-  readonly notes: readonly string[]
-  readonly arguments: readonly {
-    readonly name: string
-    readonly summary: string
-    readonly required: boolean
-    readonly repeatable: boolean
-    readonly choices: readonly string[] | null
-  }[]
-  readonly flags: readonly FlagDescription[]
-  readonly examples: readonly { readonly command: string; readonly comment: string | null }[]
-  readonly changes: boolean
-  readonly idempotent: boolean
-}
+export type LeafDescription = ReturnType<typeof describeLeaf>
 
-interface FlagDescription {
-  readonly flag: string
-  readonly letter: string | null
-  /** What stands for the value; null for a switch. */
-  readonly value: string | null
-  readonly summary: string
-  readonly choices: readonly string[] | null
-  readonly repeatable: boolean
-  readonly required: boolean
-  /** A flag that takes the place of a required one. */
-  readonly unless: string | null
-}
-
-export function describeLeaf(leaf: Leaf, path: readonly string[]): LeafDescription {
+export function describeLeaf(leaf: Leaf, path: readonly string[]) {
   return {
     command: `voucherctl ${path.join(' ')}`,
     summary: leaf.summary,
@@ -154,7 +157,8 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]): LeafDescripti
   }
 }
 
-export function describeFlags(flags: Flags): FlagDescription[] {
+/** `value` is null for a switch; `unless` is a flag that takes the place of a required one. */
+export function describeFlags(flags: Flags) {
   return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask, unless }]) => ({
     flag: `--${name}`,
     letter: letter === undefined ? null : `-${letter}`,

@@ -3,6 +3,7 @@ import { durationMs } from '../flags/flags.js'
 import type { Host } from '../host/host.js'
 import { plainLine } from '../output/plain.js'
 import type { Word } from './command-words.js'
+import type { LocalKind } from './kinds.js'
 import { isShell, shells } from './shells.js'
 import type { Wanted } from './wanted.js'
 import { wantedAt } from './wanted.js'
@@ -12,6 +13,11 @@ const CAP_MS = 150
 const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 
 const SUMMARY_MAX = 60
+
+const NEWEST = 100
+/** A larger inbox takes too long to open for somebody who has pressed Tab. */
+const INBOX_BYTES_MAX = 64 * 1024 * 1024
+const API = '/api/v1'
 
 /**
  * What a shell's completion asks for: `SHELL` and the unfinished line, in the form of that shell. The answer's first
@@ -43,9 +49,8 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
 
 async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
   if (wanted.kind === 'words') return wanted.words
-  if (wanted.kind === 'local') return (await import('./local.js')).localWords[wanted.of](wanted, host)
+  if (wanted.kind === 'local') return localWords[wanted.of](wanted, host)
   if (wanted.kind !== 'ids') return []
-  if (wanted.of === 'profiles') return profileWords(host)
   if (remainingMs() < 1) return []
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<readonly Word[]>((resolve) => {
@@ -59,10 +64,47 @@ async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): P
   }
 }
 
-function profileWords(host: Host): Word[] {
-  const stored = readConfig(host)
-  if (!stored.ok) return []
-  return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
+type LocalWanted = Extract<Wanted, { kind: 'local' }>
+
+/** What this machine knows by itself: no server is asked. */
+const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: Host) => Promise<readonly Word[]>>> = {
+  recorded: async ({ line: { given } }, host) => {
+    const { inboxDirOf } = await import('../commands/webhook/inbox-dir.js')
+    const { inboxBytes } = await import('../../workbench/inbox/files.js')
+    const dir = inboxDirOf(host, given.get('inbox')?.[0])
+    if (inboxBytes(dir) > INBOX_BYTES_MAX) return []
+    const { Inbox } = await import('../../workbench/inbox/inbox.js')
+    const inbox = new Inbox(dir)
+    return inbox
+      .find({}, NEWEST)
+      .reverse()
+      .map((it) => {
+        const { id, at, verdict, type, update_id, reason } = it
+        const what = update_id === null ? (reason ?? 'no update') : `${type ?? 'no type'} #${update_id}`
+        return { value: id, summary: `${what}, ${verdict}, ${new Date(at).toISOString().slice(0, 19)}Z` }
+      })
+  },
+  endpoints: async () => {
+    const { endpoints } = await import('../../contract/index.js')
+    return endpoints.filter((it) => it.caller !== 'operator').map(({ id, summary }) => ({ value: id, summary }))
+  },
+  routes: async ({ line: { path, operands }, current }) => {
+    const { knownRoutes } = await import('../commands/api/endpoint.js')
+    const method = operands[0]?.toUpperCase()
+    const isInner = path[0] === 'secure'
+    const routes = (await knownRoutes()).filter(
+      (it) =>
+        it.method === method && (!isInner || (it.path.startsWith(`${API}/`) && !it.path.startsWith(`${API}/secure/`))),
+    )
+    const isShort = !isInner && !current.startsWith(API)
+    const shown = (it: string) => (isShort && it.startsWith(`${API}/`) ? it.slice(API.length) : it)
+    return routes.map((it) => ({ value: shown(it.path), summary: it.summary }))
+  },
+  profiles: async (_wanted, host) => {
+    const stored = readConfig(host)
+    if (!stored.ok) return []
+    return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
+  },
 }
 
 /** An id with a control character is none: it could break the line, and nobody could type it. */

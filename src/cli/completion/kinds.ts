@@ -1,17 +1,16 @@
 import type { Positional } from '../command/leaf.js'
 import type { Flag } from '../flags/flags.js'
 
-/** Things whose ids are asked for when they are completed. */
-export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'profiles'
+/** Things whose ids a server is asked for. */
+export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries'
 
-/** What this machine knows without asking: deliveries of the inbox, endpoints by name, routes by path. */
-export type LocalKind = 'recorded' | 'endpoints' | 'routes'
+/** What this machine knows: deliveries of the inbox, endpoints by name, routes by path, profiles. */
+const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
+export type LocalKind = (typeof localKinds)[number]
+export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((it) => it === kind)
 
 /** What stands in a place of the command line. `fields` are members of the answer. */
 export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
-
-export const isLocal = (kind: ValueKind): kind is LocalKind =>
-  kind === 'recorded' || kind === 'endpoints' || kind === 'routes'
 
 /** One word means one thing across the tool, so that help and completion need no mark of their own. */
 const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {

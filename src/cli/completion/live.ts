@@ -30,7 +30,7 @@ const LIMIT = 100
  */
 export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
   const source = sourceOf(wanted)
-  const call = source && (await openCall(host, wanted.given, source.endpoint.caller, remainingMs))
+  const call = source && (await openCall(host, wanted.line.given, source.endpoint.caller, remainingMs))
   const timeoutMs = Math.floor(remainingMs())
   if (source === undefined || call === undefined || timeoutMs < 1) return []
   const answer = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
@@ -64,7 +64,8 @@ function source<E extends Endpoint>(
 type ItemOf<E extends Endpoint> = OutputOf<E> extends { items: readonly (infer Item)[] } ? Item : never
 
 /** Where the ids are listed, narrowed to those that the command can act on; undefined where a flag is needed first. */
-function sourceOf({ of, path, given }: IdsWanted): Source | undefined {
+function sourceOf({ of, line: { given, path: names } }: IdsWanted): Source | undefined {
+  const path = names.join(' ')
   const app = given.get('app')?.[0]
   const bot = given.get('bot')?.[0]
   switch (of) {
@@ -84,8 +85,6 @@ function sourceOf({ of, path, given }: IdsWanted): Source | undefined {
       return source(platform.chats, bot === undefined ? {} : { bot_id: bot }, 'user_id', 'type')
     case 'deliveries':
       return bot === undefined ? undefined : source(webhook.deliveries, { botId: bot }, 'update_type', 'status')
-    case 'profiles':
-      return undefined
   }
 }
 

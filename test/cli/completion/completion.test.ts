@@ -110,6 +110,8 @@ test.each([
   'apps create --nonsense=',
   'apps list --json=',
   'help apps create ',
+  'help exit-codes ',
+  'apps --nonsense ',
   'vouchers issue -- --',
   'apps get app_01 extra ',
 ])('%s: nothing, where nothing is known', async (line) => {
