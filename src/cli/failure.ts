@@ -2,6 +2,7 @@ import type { CallFailure } from '../client/result.js'
 import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
+import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
 import { plainLine } from './output/plain.js'
 
@@ -92,7 +93,9 @@ export const usage = (message: string, hint: string | null = null) => fail('USAG
 /** The failure of a call, with what to do next. `check` is a command that shows whether the action took place. */
 export function fromCall(failure: CallFailure, check?: string): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
-  const advice = secureAdvice[code] ?? (isFailureCode(code) ? failures[code].advice : null)
+  // A server may send any code, also the name of a member that every object has.
+  const known = Object.hasOwn(advice, code) ? advice[code] : undefined
+  const next = known ?? (isFailureCode(code) ? failures[code].advice : null)
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
   const keyed = idempotencyKey !== undefined && (outcomeUnknown || unanswered.includes(code))
   return {
@@ -107,7 +110,7 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
         ? code === 'INVALID_RESPONSE'
           ? `${SOMEBODY_ELSE} ${repeat}`
           : repeat
-        : withWait(advice ?? networkAdvice(code), failure),
+        : withWait(next, failure),
     requestId,
     details: keyed ? { ...details, idempotency_key: idempotencyKey } : details,
   }
@@ -136,26 +139,24 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
     : `${doubt}Check with \`${check}\` before you repeat it.`
 }
 
-/** For failures of the encrypted transport; the table speaks to those who write a client. */
-const secureAdvice: Readonly<Partial<Record<string, string>>> = {
+const WALK = '`voucherctl secure check` walks through the protocol step by step.'
+
+/** What a user can do. Of the encrypted transport, the failure table speaks to those who write a client. */
+const advice: Readonly<Partial<Record<string, string>>> = {
+  NETWORK_ERROR: 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
+  TIMEOUT: 'Give it more time with --timeout 60s, or check the server.',
+  INVALID_RESPONSE: SOMEBODY_ELSE,
   SECURE_TRANSPORT_DISABLED: 'Nothing was sent. Only with --secure off does the call go in plain text.',
-  SECURE_BOOTSTRAP_INVALID: 'Nothing was sent. `voucherctl secure check` walks through the protocol step by step.',
-  SECURE_SESSION_INVALID: 'Nothing was sent. `voucherctl secure check` walks through the protocol step by step.',
+  SECURE_BOOTSTRAP_INVALID: `Nothing was sent. ${WALK}`,
+  SECURE_SESSION_INVALID: `Nothing was sent. ${WALK}`,
   SECURE_PIN_MISMATCH:
     'Nothing was sent. Ask the operator for the pin of the current key; `voucherctl secure pin` shows the one that is served.',
-  SECURE_ANSWER_INVALID: '`voucherctl secure check` walks through the protocol step by step.',
+  SECURE_ANSWER_INVALID: WALK,
   SECURE_ANSWER_REFUSED: 'Check the base URL, and what stands between; `voucherctl secure check` shows each step.',
   SECURE_PLAIN_REFUSED: 'Use an https base URL for it.',
   CREDENTIAL_UNENCRYPTED:
     'Nothing was sent. Use an https base URL (`voucherctl profile set --base-url URL`), or --secure required.',
   SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
-}
-
-function networkAdvice(code: string): string | null {
-  if (code === 'NETWORK_ERROR')
-    return 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.'
-  if (code === 'INVALID_RESPONSE') return SOMEBODY_ELSE
-  return code === 'TIMEOUT' ? 'Give it more time with --timeout 60s, or check the server.' : null
 }
 
 /** The exit code: by the failure table, by the local codes, else by the HTTP status. */
@@ -171,13 +172,6 @@ export function toJson(failure: Failure): string {
   return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
 }
 
-export interface Paint {
-  error(text: string): string
-  hint(text: string): string
-}
-
-const unpainted: Paint = { error: (it) => it, hint: (it) => it }
-
 /** Members of details that are for a script: the message or the hint says them in words. */
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
@@ -187,7 +181,7 @@ const inWords: Readonly<Partial<Record<string, string>>> = {
 }
 
 /** The error for a person: what, why, how to fix it, and the request id. A text of a server never starts a line. */
-export function toText(failure: Failure, paint: Paint = unpainted): string {
+export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint'>): string {
   const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
   for (const [name, value] of Object.entries(failure.details)) {
     if (name === 'errors' && Array.isArray(value)) for (const issue of value) lines.push(issueLine(issue))

@@ -34,6 +34,11 @@ test('details that are no validation issues are shown as they are', async () => 
   expect([ran.exit, ran.stderr.split('\n').slice(1, 4)]).toEqual([8, ['  null', '  "x"', '  {"pointer":1}']])
 })
 
+test('a refusal whose code every object has as a member is shown with that code', async () => {
+  const ran = await against('apps list', () => ({ status: 400, body: { success: false, code: 'constructor' } }))
+  expect([ran.exit, ran.stderr]).toEqual([8, expect.stringContaining('status 400')])
+})
+
 test('--all goes on without pagination until a page is empty', async () => {
   const ran = await against('templates list --all --json', (_request, i) => success({ items: i < 2 ? [template] : [] }))
   expect([ran.exit, JSON.parse(ran.stdout).items.length, ran.received.length]).toEqual([0, 2, 3])
