@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
 import type { SecureMode } from '../../secure/client/options.js'
+import { asMembers } from '../../secure/json.js'
 import type { Failure } from '../failure.js'
 import { fail } from '../failure.js'
 import type { Host } from '../host/host.js'
@@ -45,7 +46,7 @@ export interface Config {
   readonly current: string
   readonly profiles: Readonly<Record<string, Profile>>
   /** Project files that the user allowed to name a server: path to allowed content. */
-  readonly projects?: Readonly<Record<string, string>>
+  readonly projects?: Readonly<Record<string, string>> | undefined
 }
 
 export const DEFAULT_PROFILE = 'default'
@@ -58,7 +59,9 @@ export function configDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): stri
 export const configFile = (host: Pick<Host, 'env' | 'homeDir'>) => join(configDir(host), 'config.json')
 
 /** With a warning where its secrets are not safe. */
-export type ConfigResult = { readonly ok: true; readonly config: Config; readonly warning?: string } | Failure
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
+  | Failure
 
 export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
   const path = configFile(host)
@@ -70,13 +73,15 @@ export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
     return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
   }
   const stored = parseObject(content) as Partial<Config> | undefined
-  if (stored === undefined || !isProfiles(stored.profiles) || !isTexts(stored.projects ?? {})) {
+  if (
+    stored === undefined ||
+    !isProfiles(stored.profiles) ||
+    !holds(stored.projects ?? {}, (it) => typeof it === 'string')
+  ) {
     return fail('CONFIG_INVALID', `${path} is not a profile file.`, 'Repair it or move it away, then log in again.')
   }
   const { current = DEFAULT_PROFILE, profiles, projects } = stored
-  const config = { current, profiles, ...(projects === undefined ? {} : { projects }) }
-  const warning = warningOf(path)
-  return { ok: true, config, ...(warning === undefined ? {} : { warning }) }
+  return { ok: true, config: { current, profiles, projects }, warning: warningOf(path) }
 }
 
 /** A folder that others may only read harms nobody: the file in it is closed. Who may write there could replace it. */
@@ -159,30 +164,32 @@ const unwritable: Readonly<Partial<Record<string, string>>> = {
   ELOCKED: 'Another voucherctl is writing it. If none runs, remove config.json.lock beside it.',
 }
 
-function isProfiles(value: unknown): value is Config['profiles'] {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isProfile)
+const areTexts = (values: readonly unknown[]) => values.every((it) => typeof it === 'string')
+
+/** True for an object whose members all pass. */
+function holds(value: unknown, test: (member: unknown) => boolean): boolean {
+  const members = asMembers(value)
+  return members !== undefined && Object.values(members).every(test)
 }
 
-function isTexts(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return Object.values(value).every((it) => typeof it === 'string')
-}
+const isProfiles = (value: unknown): value is Config['profiles'] => holds(value, isProfile)
 
 function isProfile(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { base_url, account, data_dir, credentials = {}, secure = {} } = value as Record<string, unknown>
-  if (!isSecure(secure)) return false
-  if (![base_url, account, data_dir].every((it) => it === undefined || typeof it === 'string')) return false
-  if (typeof credentials !== 'object' || credentials === null || Array.isArray(credentials)) return false
-  return Object.values(credentials).every(
-    (it: Partial<StoredCredential> | null) => typeof it?.value === 'string' && typeof it.origin === 'string',
-  )
+  const profile = asMembers(value)
+  if (profile === undefined) return false
+  const { base_url = '', account = '', data_dir = '', credentials = {}, secure = {} } = profile
+  return areTexts([base_url, account, data_dir]) && isSecure(secure) && holds(credentials, isCredential)
+}
+
+function isCredential(value: unknown): boolean {
+  const { value: secret, origin } = asMembers(value) ?? {}
+  return areTexts([secret, origin])
 }
 
 /** Modes, origins and pins are judged where they are used, with the place that they came from. */
 export function isSecure(value: unknown): value is SecureProfile {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { mode, origin, pins = [], latched = [] } = value as Record<string, unknown>
-  if (![mode, origin].every((it) => it === undefined || typeof it === 'string')) return false
-  return [pins, latched].every((list) => Array.isArray(list) && list.every((it) => typeof it === 'string'))
+  const secure = asMembers(value)
+  if (secure === undefined) return false
+  const { mode = '', origin = '', pins = [], latched = [] } = secure
+  return areTexts([mode, origin]) && [pins, latched].every((list) => Array.isArray(list) && areTexts(list))
 }

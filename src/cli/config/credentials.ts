@@ -68,13 +68,9 @@ async function operatorKeyOf(
     const server = dir === undefined ? undefined : findLocalServer(dir)
     if (server === undefined || !URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
     const value = readOperatorKey(server)
-    if (value && !globals['dry-run']) {
-      if ((await identify(server)) !== 'same') continue
-    }
-    if (value) {
-      remember(host, value)
-      return { ok: true, value, source: `the local server of ${server.data_dir}` }
-    }
+    if (!value || (!globals['dry-run'] && (await identify(server)) !== 'same')) continue
+    remember(host, value)
+    return { ok: true, value, source: `the local server of ${server.data_dir}` }
   }
   return undefined
 }

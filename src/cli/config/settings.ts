@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { Failure } from '../failure.js'
-import { fail, usage } from '../failure.js'
+import { usage } from '../failure.js'
 import { durationMs } from '../flags/flags.js'
 import type { Format, Globals } from '../flags/globals.js'
 import { formatIn, formats } from '../flags/globals.js'
@@ -16,7 +16,7 @@ import { originOf, permissionOf } from './project-permission.js'
 import type { SecureSettings } from './secure-settings.js'
 import { resolveSecure } from './secure-settings.js'
 import type { Sourced } from './sourced.js'
-import { first } from './sourced.js'
+import { byDefault, choose, first, invalid } from './sourced.js'
 
 export interface Settings {
   readonly config: Config
@@ -44,7 +44,7 @@ export interface Settings {
 
 type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
 
-const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_TIMEOUT = '30s'
 const DEFAULT_RETRIES = 3
 
 /** Puts the settings together: flag > environment > project file > profile > default. */
@@ -96,56 +96,40 @@ function settle(host: Host, globals: Globals, stored: Stored, { project, passedO
   const profileName = profileNameOf(host, globals.profile, project, config)
   const known = Object.hasOwn(config.profiles, profileName.value)
   const profile = (known ? config.profiles[profileName.value] : undefined) ?? {}
-  const fromProfile = `profile ${profileName.value}`
+  const places = { env, projectSource: fileOf(project), profileSource: `profile ${profileName.value}` }
+  const shared: ProjectFile['members'] = project?.members ?? {}
 
-  const chosen = first(
-    [globals['base-url'], 'flag --base-url'],
-    [env.VOUCHERCTL_BASE_URL || undefined, 'environment VOUCHERCTL_BASE_URL'],
-    [project?.members.base_url as string | undefined, fileOf(project)],
-    [profile.base_url, fromProfile],
-  )
-  const invalidUrl = chosen === undefined ? undefined : problemOfBaseUrl(chosen)
-  if (invalidUrl !== undefined) return invalidUrl
-  const isOfProject = project !== undefined && chosen?.source === fileOf(project)
-  const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
+  const flag = globals['base-url']
+  const chosen = choose(places, [flag, 'base-url'], 'VOUCHERCTL_BASE_URL', shared.base_url, profile.base_url)
   const localServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
-  const named = notAllowed === undefined ? chosen : { value: undefined, source: fileOf(project) }
-  const baseUrl = named ?? localBaseUrl(localServer)
-  const format = first<unknown>(
-    [formatIn(globals), globals.json ? 'flag --json' : globals.output === undefined ? 'flag --jq' : 'flag --output'],
-    [env.VOUCHERCTL_OUTPUT || undefined, 'environment VOUCHERCTL_OUTPUT'],
-    [project?.members.output, fileOf(project)],
-    [profile.output, fromProfile],
-    ['table', 'default'],
-  ) as Sourced<Format>
-  const timeout = first<string | number>(
-    [globals.timeout === undefined ? undefined : `${globals.timeout}ms`, 'flag --timeout'],
-    [project?.members.timeout, fileOf(project)],
-    [profile.timeout, fromProfile],
-    [`${DEFAULT_TIMEOUT_MS}ms`, 'default'],
-  ) as Sourced<string>
-  const retries = first<unknown>(
-    [globals.retries, 'flag --retries'],
-    [project?.members.retries, fileOf(project)],
-    [profile.retries, fromProfile],
-    [DEFAULT_RETRIES, 'default'],
-  ) as Sourced<number>
+  const found = chosen ?? localBaseUrl(localServer)
+  const invalidUrl = problemOfBaseUrl(found)
+  if (invalidUrl !== undefined) return invalidUrl
+  const isOfProject = project !== undefined && found.source === fileOf(project)
+  const notAllowed = isOfProject ? refusalOf(project, profile, config) : undefined
+  const baseUrl = notAllowed === undefined ? found : { value: undefined, source: fileOf(project) }
+  const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
+  const asked = [formatIn(globals), formatFlag] as const
+  const format = choose(places, asked, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
+  const limit = globals.timeout === undefined ? undefined : `${globals.timeout}ms`
+  const timeout =
+    choose(places, [limit, 'timeout'], undefined, shared.timeout, profile.timeout) ?? byDefault(DEFAULT_TIMEOUT)
+  const retries =
+    choose(places, [globals.retries, 'retries'], undefined, shared.retries, profile.retries) ??
+    byDefault(DEFAULT_RETRIES)
 
   const timeoutMs = durationMs(timeout.value) ?? 0
   const problem =
-    problemOfBaseUrl(baseUrl) ??
     (formats.includes(format.value) ? undefined : invalid('output', format, `must be one of ${formats.join(', ')}`)) ??
     (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
     (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
   if (problem !== undefined) return problem
   const floor = floorOf(config, profileName, project, baseUrl.value)
-  const secure = resolveSecure({ globals, env, project, profile, profileSource: fromProfile, floor })
+  const secure = resolveSecure(globals, places, shared.secure ?? {}, profile.secure ?? {}, floor)
   if (!secure.ok) return secure
-  const production = first<boolean>(
-    [floor?.profile.production || undefined, floor?.source ?? ''],
-    [profile.production, fromProfile],
-    [false, 'default'],
-  ) as Sourced<boolean>
+  const production =
+    first([floor?.profile.production || undefined, floor?.source ?? ''], [profile.production, places.profileSource]) ??
+    byDefault(false)
   const notes = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
   const settings = {
     config,
@@ -192,12 +176,9 @@ function profileNameOf(
   project: ProjectFile | undefined,
   config: Config,
 ): Sourced<string> {
-  return first(
-    [named, 'flag --profile'],
-    [env.VOUCHERCTL_PROFILE || undefined, 'environment VOUCHERCTL_PROFILE'],
-    [project?.members.profile as string | undefined, fileOf(project)],
-    [config.current, 'the current profile'],
-  ) as Sourced<string>
+  const places = { env, projectSource: fileOf(project), profileSource: 'the current profile' }
+  const chosen = choose(places, [named, 'profile'], 'VOUCHERCTL_PROFILE', project?.members.profile, config.current)
+  return chosen as Sourced<string>
 }
 
 /** The output format of the project file or the profile, before it is known whether either is right. */
@@ -231,7 +212,3 @@ function problemOfBaseUrl({ value, source }: Sourced<string | undefined>): Failu
 }
 
 const isRetries = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 20
-
-function invalid(name: string, { source }: Sourced<unknown>, rule: string): Failure {
-  return fail('CONFIG_INVALID', `The value of ${name} ${rule}.`, `It came from ${source}.`)
-}
