@@ -13,48 +13,38 @@ export function findMismatch(
   for (const [name, evidence] of Object.entries(evidenceOf(endpoint))) {
     const value = Object.hasOwn(members, name) ? members[name] : undefined
     if (value === undefined) return `data.${name} is missing`
-    const expected = expectedOf(evidence, input)
-    if (!fits(value, expected)) return `data.${name} is not ${describe(evidence, expected)}`
+    const { form, fits } = expectationOf(evidence, input)
+    if (!fits(value)) return `data.${name} is not ${form}`
   }
   return undefined
 }
 
-/** Resolves an input member to the value sent; any text matches if the call does not know the input by name. */
-function expectedOf(evidence: Evidence, input: Members): Exclude<Evidence, { input: string }> {
-  if (typeof evidence === 'string' || 'value' in evidence) return evidence
-  const sent = input[evidence.input]
-  return typeof sent === 'string' ? { value: sent } : 'text'
+interface Expectation {
+  /** In words, without quoting the input, which may be a secret of the caller. */
+  readonly form: string
+  fits(value: unknown): boolean
 }
 
-function fits(value: unknown, expected: ReturnType<typeof expectedOf>): boolean {
-  if (typeof expected === 'object') return value === expected.value
-  switch (expected) {
-    case 'text':
-      return isText(value)
-    case 'boolean':
-      return typeof value === 'boolean'
-    case 'list':
-      return Array.isArray(value)
-    case 'credentials':
-      return Array.isArray(value) && value.some(isCredential)
-  }
+/** An input that the call does not know by name may come back as any text. */
+function expectationOf(evidence: Evidence, input: Members): Expectation {
+  if (typeof evidence === 'string') return expectations[evidence]
+  if ('value' in evidence) return { form: `"${evidence.value}"`, fits: (it) => it === evidence.value }
+  const sent = input[evidence.input]
+  if (typeof sent !== 'string') return expectations.text
+  return { form: `the ${evidence.input} that was sent`, fits: (it) => it === sent }
 }
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** A voucher with neither a redeem code nor a QR token cannot be redeemed: a row without both is not issued. */
 const isCredential = (it: Members | null) => credentialTypes.some((type) => type === it?.type) && isText(it?.value)
 
-const isText = (value: unknown) => typeof value === 'string' && value !== ''
-
-/** Describes the expected value without quoting the input, which may be a secret of the caller. */
-function describe(evidence: Evidence, expected: ReturnType<typeof expectedOf>): string {
-  if (typeof evidence === 'object' && 'input' in evidence && typeof expected === 'object') {
-    return `the ${evidence.input} that was sent`
-  }
-  if (typeof expected === 'object') return `"${expected.value}"`
-  return {
-    text: 'a text',
-    boolean: 'true or false',
-    list: 'a list',
-    credentials: 'a list with a redeem code or QR token',
-  }[expected]
+const expectations: Readonly<Record<Extract<Evidence, string>, Expectation>> = {
+  text: { form: 'a text', fits: isText },
+  boolean: { form: 'true or false', fits: (it) => typeof it === 'boolean' },
+  list: { form: 'a list', fits: Array.isArray },
+  credentials: {
+    form: 'a list with a redeem code or QR token',
+    fits: (it) => Array.isArray(it) && it.some(isCredential),
+  },
 }

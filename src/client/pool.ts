@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
+import { codeOf } from '../files/error-code.js'
 import { parseBaseUrl } from './base-url.js'
-import { joinHeaders } from './exchange.js'
+import { joinHeaders } from './http.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import type { Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
 import { maxResponseBytes, TransportError } from './transport.js'
@@ -79,7 +80,7 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
           resolve({ status, headers, body: Buffer.concat(body).toString('utf8') })
         },
         onResponseError: (_controller, error) => {
-          const code = 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason'
+          const code = codeOf(error)
           if (started) fail('lost', `The connection to ${origin} broke before the answer was complete (${code})`)
           else fail('refused', `No connection to ${origin} (${code})`)
         },

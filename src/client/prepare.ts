@@ -1,6 +1,5 @@
-import { type Endpoint, mutates } from '../contract/endpoint.js'
+import { type Endpoint, membersOf, mutates } from '../contract/endpoint.js'
 import { findMismatch } from './evidence.js'
-import { buildRequest } from './request.js'
 import type { Expected } from './response.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import type { TransportRequest } from './transport.js'
@@ -33,7 +32,7 @@ export async function prepareCall(
   options: CallOptions,
 ): Promise<PreparedCall | UnsendableCall> {
   const built = buildRequest(endpoint, input)
-  if (!built.ok) return { ok: false, message: built.message, details: { parameter: built.parameter } }
+  if (!built.ok) return built
   const { token: source } = settings
   const token = typeof source === 'function' ? await source(endpoint.caller) : source
   if (token !== undefined && !headerText.test(token)) {
@@ -62,12 +61,64 @@ export async function prepareCall(
     ...(signal === undefined ? {} : { signal }),
   }
   const expected: Expected = { mismatchOf: (data) => findMismatch(endpoint, input, data) }
+  return { ok: true, request, token, mutates: isMutation, expected, idempotencyKey }
+}
+
+/** A call as HTTP, without what a credential adds. */
+interface BuiltRequest {
+  readonly ok: true
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** JSON, absent where none is needed. */
+  readonly body?: string
+}
+
+/**
+ * Splits the flat input of an endpoint: path parameters by the path, query members by the contract, everything else
+ * into the body, so that the server answers for members that it does not know. Undefined members are left out.
+ */
+export function buildRequest(
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+): BuiltRequest | UnsendableCall {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  let unsendable: UnsendableCall | undefined
+  const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, (_match, parameter: string) => {
+    const value = String(rest.get(parameter) ?? '')
+    rest.delete(parameter)
+    const segment = encodeSegment(value)
+    if (segment === undefined) {
+      const message = `${parameter} must be text that is not empty, "." or ".."`
+      unsendable ??= { ok: false, message, details: { parameter } }
+    }
+    return segment ?? ''
+  })
+  if (unsendable !== undefined) return unsendable
+
+  const queryMembers = membersOf(endpoint.query)
+  const query = new URLSearchParams()
+  for (const [name, value] of rest) {
+    if (endpoint.body !== undefined && !Object.hasOwn(queryMembers, name)) continue
+    query.append(name, String(value))
+    rest.delete(name)
+  }
+  const hasBody = rest.size > 0 || (endpoint.body !== undefined && endpoint.bodyOptional !== true)
   return {
     ok: true,
-    request,
-    token,
-    mutates: isMutation,
-    expected,
-    idempotencyKey,
+    method: endpoint.method,
+    path: query.size > 0 ? `${path}?${query}` : path,
+    ...(hasBody ? { body: JSON.stringify(Object.fromEntries(rest)) } : {}),
+  }
+}
+
+/** Undefined for what no server would see as sent: URL parsers on the way take dots and empty segments away. */
+function encodeSegment(value: string): string | undefined {
+  if (value === '' || value === '.' || value === '..') return undefined
+  try {
+    return encodeURIComponent(value)
+  } catch {
+    // A lone surrogate.
+    return undefined
   }
 }

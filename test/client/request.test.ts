@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { buildRequest } from '../../src/client/request.js'
+import { buildRequest } from '../../src/client/prepare.js'
 import * as apps from '../../src/contract/apps.js'
 import * as templates from '../../src/contract/templates.js'
 import * as tokens from '../../src/contract/tokens.js'
@@ -51,7 +51,10 @@ test('members that the contract does not know are left to the server', () => {
 })
 
 test.each([undefined, null, '', '.', '..', '\ud800'])('a path parameter %j is refused by its name', (redemptionId) => {
-  expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({ ok: false, parameter: 'redemptionId' })
+  expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({
+    ok: false,
+    details: { parameter: 'redemptionId' },
+  })
 })
 
 test('whatever a path parameter holds, a URL parser reads exactly that one segment', () => {

@@ -1,4 +1,4 @@
-import { joinHeaders } from '../../src/client/exchange.js'
+import { joinHeaders } from '../../src/client/http.js'
 import { throwIfAborted, watchLifetime } from '../../src/client/lifetime.js'
 import type { Transport } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
