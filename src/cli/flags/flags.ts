@@ -31,8 +31,11 @@ export function one<T>(value: string, summary: string, parse: (text: string) => 
   return { value, summary, read: ([text]) => (text === undefined ? done(undefined) : parse(text)) }
 }
 
-export const text = (value: string, summary: string) =>
-  one(value, summary, (it) => (it === '' ? wrong('must not be empty') : done(it)))
+/** A flag whose one value passes the test. @param rule says what it must be */
+export const matching = (value: string, summary: string, test: (text: string) => boolean, rule: string) =>
+  one(value, summary, (it) => (test(it) ? done(it) : wrong(rule)))
+
+export const text = (value: string, summary: string) => matching(value, summary, (it) => it !== '', 'must not be empty')
 
 export const toggle = (summary: string): Flag<boolean> => ({ summary, read: (texts) => done(texts.length > 0) })
 
@@ -44,30 +47,34 @@ export function integer(value: string, summary: string, min: number, max: number
 }
 
 export function choice<const V extends string>(choices: readonly V[], summary: string): Flag<V | undefined> {
-  const flag = one<V>('NAME', summary, (it) => {
+  const flag = one<V>(choices.join('|'), summary, (it) => {
     const found = choices.find((one) => one === it)
     return found === undefined ? wrong(`must be one of ${choices.join(', ')}`) : done(found)
   })
-  return { ...flag, value: choices.join('|'), choices }
+  return { ...flag, choices }
 }
 
-/** A flag that repeats; an empty list when absent. */
+/** A flag that repeats and whose values pass the test; an empty list when absent. */
+export const listOf = <V extends string = string>(
+  value: string,
+  summary: string,
+  test: (text: string) => boolean,
+  rule: string,
+): Flag<readonly V[]> => ({
+  value,
+  summary,
+  repeatable: true,
+  read: (texts) => (texts.every(test) ? done(texts as readonly V[]) : wrong(rule)),
+})
+
 export function list<V extends string = string>(
   value: string,
   summary: string,
   choices?: readonly V[],
 ): Flag<readonly V[]> {
-  const flag: Flag<readonly V[]> = {
-    value,
-    summary,
-    repeatable: true,
-    read: (texts) => {
-      const unknown = texts.find((it) => it === '' || (choices !== undefined && !choices.includes(it as V)))
-      if (unknown === undefined) return done(texts as readonly V[])
-      return wrong(choices === undefined ? 'must not be empty' : `must be one of ${choices.join(', ')}`)
-    },
-  }
-  return choices === undefined ? flag : { ...flag, choices }
+  if (choices === undefined) return listOf(value, summary, (it) => it !== '', 'must not be empty')
+  const isChoice = (text: string) => choices.some((it) => it === text)
+  return { ...listOf<V>(value, summary, isChoice, `must be one of ${choices.join(', ')}`), choices }
 }
 
 /** `key=value` pairs; undefined when absent. */
@@ -101,7 +108,7 @@ export const duration = (summary: string, minMs = 0) =>
     return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
   })
 
-/** The same flag, asked for when it is missing. */
+/** The same flag, asked for when it is missing; of one that repeats, at least one. */
 export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask } as Flag<T>
 }
@@ -109,11 +116,6 @@ export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
 /** `required`, unless the other flag is given. */
 export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
   return { ...flag, ask, unless: other }
-}
-
-/** `required` for a flag that repeats: at least one. */
-export function atLeastOne<T>(flag: Flag<readonly T[]>, ask: string): Flag<readonly T[]> {
-  return { ...flag, ask }
 }
 
 export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {

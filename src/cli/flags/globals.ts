@@ -3,7 +3,7 @@ import { isCanonicalOrigin } from '../../secure/origin.js'
 import type { Failure } from '../failure.js'
 import { usage } from '../failure.js'
 import type { Flags, Given } from './flags.js'
-import { choice, duration, integer, one, readFlags, text, toggle, withLetter } from './flags.js'
+import { choice, duration, integer, matching, one, readFlags, text, toggle, withLetter } from './flags.js'
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
@@ -33,16 +33,18 @@ export const globalFlags = {
   'no-input': toggle('Never ask; fail with exit code 3 instead'),
   timeout: duration('Time for a call with its repeats, such as 30s', 1),
   retries: integer('N', 'Repeats of a call that failed for now', 0, 20),
-  'idempotency-key': one('KEY', 'Repeat an earlier issue, redeem or reverse with its key', (it) =>
-    /^[!-~]{1,255}$/.test(it)
-      ? { ok: true, value: it }
-      : { ok: false, message: 'must be 1 to 255 visible ASCII characters without spaces' },
+  'idempotency-key': matching(
+    'KEY',
+    'Repeat an earlier issue, redeem or reverse with its key',
+    (it) => /^[!-~]{1,255}$/.test(it),
+    'must be 1 to 255 visible ASCII characters without spaces',
   ),
   secure: choice(secureModes, 'Encrypt the calls; default off'),
-  origin: one('ORIGIN', 'Origin that the encrypted sessions are bound to', (it) =>
-    isCanonicalOrigin(it)
-      ? { ok: true, value: it }
-      : { ok: false, message: 'must be a full origin such as https://shop.example' },
+  origin: matching(
+    'ORIGIN',
+    'Origin that the encrypted sessions are bound to',
+    isCanonicalOrigin,
+    'must be a full origin such as https://shop.example',
   ),
   'no-color': toggle('No colour'),
   help: withLetter('h', toggle('Show help')),

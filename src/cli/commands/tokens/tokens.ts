@@ -5,7 +5,7 @@ import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import type { Read } from '../../flags/flags.js'
-import { atLeastOne, list, one, required, text, toggle } from '../../flags/flags.js'
+import { list, one, required, text, toggle } from '../../flags/flags.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
@@ -39,7 +39,7 @@ export const tokens: Group = {
       flags: {
         app,
         name: text('NAME', 'Name, default "voucherctl"'),
-        scope: atLeastOne(list('SCOPE', `One of ${scopes.join(', ')}`, scopes), 'Scopes of the token'),
+        scope: required(list('SCOPE', `One of ${scopes.join(', ')}`, scopes), 'Scopes of the token'),
         'expires-in-days': one('N|never', 'Days until it expires, default 365', readDays),
         save: toggle('Put it into the profile instead of showing it, in every format'),
       },
