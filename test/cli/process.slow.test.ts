@@ -169,5 +169,5 @@ test('a call that takes long on a terminal has a spinner', async () => {
     removeListener() {},
   }
   const shown = vi.waitUntil(() => text.includes('Working …'), 30_000)
-  expect(await withProgress({ stderr, env: {} }, false, 'Working …', shown)).toBe(true)
+  expect(await withProgress({ stderr, env: {} }, 'Working …', shown)).toBe(true)
 })

@@ -19,6 +19,11 @@ export interface ContextCallOptions {
   readonly target?: { readonly baseUrl: string; readonly credential: string }
 }
 
+export interface Found<T> {
+  readonly ok: true
+  readonly value: T
+}
+
 /** What a command works with. Whatever costs something is a function, so that nothing is opened in vain. */
 export interface Context {
   readonly host: Host
@@ -35,12 +40,13 @@ export interface Context {
   /** In a dry run of a change on this machine: what would be done. */
   plan(action: string): Plan
   /** Of the chosen server. A profile that does not exist is refused, save where a login makes it. */
-  baseUrl(mayBeNew?: boolean): { ok: true; value: string } | Failure
-  credential(kind: CredentialKind, baseUrl: string): Promise<{ ok: true; value: string; source: string } | Failure>
+  baseUrl(mayBeNew?: boolean): Found<string> | Failure
+  credential(kind: CredentialKind, baseUrl: string): Promise<(Found<string> & { source: string }) | Failure>
+  /** Asks, or fails with exit code 3 where nobody can answer. */
   ask<T>(
     missing: () => Failure,
     question: (questions: Questions) => Promise<T | undefined>,
-  ): Promise<{ ok: true; value: T } | Failure>
+  ): Promise<Found<T> | Failure>
   /** Asks before an irreversible action; `--yes` confirms without asking. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
   /** The command line, quoted for a shell. */

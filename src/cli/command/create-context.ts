@@ -9,7 +9,7 @@ import type { Settings } from '../config/settings.js'
 import { fail, fromCall } from '../failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
-import { ask } from '../host/prompt.js'
+import { remember } from '../host/scrub.js'
 import { credentialNames } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import type { Context } from './context.js'
@@ -27,7 +27,6 @@ export function createContext(
   const typed = new Map<string, string>()
   // One for each server, so that a command with several calls negotiates once.
   const transports: Record<string, Promise<Transport>> = {}
-  const noInput = globals['no-input']
   const context: Context = {
     host,
     globals,
@@ -74,7 +73,6 @@ export function createContext(
       const result = showsProgress
         ? await (await import('../output/progress.js')).withProgress(
             host,
-            false,
             `${options.progress ?? endpoint.summary} …`,
             work,
           )
@@ -118,7 +116,18 @@ export function createContext(
       typed.set(name, asked.value)
       return { ok: true, value: asked.value, source: 'the prompt' }
     },
-    ask: (missing, question) => ask(host, noInput, missing, question),
+    async ask(missing, question) {
+      // Questions are read from stdin and shown on stderr.
+      if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
+      const questions = await host.questions()
+      const secret = async (message: string) => {
+        const answer = await questions.secret(message)
+        if (answer !== undefined) remember(host, answer)
+        return answer
+      }
+      const value = await question({ ...questions, secret })
+      return value === undefined ? fail('ABORTED', 'Interrupted.') : { ok: true, value }
+    },
     async confirm({ action, loses, word }) {
       const isTyped = settings.production.value && word !== undefined
       if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined

@@ -1,8 +1,7 @@
 import type { Failure } from '../failure.js'
 import { fail, usage } from '../failure.js'
 import type { Flag, Read } from '../flags/flags.js'
-import type { Asked } from '../host/prompt.js'
-import type { Context } from './context.js'
+import type { Context, Found } from './context.js'
 import type { Input, Leaf } from './leaf.js'
 
 type Complete = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
@@ -58,7 +57,7 @@ function askFlag(
   { ask: message = '', choices, repeatable }: Flag<unknown>,
   refusal: () => Failure,
   context: Context,
-): Promise<Asked<readonly string[]>> {
+): Promise<Found<readonly string[]> | Failure> {
   return context.ask(refusal, async (questions) => {
     if (choices !== undefined && repeatable) return questions.chooseSome(message, choices)
     const text = await (choices === undefined ? questions.text(message) : questions.choose(message, choices))

@@ -45,8 +45,3 @@ export interface Host {
   /** Loads the prompts; called only on a terminal. */
   questions(): Promise<Questions>
 }
-
-/** True where a person can be asked: questions are read from stdin and shown on stderr. */
-export function canAsk(host: Host): boolean {
-  return host.stdin.isTTY === true && host.stderr.isTTY === true
-}

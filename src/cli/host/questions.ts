@@ -1,8 +1,9 @@
+// By name, so that the bundle holds these and not the editor, which is four times as large as all of them.
+import { checkbox, confirm, input, password, select } from '@inquirer/prompts'
 import type { Questions } from './host.js'
 
-/** Prompts on the terminal, shown on stderr. The library is loaded here: it costs more than a whole call. */
-export async function terminalQuestions(signal: AbortSignal): Promise<Questions> {
-  const { checkbox, confirm, input, password, select } = await import('./prompts.js')
+/** Prompts on the terminal, shown on stderr. Load this module on demand: it costs more than a whole call. */
+export function terminalQuestions(signal: AbortSignal): Questions {
   const isFilled = (it: string) => it.trim() !== '' || 'A value is needed'
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {

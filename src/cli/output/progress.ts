@@ -7,9 +7,9 @@ const DELAY_MS = 300
 const isTerminal = (stream: Out): stream is NodeJS.WriteStream => stream.isTTY === true && 'cursorTo' in stream
 
 /** Shows a spinner on stderr while the work goes on; only on a terminal. */
-export async function withProgress<T>(host: Host, quiet: boolean, text: string, work: Promise<T>): Promise<T> {
+export async function withProgress<T>(host: Host, text: string, work: Promise<T>): Promise<T> {
   const stream = host.stderr
-  if (quiet || !isTerminal(stream) || host.env.TERM === 'dumb') return work
+  if (!isTerminal(stream) || host.env.TERM === 'dumb') return work
   let spinner: { stop(): unknown } | undefined
   let done = false
   const timer = setTimeout(async () => {
