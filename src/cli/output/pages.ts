@@ -66,7 +66,7 @@ interface Writer {
 
 function writerFor(output: Output, view: View<unknown>): Writer {
   const { format, fields, filter } = output.options
-  if (filter !== undefined) return format === 'jsonl' ? filteredLines(output) : filteredDocument(output)
+  if (filter !== undefined && format !== 'jsonl') return filteredDocument(output)
   switch (format) {
     case 'jsonl':
       return lines(output)
@@ -84,17 +84,11 @@ function writerFor(output: Output, view: View<unknown>): Writer {
 /** As of a list that came in one answer. */
 const paginationOf = (items: number) => ({ page: 1, limit: items, total: items, pages: 1 })
 
+/** A filter gets each item separately. */
 const lines = (output: Output): Writer => ({
   async add({ items }) {
-    await output.write(items.map((it) => encodeJson(it)).join(''))
-  },
-  async end() {},
-})
-
-/** Filters each item separately. */
-const filteredLines = (output: Output): Writer => ({
-  async add({ items }) {
-    await output.write(await output.filtered(items.map((it) => encodeJson(it)).join('')))
+    const text = items.map((it) => encodeJson(it)).join('')
+    await output.write(output.options.filter === undefined ? text : await output.filtered(text))
   },
   async end() {},
 })

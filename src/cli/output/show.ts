@@ -126,23 +126,8 @@ export async function showRows(
   return { text: `${lines.join('\n')}\n`, layout: { columns, widths, rows, isTight } }
 }
 
-const borders = [
-  'top',
-  'top-mid',
-  'top-left',
-  'top-right',
-  'bottom',
-  'bottom-mid',
-  'bottom-left',
-  'bottom-right',
-  'left',
-  'left-mid',
-  'mid',
-  'mid-mid',
-  'right',
-  'right-mid',
-  'middle',
-]
+const sides = ['top', 'bottom', 'left', 'right', 'mid', 'middle']
+const borders = sides.flatMap((it) => [it, `${it}-left`, `${it}-mid`, `${it}-right`])
 
 /** A row below the measured ones. A terminal truncates long texts; an id is never cut and shifts the columns after it. */
 function lineOf(row: readonly string[], { columns, widths }: Layout, width: number | undefined, paint: Paint): string {
