@@ -5,8 +5,7 @@ import { instantInput } from '../../src/contract/fields.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { bodyExample, dataExample } from '../../src/contract/openapi/examples.js'
 import { openApiDocument } from '../../src/contract/openapi/openapi.js'
-import { nameOf } from '../../src/contract/openapi/schema.js'
-import { payloadSchemas } from '../../src/contract/openapi/updates.js'
+import { nameOf, payloadSchemas } from '../../src/contract/openapi/schema.js'
 import { openEndpoints } from '../../src/contract/secure.js'
 import { updateTypes } from '../../src/contract/updates.js'
 import { lazyValidator } from '../../src/server/http/validation.js'
@@ -35,7 +34,7 @@ interface Document {
   components: { schemas: Record<string, { enum?: string[] }>; responses: Record<string, Response> }
 }
 
-const read = () => JSON.parse(JSON.stringify(openApiDocument(endpoints, { version: '1.2.3' }))) as Document
+const read = () => JSON.parse(JSON.stringify(openApiDocument({ version: '1.2.3' }))) as Document
 const document = read()
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
@@ -82,7 +81,7 @@ test('an optional body is not required, a required one is', () => {
 test('what is not served is not in the document', () => {
   const { platform: _platform, ...published } = contract
   const served = Object.values(published).flatMap((group) => Object.values(group))
-  const text = JSON.stringify(openApiDocument(served, { version: '1.2.3' }).paths)
+  const text = JSON.stringify(openApiDocument({ version: '1.2.3' }, served).paths)
   expect(text).not.toContain('/_platform/')
 })
 

@@ -1,8 +1,9 @@
-import type { Endpoint } from '../endpoint.js'
-import { membersOf } from '../endpoint.js'
+import { type Endpoint, membersOf } from '../endpoint.js'
 import type { Schema } from '../schema.js'
 import type { UpdateType } from '../updates.js'
-import type { Json, JsonObject } from './json.js'
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
+export type JsonObject = { readonly [member: string]: Json }
 
 /** The examples of the OpenAPI document, all from one coffee shop, so that ids and times are consistent. */
 

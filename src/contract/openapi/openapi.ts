@@ -1,8 +1,8 @@
 import { type CredentialKind, type Endpoint, failuresOf, membersOf, pathParameters } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
+import { endpoints as allEndpoints } from '../index.js'
 import { openEndpoints } from '../secure.js'
-import { bodyExample, dataExample, parameterExamples } from './examples.js'
-import type { Json, JsonObject } from './json.js'
+import { bodyExample, dataExample, type Json, type JsonObject, parameterExamples } from './examples.js'
 import {
   componentExamples,
   componentSchemas,
@@ -46,7 +46,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 }
 
 /** The endpoints as an OpenAPI 3.1 document. */
-export function openApiDocument(endpoints: readonly Endpoint[], options: OpenApiOptions): JsonObject {
+export function openApiDocument(options: OpenApiOptions, endpoints = allEndpoints): JsonObject {
   const paths: Record<string, Record<string, Json>> = {}
   for (const endpoint of endpoints) {
     const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, '{$1}')
@@ -110,33 +110,38 @@ const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/Me
 const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
   limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
 
-const groupOf = ({ id }: Pick<Endpoint, 'id'>) => id.slice(0, id.indexOf('.'))
+const groupOf = ({ id }: { readonly id: string }) => id.slice(0, id.indexOf('.'))
+
+const operation = (id: string, summary: string, responses: JsonObject, more: JsonObject = {}): JsonObject => ({
+  operationId: id,
+  summary,
+  description: `${summary}.`,
+  tags: [groupOf({ id })],
+  security: [],
+  ...more,
+  responses: { ...responses, ...methodNotAllowed },
+})
+
+const requestBody = (endpoint: Pick<Endpoint, 'id' | 'body'>, media: string, required: boolean): JsonObject =>
+  endpoint.body === undefined
+    ? {}
+    : {
+        requestBody: {
+          required,
+          content: { [media]: { schema: schemaOf(endpoint.body), example: bodyExample(endpoint) } },
+        },
+      }
 
 function operationOf(endpoint: Endpoint): JsonObject {
-  const { id, summary, caller, scope, body, bodyOptional } = endpoint
-  const needs = scope === undefined ? '' : ` The token needs the scope \`${scope}\`.`
-  return {
-    operationId: id,
-    summary,
-    description: `${summary}.${needs}`,
-    tags: [groupOf(endpoint)],
+  const { id, summary, caller, scope, bodyOptional } = endpoint
+  const responses = { ...successesOf(endpoint), ...failureResponses(failuresOf(endpoint), rateHeaders(endpoint)) }
+  return operation(id, summary, responses, {
+    ...(scope === undefined ? {} : { description: `${summary}. The token needs the scope \`${scope}\`.` }),
     security: [{ [caller]: [] }],
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     parameters: parametersOf(endpoint),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: bodyOptional !== true,
-            content: { 'application/json': { schema: schemaOf(body), example: bodyExample(endpoint) } },
-          },
-        }),
-    responses: {
-      ...successesOf(endpoint),
-      ...failureResponses(failuresOf(endpoint), rateHeaders(endpoint)),
-      ...methodNotAllowed,
-    },
-  }
+    ...requestBody(endpoint, 'application/json', bodyOptional !== true),
+  })
 }
 
 function parametersOf({ path, params, query, idempotent }: Endpoint): JsonObject[] {
@@ -216,105 +221,56 @@ const failureResponse = (codes: readonly FailureCode[], names: readonly HeaderNa
 
 /** The encrypted transport's own endpoints: no credential, and a success without the envelope. */
 function securePaths(): JsonObject {
-  const operations = openEndpoints.map(
-    ({ id, summary, method, path, media, body, status, output, failures: codes }) => [
-      path,
-      {
-        [method.toLowerCase()]: {
-          operationId: id,
-          summary,
-          description: `${summary}.`,
-          tags: [groupOf({ id })],
-          security: [],
-          ...(body === undefined
-            ? {}
-            : {
-                requestBody: {
-                  required: true,
-                  content: { [media]: { schema: schemaOf(body), example: bodyExample({ id }) } },
-                },
-              }),
-          responses: {
-            [status]: {
-              description: 'Done',
-              headers: headersOf(['X-Request-Id']),
-              content: { [media]: { schema: schemaOf(output), example: dataExample({ id, output }, nameOf) } },
-            },
-            ...failureResponses([...codes, 'INTERNAL_ERROR']),
-            ...methodNotAllowed,
-          },
-        },
-      },
-    ],
-  )
+  const operations = openEndpoints.map((endpoint) => {
+    const { id, summary, method, path, media, status, output } = endpoint
+    const success = {
+      description: 'Done',
+      headers: headersOf(['X-Request-Id']),
+      content: { [media]: { schema: schemaOf(output), example: dataExample(endpoint, nameOf) } },
+    }
+    const responses = { [status]: success, ...failureResponses([...endpoint.failures, 'INTERNAL_ERROR']) }
+    return [path, { [method.toLowerCase()]: operation(id, summary, responses, requestBody(endpoint, media, true)) }]
+  })
   return Object.fromEntries(operations)
 }
 
-const statusOf = (
-  operationId: string,
-  summary: string,
-  properties: Readonly<Record<string, JsonObject>>,
-  data: JsonObject,
-  codes: readonly FailureCode[],
-): JsonObject => ({
-  operationId,
-  summary,
-  description: `${summary}.`,
-  tags: ['health'],
-  security: [],
-  responses: {
-    '200': {
-      description: 'Yes',
-      headers: headersOf(['X-Request-Id']),
-      content: {
-        'application/json': {
-          schema: successEnvelope({ type: 'object', required: Object.keys(properties), properties }),
-          example: successExample(data),
-        },
-      },
+/** Response of a health check, with an example of each member. */
+const yes = (properties: Readonly<Record<string, JsonObject>>, data: JsonObject): JsonObject => ({
+  description: 'Yes',
+  headers: headersOf(['X-Request-Id']),
+  content: {
+    'application/json': {
+      schema: successEnvelope({ type: 'object', required: Object.keys(properties), properties }),
+      example: successExample(data),
     },
-    ...failureResponses(codes),
-    ...methodNotAllowed,
   },
 })
 
-const healthPaths: JsonObject = {
-  '/healthz': {
-    get: statusOf(
-      'health.live',
-      'Whether the process answers',
-      {
-        status: { type: 'string', const: 'ok' },
-        instanceId: { type: 'string', description: 'Another one after each start of the server' },
-      },
-      { status: 'ok', instanceId: '01JDKQ4Z8N6W2T5Y9RB3CV7HXN' },
-      [],
-    ),
+const live = yes(
+  {
+    status: { type: 'string', const: 'ok' },
+    instanceId: { type: 'string', description: 'Another one after each start of the server' },
   },
+  { status: 'ok', instanceId: '01JDKQ4Z8N6W2T5Y9RB3CV7HXN' },
+)
+const ready = yes({ status: { type: 'string', const: 'ready' } }, { status: 'ready' })
+const metrics: JsonObject = {
+  description: 'Text format, for the local machine or with the bearer token of the operator',
+  content: { 'text/plain': { schema: text, example: '# TYPE voucherctl_http_requests_total counter\n' } },
+}
+
+const healthPaths: JsonObject = {
+  '/healthz': { get: operation('health.live', 'Whether the process answers', { '200': live }) },
   '/readyz': {
-    get: statusOf(
-      'health.ready',
-      'Whether calls can be served',
-      { status: { type: 'string', const: 'ready' } },
-      { status: 'ready' },
-      ['SERVICE_UNAVAILABLE'],
-    ),
+    get: operation('health.ready', 'Whether calls can be served', {
+      '200': ready,
+      ...failureResponses(['SERVICE_UNAVAILABLE']),
+    }),
   },
   '/metrics': {
-    get: {
-      operationId: 'health.metrics',
-      summary: 'Metrics for Prometheus',
-      description: 'Metrics for Prometheus.',
-      tags: ['health'],
-      security: [],
-      responses: {
-        '200': {
-          description: 'Text format, for the local machine or with the bearer token of the operator',
-          content: { 'text/plain': { schema: text, example: '# TYPE voucherctl_http_requests_total counter\n' } },
-        },
-        ...failureResponses(['ROUTE_NOT_FOUND']),
-        ...methodNotAllowed,
-      },
-    },
+    get: operation('health.metrics', 'Metrics for Prometheus', {
+      '200': metrics,
+      ...failureResponses(['ROUTE_NOT_FOUND']),
+    }),
   },
 }

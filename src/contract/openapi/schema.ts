@@ -1,17 +1,16 @@
 import { application } from '../apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from '../bots.js'
-import { chat, message, transcriptMessage } from '../chats.js'
+import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
 import { type FailureCode, failures } from '../errors.js'
+import { oneOf } from '../fields.js'
 import { fault, requestLogEntry, review, secureKey } from '../platform.js'
-import type { Schema } from '../schema.js'
+import { type Schema, Type } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
 import { type UpdateType, update, updateTypes } from '../updates.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from '../vouchers.js'
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
-import { requestId, updateExample } from './examples.js'
-import type { Json, JsonObject } from './json.js'
-import { payloadSchemas } from './updates.js'
+import { type Json, type JsonObject, requestId, updateExample } from './examples.js'
 
 /** Records that more than one place refers to, by the name that they get in the document. */
 const records: Readonly<Record<string, Schema>> = {
@@ -63,6 +62,23 @@ function inlineSchemaOf(schema: unknown): Json {
   const members = Object.entries(schema).map(([name, value]) => [name, schemaOf(value)] as const)
   const { 'x-expected': expected, 'x-openapi': more, ...rest } = Object.fromEntries(members)
   return { ...(expected === undefined ? {} : { description: expected }), ...rest, ...(more as JsonObject) }
+}
+
+const chatParty = Type.Object({ id: Type.String(), type: oneOf(chatTypes) })
+const from = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
+const date = Type.Integer({ description: 'Unix seconds' })
+const standing = oneOf(['left', 'member', 'kicked'])
+
+/** The schema of an update's payload, by type. */
+export const payloadSchemas: Readonly<Record<UpdateType, Schema>> = {
+  message,
+  my_chat_member: Type.Object({ chat: chatParty, from, date, old_status: standing, new_status: standing }),
+  friend_request: Type.Object({ id: Type.String(), from, date }),
+  inline_query: Type.Object({ id: Type.String(), from, query: Type.String() }),
+  ping: Type.Object({}),
+  voucher_issued: Type.Object({ voucher }),
+  voucher_redeemed: Type.Object({ redemption }),
+  voucher_reversed: Type.Object({ redemption }),
 }
 
 /** The schema of an update: the body of a delivery or an item of getUpdates. */

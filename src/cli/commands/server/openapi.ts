@@ -6,9 +6,9 @@ export const openapi = leaf({
   examples: [{ command: 'voucherctl server openapi > openapi.json' }, { command: 'voucherctl server openapi -o yaml' }],
   view: { body: (document: object) => JSON.stringify(document, null, 2) },
   run: async ({ host, settings }) => {
-    const { documentOf } = await import('../../../contract/openapi/document.js')
+    const { openApiDocument } = await import('../../../contract/openapi/openapi.js')
     const { value: serverUrl } = settings.baseUrl
     const options = { version: host.version(), ...(serverUrl === undefined ? {} : { serverUrl }) }
-    return { ok: true, data: documentOf(options) }
+    return { ok: true, data: openApiDocument(options) }
   },
 })
