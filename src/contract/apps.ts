@@ -1,7 +1,6 @@
-import { endpoint } from './endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { byAccount, endpoint } from './endpoint.js'
+import { input, instant, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { type Static, Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })
 
@@ -39,8 +38,7 @@ export const list = endpoint({
   summary: 'List the applications of the account',
   method: 'GET',
   path: '/api/v1/open-platform/applications',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   query: input(pageQuery),
   status: 200,
   output: page(application),
@@ -52,8 +50,7 @@ export const create = endpoint({
   summary: 'Create an application',
   method: 'POST',
   path: '/api/v1/open-platform/applications',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   body: input({ name: text(1, 100), ...settings }),
   status: 201,
   output: application,
@@ -65,8 +62,7 @@ export const get = endpoint({
   summary: 'Read an application',
   method: 'GET',
   path: '/api/v1/open-platform/applications/:appId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appId,
   query: input({}),
   status: 200,
@@ -79,8 +75,7 @@ export const update = endpoint({
   summary: 'Change an application',
   method: 'PATCH',
   path: '/api/v1/open-platform/applications/:appId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appId,
   body: input({
     name: Type.Optional(text(1, 100)),
@@ -99,11 +94,9 @@ export const linkBot = endpoint({
   summary: 'Link a bot, so that it can deliver vouchers of the application',
   method: 'PUT',
   path: '/api/v1/open-platform/applications/:appId/bots/:botId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appAndBotId,
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: application,
   failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
@@ -114,11 +107,9 @@ export const unlinkBot = endpoint({
   summary: 'Unlink a bot; templates, vouchers and tokens stay',
   method: 'DELETE',
   path: '/api/v1/open-platform/applications/:appId/bots/:botId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appAndBotId,
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: application,
   failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],

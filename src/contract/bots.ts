@@ -1,5 +1,5 @@
 import { message } from './chats.js'
-import { botScopes, endpoint } from './endpoint.js'
+import { botScopes, byAccount, endpoint } from './endpoint.js'
 import {
   input,
   instant,
@@ -7,17 +7,17 @@ import {
   messageText,
   metadataInput,
   namedOnce,
+  noBody,
   nullable,
   oneOf,
   page,
   pageQuery,
   text,
 } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 import { template, templateInput, list as templateList } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
-import { issuedVoucher, issueEvidence } from './vouchers.js'
+import { issuedVoucher, issueEvidence, issueFailures } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
 const botId = Type.Object({ botId: Type.String() })
@@ -87,8 +87,7 @@ export const apply = endpoint({
   summary: 'Apply for a bot; its token follows the approval',
   method: 'POST',
   path: '/api/v1/bots/applications',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   body: input({
     name: text(1, 100),
     username: Type.String({
@@ -110,8 +109,7 @@ export const list = endpoint({
   summary: 'List the bots of the account',
   method: 'GET',
   path: '/api/v1/bots/my',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   query: input(pageQuery),
   status: 200,
   output: page(bot),
@@ -123,8 +121,7 @@ export const get = endpoint({
   summary: 'Read a bot; the first read after the approval shows its token once',
   method: 'GET',
   path: '/api/v1/bots/my/:botId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   query: input({}),
   status: 200,
@@ -137,8 +134,7 @@ export const update = endpoint({
   summary: 'Change the profile of an approved bot',
   method: 'PATCH',
   path: '/api/v1/bots/my/:botId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   body: input({
     name: Type.Optional(text(1, 100)),
@@ -181,11 +177,9 @@ export const regenerateToken = endpoint({
   summary: 'Make a new bot token; the old one stops working at once',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/regenerate-token',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(), token_prefix: Type.String() }),
   evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
@@ -222,8 +216,7 @@ export const metrics = endpoint({
   summary: 'Read what a bot did in the last 24 hours',
   method: 'GET',
   path: '/api/v1/bots/my/:botId/metrics',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   query: input({}),
   status: 200,
@@ -239,8 +232,7 @@ export const templates = endpoint({
   summary: 'List the templates of the linked application, or those of the bot',
   method: 'GET',
   path: '/api/v1/bots/my/:botId/vouchers/templates',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   query: templateList.query,
   status: 200,
@@ -253,8 +245,7 @@ export const createTemplate = endpoint({
   summary: 'Create a template as a draft of the linked application, or of the bot',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/vouchers/templates',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   body: templateInput,
   status: 201,
@@ -267,11 +258,9 @@ export const submitTemplate = endpoint({
   summary: 'Submit a draft or rejected template for review',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: Type.Object({ botId: Type.String(), templateId: Type.String() }),
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: template,
   failures: [...templateDoor, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
@@ -304,16 +293,7 @@ export const issue = endpoint({
   statuses: [200],
   output: deliveredVoucher,
   evidence: issueEvidence,
-  failures: [
-    'CHAT_NOT_FOUND',
-    'CHAT_NOT_PRIVATE',
-    'BOT_BLOCKED',
-    'TEMPLATE_NOT_FOUND',
-    'TEMPLATE_NOT_ACTIVE',
-    'TEMPLATE_VALIDITY_ENDED',
-    'TEMPLATE_QUOTA_EXHAUSTED',
-    'EXTERNAL_ISSUE_ID_CONFLICT',
-  ],
+  failures: ['CHAT_NOT_FOUND', 'CHAT_NOT_PRIVATE', 'BOT_BLOCKED', ...issueFailures],
 })
 
 export const send = endpoint({

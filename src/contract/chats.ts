@@ -1,6 +1,5 @@
 import { instant, nullable, oneOf } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 import { credentialTypes } from './vouchers.js'
 
 export const chatTypes = ['private', 'group'] as const

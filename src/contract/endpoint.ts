@@ -91,6 +91,9 @@ export interface Endpoint {
   readonly failures: readonly FailureCode[]
 }
 
+/** Calls of the console. */
+export const byAccount = { caller: 'jwt', limit: 'console' } as const
+
 export function endpoint<const E extends Endpoint>(definition: E): E {
   return definition
 }

@@ -26,3 +26,6 @@ export interface ValidationIssue {
   /** "did you mean …?" for an unknown member. */
   suggestion?: string
 }
+
+/** A member name as a part of a JSON pointer (RFC 6901). */
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,5 +1,4 @@
-import type { Schema, Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Schema, type Static, Type } from './schema.js'
 
 /**
  * Building blocks of the records. `x-expected` is what a validation error says that a value must be;
@@ -89,6 +88,9 @@ export function page<S extends Schema>(item: S) {
 export function input<P extends Record<string, Schema>>(properties: P, keywords?: Readonly<Record<string, unknown>>) {
   return Type.Object(properties, { additionalProperties: false, ...keywords })
 }
+
+/** A body without members, which may be left out. */
+export const noBody = { body: input({}), bodyOptional: true } as const
 
 /** Marks a list whose handler refuses duplicates; `uniqueItems` would compare all pairs of an unbounded list. */
 export const namedOnce = { 'x-openapi': { uniqueItems: true } }

@@ -8,21 +8,37 @@ import {
   instantInput,
   machineId,
   messageText,
+  noBody,
   nullable,
   oneOf,
   page,
   pageQuery,
   text,
 } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 import { template } from './templates.js'
 import { update } from './updates.js'
 
 /** The operator API: outside the specification, absent unless switched on (DECISIONS.md#operator-api). */
 
-const templateId = Type.Object({ templateId: Type.String() })
-const appId = Type.Object({ appId: Type.String() })
+/** What the operator's calls about one thing share. */
+const decision = { method: 'POST', caller: 'operator', status: 200 } as const
+const overTemplate = {
+  ...decision,
+  params: Type.Object({ templateId: Type.String() }),
+  output: template,
+  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
+} as const
+const overApp = {
+  ...decision,
+  params: Type.Object({ appId: Type.String() }),
+  output: application,
+  failures: ['APPLICATION_NOT_FOUND'],
+} as const
+const botId = Type.Object({ botId: Type.String() })
+const overBot = { ...decision, params: botId, output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
+const chatId = Type.Object({ chatId: Type.String() })
+const overChat = { ...decision, params: chatId, output: chat, failures: ['CHAT_NOT_FOUND'] } as const
 
 export const issueAccountToken = endpoint({
   id: 'platform.issueAccountToken',
@@ -64,26 +80,18 @@ export const reviews = endpoint({
 })
 
 export const approveTemplate = endpoint({
+  ...overTemplate,
   id: 'platform.approveTemplate',
   summary: 'Approve a template under review',
-  method: 'POST',
   path: '/_platform/v1/templates/:templateId/approve',
-  caller: 'operator',
-  params: templateId,
-  body: input({}),
-  bodyOptional: true,
-  status: 200,
-  output: template,
-  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
+  ...noBody,
 })
 
 export const rejectTemplate = endpoint({
+  ...overTemplate,
   id: 'platform.rejectTemplate',
   summary: 'Reject a template under review',
-  method: 'POST',
   path: '/_platform/v1/templates/:templateId/reject',
-  caller: 'operator',
-  params: templateId,
   body: input({
     code: Type.String({
       pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
@@ -91,65 +99,39 @@ export const rejectTemplate = endpoint({
     }),
     reason: text(1, 200),
   }),
-  status: 200,
-  output: template,
-  failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
 })
 
 export const suspendApp = endpoint({
+  ...overApp,
   id: 'platform.suspendApp',
   summary: 'Suspend an application',
-  method: 'POST',
   path: '/_platform/v1/applications/:appId/suspend',
-  caller: 'operator',
-  params: appId,
-  body: input({}),
-  bodyOptional: true,
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND'],
+  ...noBody,
 })
 
 export const reinstateApp = endpoint({
+  ...overApp,
   id: 'platform.reinstateApp',
   summary: 'End the suspension of an application',
-  method: 'POST',
   path: '/_platform/v1/applications/:appId/reinstate',
-  caller: 'operator',
-  params: appId,
-  body: input({}),
-  bodyOptional: true,
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND'],
+  ...noBody,
 })
 
 export const setAppFeatures = endpoint({
+  ...overApp,
   id: 'platform.setAppFeatures',
   summary: 'Set the features of an application',
   method: 'PUT',
   path: '/_platform/v1/applications/:appId/features',
-  caller: 'operator',
-  params: appId,
   body: input({ features: Type.Array(oneOf(['vouchers']), { maxItems: 1 }) }),
-  status: 200,
-  output: application,
-  failures: ['APPLICATION_NOT_FOUND'],
 })
-
-const botId = Type.Object({ botId: Type.String() })
-
-/** Decisions and switches over a bot. */
-const overBot = { method: 'POST', caller: 'operator', params: botId, status: 200, output: bot } as const
 
 export const approveBot = endpoint({
   ...overBot,
   id: 'platform.approveBot',
   summary: 'Approve a bot: it becomes active',
   path: '/_platform/v1/bots/:botId/approve',
-  body: input({}),
-  bodyOptional: true,
-  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+  ...noBody,
 })
 
 export const rejectBot = endpoint({
@@ -158,7 +140,6 @@ export const rejectBot = endpoint({
   summary: 'Reject a bot; its owner may apply again',
   path: '/_platform/v1/bots/:botId/reject',
   body: input({ note: text(1, 200) }),
-  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
 })
 
 export const disableBot = endpoint({
@@ -166,9 +147,7 @@ export const disableBot = endpoint({
   id: 'platform.disableBot',
   summary: 'Disable an approved bot',
   path: '/_platform/v1/bots/:botId/disable',
-  body: input({}),
-  bodyOptional: true,
-  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+  ...noBody,
 })
 
 export const enableBot = endpoint({
@@ -176,9 +155,7 @@ export const enableBot = endpoint({
   id: 'platform.enableBot',
   summary: 'Enable a disabled bot',
   path: '/_platform/v1/bots/:botId/enable',
-  body: input({}),
-  bodyOptional: true,
-  failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'],
+  ...noBody,
 })
 
 export const platformUpdateTypes = ['friend_request', 'inline_query', 'ping'] as const
@@ -199,8 +176,6 @@ export const addUpdate = endpoint({
   verbatim: true,
   failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
 })
-
-const chatId = Type.Object({ chatId: Type.String() })
 
 export const createChat = endpoint({
   id: 'platform.createChat',
@@ -253,31 +228,19 @@ export const sendAsUser = endpoint({
 })
 
 export const blockChat = endpoint({
+  ...overChat,
   id: 'platform.blockChat',
   summary: 'Block the bot as the user of a chat',
-  method: 'POST',
   path: '/_platform/v1/chats/:chatId/block',
-  caller: 'operator',
-  params: chatId,
-  body: input({}),
-  bodyOptional: true,
-  status: 200,
-  output: chat,
-  failures: ['CHAT_NOT_FOUND'],
+  ...noBody,
 })
 
 export const unblockChat = endpoint({
+  ...overChat,
   id: 'platform.unblockChat',
   summary: 'Lift the block as the user of a chat',
-  method: 'POST',
   path: '/_platform/v1/chats/:chatId/unblock',
-  caller: 'operator',
-  params: chatId,
-  body: input({}),
-  bodyOptional: true,
-  status: 200,
-  output: chat,
-  failures: ['CHAT_NOT_FOUND'],
+  ...noBody,
 })
 
 export const secureKey = Type.Object({
@@ -308,8 +271,7 @@ export const rotateSecureKeys = endpoint({
   method: 'POST',
   path: '/_platform/v1/secure/keys/rotate',
   caller: 'operator',
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: Type.Object({ items: Type.Array(secureKey) }),
   failures: [],
@@ -385,8 +347,7 @@ export const clearFaults = endpoint({
   method: 'DELETE',
   path: '/_platform/v1/faults',
   caller: 'operator',
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: Type.Object({ removed: Type.Integer() }),
   failures: [],

@@ -6,14 +6,14 @@ import {
   instantInput,
   metadata,
   metadataInput,
+  noBody,
   nullable,
   oneOf,
   page,
   pageQuery,
   text,
 } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 
@@ -140,8 +140,7 @@ export const submit = endpoint({
   scope: 'vouchers:templates:write',
   limit: 'template_writes',
   params: Type.Object({ templateId: Type.String() }),
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: template,
   failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],

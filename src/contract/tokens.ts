@@ -1,7 +1,6 @@
-import { endpoint, scopes } from './endpoint.js'
-import { input, instant, namedOnce, nullable, oneOf, page, pageQuery, text } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { byAccount, endpoint, scopes } from './endpoint.js'
+import { input, instant, namedOnce, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { type Static, Type } from './schema.js'
 
 const appId = Type.Object({ appId: Type.String() })
 const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })
@@ -30,8 +29,7 @@ export const list = endpoint({
   summary: 'List the tokens of an application',
   method: 'GET',
   path: '/api/v1/open-platform/applications/:appId/tokens',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appId,
   query: input(pageQuery),
   status: 200,
@@ -44,8 +42,7 @@ export const create = endpoint({
   summary: 'Create an application token; its full value is shown once',
   method: 'POST',
   path: '/api/v1/open-platform/applications/:appId/tokens',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appId,
   body: input({
     name: text(1, 100),
@@ -63,11 +60,9 @@ export const revoke = endpoint({
   summary: 'Revoke a token',
   method: 'DELETE',
   path: '/api/v1/open-platform/applications/:appId/tokens/:tokenId',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: appAndTokenId,
-  body: input({}),
-  bodyOptional: true,
+  ...noBody,
   status: 200,
   output: token,
   failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],

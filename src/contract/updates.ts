@@ -1,6 +1,5 @@
 import { oneOf } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 
 /** Types of updates: a bot gets the first five by default, the others if it names them (DECISIONS.md#update-types). */
 export const updateTypes = [

@@ -10,8 +10,7 @@ import {
   oneOf,
   text,
 } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 
 export const credentialTypes = ['qr_token', 'redeem_code'] as const
 export type CredentialType = (typeof credentialTypes)[number]
@@ -99,6 +98,14 @@ export const redemption = Type.Object({
 })
 export type Redemption = Static<typeof redemption>
 
+export const issueFailures = [
+  'TEMPLATE_NOT_FOUND',
+  'TEMPLATE_NOT_ACTIVE',
+  'TEMPLATE_VALIDITY_ENDED',
+  'TEMPLATE_QUOTA_EXHAUSTED',
+  'EXTERNAL_ISSUE_ID_CONFLICT',
+] as const
+
 export const issue = endpoint({
   id: 'vouchers.issue',
   summary: 'Issue a voucher of an active template to a user',
@@ -118,13 +125,7 @@ export const issue = endpoint({
   statuses: [200],
   output: issuedVoucher,
   evidence: issueEvidence,
-  failures: [
-    'TEMPLATE_NOT_FOUND',
-    'TEMPLATE_NOT_ACTIVE',
-    'TEMPLATE_VALIDITY_ENDED',
-    'TEMPLATE_QUOTA_EXHAUSTED',
-    'EXTERNAL_ISSUE_ID_CONFLICT',
-  ],
+  failures: issueFailures,
 })
 
 export const verify = endpoint({

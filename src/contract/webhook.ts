@@ -1,7 +1,6 @@
-import { endpoint } from './endpoint.js'
+import { byAccount, endpoint } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery } from './fields.js'
-import type { Static } from './schema.js'
-import { Type } from './schema.js'
+import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
 const botId = Type.Object({ botId: Type.String() })
@@ -53,8 +52,7 @@ export const set = endpoint({
   summary: 'Deliver the updates of a bot to a URL',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/webhook',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   body: setInput,
   status: 200,
@@ -83,8 +81,7 @@ export const remove = endpoint({
   summary: 'End the deliveries of a bot; its updates are polled from now on',
   method: 'DELETE',
   path: '/api/v1/bots/my/:botId/webhook',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   query: input(drop),
   body: input(drop),
@@ -167,8 +164,7 @@ export const deliveries = endpoint({
   summary: 'List the deliveries of a bot',
   method: 'GET',
   path: '/api/v1/bots/my/:botId/deliveries',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: botId,
   query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)) }),
   status: 200,
@@ -181,8 +177,7 @@ export const retry = endpoint({
   summary: 'Deliver a failed update once more, now; by its delivery id or its update_id',
   method: 'POST',
   path: '/api/v1/bots/my/:botId/deliveries/:deliveryId/retry',
-  caller: 'jwt',
-  limit: 'console',
+  ...byAccount,
   params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
   body: input({ force: Type.Optional(Type.Boolean({ description: 'also when it was delivered' })) }),
   bodyOptional: true,
