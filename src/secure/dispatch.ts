@@ -1,16 +1,11 @@
 import { IV_BYTES } from './aead.js'
 import { encodeBase64url } from './base64url.js'
-import type { ClientSession } from './client/negotiation.js'
-import { bare, originHeader } from './client/negotiation.js'
-import type { Envelope } from './envelope.js'
-import { decodeBinary, open, seal } from './envelope.js'
-import type { SecureFailure } from './failure.js'
-import { fail, failOuter } from './failure.js'
+import { bare, type ClientSession, originHeader } from './client/negotiation.js'
+import { decodeBinary, type Envelope, open, seal } from './envelope.js'
+import { fail, failOuter, type SecureFailure } from './failure.js'
 import type { HttpRequest, HttpResponse } from './http.js'
 import { readInnerResponse } from './inner-response.js'
-import { isMediaType } from './media-type.js'
-import type { RandomBytes } from './suite.js'
-import { MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths } from './suite.js'
+import { isMediaType, MAX_ENVELOPE_BYTES, MEDIA_TYPE, paths, type RandomBytes } from './suite.js'
 
 const RID_BYTES = 16
 

@@ -1,9 +1,7 @@
 import { decrypt, encrypt, IV_BYTES, TAG_BYTES } from './aead.js'
 import { decodeBase64url, encodeBase64url } from './base64url.js'
-import type { Members } from './json.js'
-import { asMembers } from './json.js'
-import type { Direction, SecureRefusal } from './suite.js'
-import { PROTOCOL_VERSION, refuse, SUITE } from './suite.js'
+import { asMembers, type Members } from './json.js'
+import { type Direction, PROTOCOL_VERSION, refuse, type SecureRefusal, SUITE } from './suite.js'
 
 /** What the additional data of a message is made of. An answer repeats the request's. */
 export interface EnvelopeHead {

@@ -1,9 +1,7 @@
-import type { HttpResponse } from './http.js'
+import type { HttpRequest, HttpResponse, Send } from './http.js'
 import type { InnerPart } from './inner-request.js'
-import type { Members } from './json.js'
-import { asMembers, parseJson } from './json.js'
-import type { SecureCode } from './suite.js'
-import { secureCodes } from './suite.js'
+import { asMembers, type Members, parseJson } from './json.js'
+import { type SecureCode, secureCodes } from './suite.js'
 
 /** What a client finds by itself, beside the codes that a server answers. */
 export type ClientCode =
@@ -88,10 +86,18 @@ export function failOuter(answer: HttpResponse, phase: Phase): SecureFailure {
   return fail(code ?? 'SECURE_ANSWER_REFUSED', phase, { answer, maybeProcessed: phase === 'dispatch' && !declined })
 }
 
-/** The failure that stands for what a transport threw. */
-export function failThrown(cause: unknown, phase: Phase): SecureFailure {
-  const isCertain = typeof cause === 'object' && cause !== null && (cause as Members).maybeProcessed === false
-  return fail('SECURE_NO_ANSWER', phase, { cause, maybeProcessed: isBusiness(phase) && !isCertain })
+/** Sends one request; what the transport throws becomes a value. */
+export async function exchange(
+  send: Send,
+  request: HttpRequest,
+  phase: Phase,
+): Promise<{ readonly ok: true; readonly response: HttpResponse } | SecureFailure> {
+  try {
+    return { ok: true, response: await send(request) }
+  } catch (cause) {
+    const isCertain = typeof cause === 'object' && cause !== null && (cause as Members).maybeProcessed === false
+    return fail('SECURE_NO_ANSWER', phase, { cause, maybeProcessed: isBusiness(phase) && !isCertain })
+  }
 }
 
 /** True for the phases in which the business request is on its way. */

@@ -38,7 +38,8 @@ function opensMore(text: string, levels: number): boolean {
   return false
 }
 
-function depthExceeds(value: unknown, levels: number): boolean {
+/** True for objects and arrays nested deeper than so many levels. */
+export function depthExceeds(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
   for (const name in value) if (depthExceeds((value as Members)[name], levels - 1)) return true

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { decodeBase64url, encodeBase64url } from './base64url.js'
 
 const POINT_BYTES = 65
-const PIN = /^sha256:[A-Za-z0-9_-]{43}$/
 
 // The curve P-256 (SEC 2, section 2.4.2): y^2 = x^3 - 3x + b over the integers modulo p.
 const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
@@ -34,10 +33,6 @@ export function kidOf(point: Uint8Array): string {
 /** `sha256:` and 43 characters of base64url over the 65 bytes of a server's public key. */
 export function pinOf(point: Uint8Array): string {
   return `sha256:${sha256(point)}`
-}
-
-export function isPin(text: string): boolean {
-  return PIN.test(text) && decodeBase64url(text.slice('sha256:'.length)) !== undefined
 }
 
 function sha256(point: Uint8Array): string {

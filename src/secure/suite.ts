@@ -6,6 +6,12 @@ export const SUITE = 'P256-HKDF-SHA256-A256GCM'
 /** Content-Type of a dispatch, both ways. */
 export const MEDIA_TYPE = 'application/vnd.platform.secure+json'
 
+/** True for the media type of a dispatch; parameters are ignored. */
+export function isMediaType(contentType: string | undefined): boolean {
+  if (contentType === MEDIA_TYPE) return true
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === MEDIA_TYPE
+}
+
 export const paths = {
   bootstrap: '/api/v1/secure/bootstrap',
   session: '/api/v1/secure/session',

@@ -1,6 +1,5 @@
 import type { HttpRequest } from '../http.js'
-import type { InnerRefusal } from '../inner-request.js'
-import { invalid, isLogicalPath, isMethod, readInnerHeaders } from '../inner-request.js'
+import { type InnerRefusal, invalid, isLogicalPath, isMethod, readInnerHeaders } from '../inner-request.js'
 import { parseJson } from '../json.js'
 
 /**

@@ -1,16 +1,12 @@
 import { decodeBase64url, encodeBase64url } from '../base64url.js'
 import { isInstant } from '../envelope.js'
-import type { SecureFailure } from '../failure.js'
-import { fail, failOuter } from '../failure.js'
-import type { HttpRequest, HttpResponse } from '../http.js'
-import type { Members } from '../json.js'
-import { asMembers, parseJson } from '../json.js'
-import type { SessionKeys } from '../key-schedule.js'
-import { deriveKeys } from '../key-schedule.js'
+import { exchange, fail, failOuter, type SecureFailure } from '../failure.js'
+import type { HttpRequest, HttpResponse, Send } from '../http.js'
+import { asMembers, type Members, parseJson } from '../json.js'
+import { deriveKeys, type SessionKeys } from '../key-schedule.js'
 import { decodePublicKey, pinOf } from '../public-key.js'
-import { PROTOCOL_VERSION, paths, SUITE } from '../suite.js'
-import type { ClientKeyPair } from './key.js'
-import { agreeAsClient, nobleHkdf } from './key.js'
+import { PROTOCOL_VERSION, paths, type RandomBytes, SUITE } from '../suite.js'
+import { agreeAsClient, type ClientKeyPair, makeClientKeyPair, nobleHkdf } from './key.js'
 
 // The client's half of bootstrap and session: makes requests and reads responses (DECISIONS.md#bootstrap-and-session).
 
@@ -132,4 +128,39 @@ export function bare({ body }: HttpResponse): Members | undefined {
 
 function isIdentifier(value: unknown): value is string {
   return typeof value === 'string' && IDENTIFIER.test(value)
+}
+
+interface HandshakeContext {
+  readonly send: Send
+  /** `''` for none. */
+  readonly origin: string
+  readonly pins: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly randomBytes: RandomBytes
+}
+
+/** A session, with the milliseconds that the server's clock is ahead; or the word that there is none to be had. */
+type Handshake =
+  | { readonly ok: true; readonly enabled: true; readonly session: ClientSession; readonly offset: number }
+  | { readonly ok: true; readonly enabled: false }
+  | SecureFailure
+
+/** Bootstrap, then a session with a key pair of its own. The key of the server is asked for anew each time: it rotates. */
+export async function negotiate(
+  { send, origin, pins, now, randomBytes }: HandshakeContext,
+  limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Handshake> {
+  const asked = now()
+  const described = await exchange(send, { ...bootstrapRequest, ...limits }, 'bootstrap')
+  if (!described.ok) return described
+  const bootstrap = readBootstrap(described.response, pins)
+  if (!bootstrap.ok || !bootstrap.enabled) return bootstrap
+  const offset = clockOffsetOf(bootstrap.serverTime, asked, now())
+
+  const keyPair = makeClientKeyPair(randomBytes)
+  const opened = await exchange(send, { ...sessionRequest(bootstrap, keyPair, origin), ...limits }, 'session')
+  if (!opened.ok) return opened
+  const read = readSession(opened.response, bootstrap, keyPair, { origin, serverNow: now() + offset })
+  return read.ok ? { ok: true, enabled: true, session: read.session, offset } : read
 }

@@ -1,19 +1,23 @@
 import { randomBytes as systemRandom } from 'node:crypto'
 import { openAnswer, sealRequest } from '../dispatch.js'
-import { exchange } from '../exchange.js'
-import type { Phase, SecureFailure, SecureFailureCode } from '../failure.js'
-import { fail, isBusiness, secureCodeOf } from '../failure.js'
+import {
+  exchange,
+  fail,
+  isBusiness,
+  type Phase,
+  type SecureFailure,
+  type SecureFailureCode,
+  secureCodeOf,
+} from '../failure.js'
 import type { HttpRequest, HttpResponse } from '../http.js'
 import { isBusinessSuccess } from '../inner-response.js'
 import { isCanonicalOrigin } from '../origin.js'
-import { isPin } from '../public-key.js'
 import { CLIENT_TIMEOUT_MS, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../suite.js'
 import { systemTimer, within } from './deadline.js'
-import { negotiate } from './handshake.js'
 import { encodeInnerRequest } from './inner-request.js'
-import type { ClientSession } from './negotiation.js'
-import type { SecureSessionOptions } from './options.js'
-import { makeLatch } from './options.js'
+import { type ClientSession, negotiate } from './negotiation.js'
+import { makeLatch, type SecureSessionOptions } from './options.js'
+import { arePins } from './pins.js'
 
 /** A business answer. */
 export interface SecureSuccess {
@@ -72,7 +76,7 @@ export function createSecureSession(options: SecureSessionOptions): SecureSessio
   const { send, mode, origin = '', pins = [], trustedChannel = false, latch = makeLatch() } = options
   const { now = Date.now, randomBytes = systemRandom, setTimer = systemTimer } = options
   if (origin !== '' && !isCanonicalOrigin(origin)) throw new TypeError('The origin must look like https://host[:port]')
-  if (pins.length > 2 || !pins.every(isPin)) throw new TypeError('At most two pins, sha256: and 43 characters each')
+  if (!arePins(pins)) throw new TypeError('At most two pins, sha256: and 43 characters each')
   let current: Agreement | undefined
   let pending: Renewal | undefined
 

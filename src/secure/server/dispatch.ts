@@ -1,12 +1,16 @@
 import { IV_BYTES } from '../aead.js'
-import type { Envelope, EnvelopeHead, SealedMessage } from '../envelope.js'
-import { open, parseEnvelope, seal } from '../envelope.js'
+import { type Envelope, type EnvelopeHead, open, parseEnvelope, type SealedMessage, seal } from '../envelope.js'
 import type { HttpResponse } from '../http.js'
 import { writeInnerResponse } from '../inner-response.js'
 import { decodeUtf8, parseJson } from '../json.js'
-import { isMediaType } from '../media-type.js'
-import type { RandomBytes, SecureRefusal } from '../suite.js'
-import { CLOCK_SKEW_MS, MAX_ENVELOPE_BYTES, refuse } from '../suite.js'
+import {
+  CLOCK_SKEW_MS,
+  isMediaType,
+  MAX_ENVELOPE_BYTES,
+  type RandomBytes,
+  refuse,
+  type SecureRefusal,
+} from '../suite.js'
 import type { ServerSession } from './session.js'
 
 // A dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead, readDispatch, a look-up of the session,

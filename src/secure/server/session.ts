@@ -1,13 +1,10 @@
 import { encodeBase64url } from '../base64url.js'
 import { asMembers } from '../json.js'
-import type { SessionKeys } from '../key-schedule.js'
-import { deriveKeys } from '../key-schedule.js'
+import { deriveKeys, type SessionKeys } from '../key-schedule.js'
 import { isCanonicalOrigin, isOriginAllowed } from '../origin.js'
 import { decodePublicKey } from '../public-key.js'
-import type { RandomBytes, SecureRefusal } from '../suite.js'
-import { PROTOCOL_VERSION, refuse, SESSION_LIFETIME_MS, SUITE } from '../suite.js'
-import type { ServerKey } from './key.js'
-import { nodeHkdf } from './key.js'
+import { PROTOCOL_VERSION, type RandomBytes, refuse, SESSION_LIFETIME_MS, type SecureRefusal, SUITE } from '../suite.js'
+import { nodeHkdf, type ServerKey } from './key.js'
 
 const SID_BYTES = 16
 const SALT_BYTES = 32

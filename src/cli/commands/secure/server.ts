@@ -10,9 +10,8 @@ import {
   readSession,
   sessionRequest,
 } from '../../../secure/client/negotiation.js'
-import { exchange } from '../../../secure/exchange.js'
 import type { Phase, SecureFailure } from '../../../secure/failure.js'
-import { fail as failSecurely } from '../../../secure/failure.js'
+import { exchange, fail as failSecurely } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Context } from '../../command/context.js'
 import { openPlain } from '../../command/transport.js'
