@@ -2,7 +2,7 @@ import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Token } from '../contract/tokens.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
-import { formatInstant } from './time.js'
+import { formatInstant, instantOrNull } from './time.js'
 
 /** Limits of DECISIONS.md#applications and DECISIONS.md#application-tokens. */
 export const APPLICATIONS_PER_ACCOUNT = 50
@@ -46,32 +46,22 @@ export function tokenRecord(row: TokenRow, now: number): Token {
     scopes: JSON.parse(row.scopes),
     status: tokenStatus(row, now),
     createdAt: formatInstant(row.created_at),
-    expiresAt: row.expires_at === null ? null : formatInstant(row.expires_at),
-    lastUsedAt: row.last_used_at === null ? null : formatInstant(row.last_used_at),
-    revokedAt: row.revoked_at === null ? null : formatInstant(row.revoked_at),
+    expiresAt: instantOrNull(row.expires_at),
+    lastUsedAt: instantOrNull(row.last_used_at),
+    revokedAt: instantOrNull(row.revoked_at),
   }
-}
-
-/** What the runtime plane knows of a caller, from one row. */
-export interface RuntimeCallerRow {
-  token_id: string
-  scopes: string
-  expires_at: number | null
-  revoked_at: number | null
-  application_id: string
-  account_id: string
-  status: ApplicationRow['status']
-  suspended: number
-  features: string
-  secure_transport: ApplicationRow['secure_transport']
-  allowed_origins: string
 }
 
 /** What the policies of an application say about a call of the runtime plane. */
 export type ApplicationPolicy = Pick<
-  RuntimeCallerRow,
+  ApplicationRow,
   'status' | 'suspended' | 'features' | 'secure_transport' | 'allowed_origins'
 >
+
+/** What the runtime plane knows of a caller, from one row. */
+export type RuntimeCallerRow = ApplicationPolicy &
+  Pick<ApplicationRow, 'account_id'> &
+  Pick<TokenRow, 'application_id' | 'scopes' | 'expires_at' | 'revoked_at'> & { token_id: string }
 
 /**
  * Why an application refuses a call, in the order of DECISIONS.md#order-of-checks; null if it accepts.

@@ -93,7 +93,6 @@ export function indexCredential(key: Uint8Array, type: CredentialType, normalise
   return hmacSha256(key, `${type}:${normalised}`, 'base64url')
 }
 
-/** The last four symbols. */
 export function codeHint(redeemCode: string): string {
   return redeemCode.slice(-4)
 }

@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { UpdateType } from '../contract/updates.js'
 import type { Delivery, DeliveryAttempt } from '../contract/webhook.js'
 import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
-import { DAY_MS, formatInstant } from './time.js'
+import { DAY_MS, formatInstant, instantOrNull } from './time.js'
 
 /**
  * Seconds from the end of a failed attempt to the next one. The fifth failed attempt makes a dead letter
@@ -33,7 +33,6 @@ export function slotsFor(free: number, held: number): number {
   return Math.min(free, Math.max(Math.floor((free - 3 * held) / 4), held === 0 ? 1 : 0))
 }
 
-/** How an attempt ended. */
 export interface AttemptOutcome {
   readonly statusCode: number | null
   /** Null: delivered. Constant texts, nothing of the URL or of the receiver's words. */
@@ -55,7 +54,6 @@ export function saysOfEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolea
   return error === null || !OWN_FAILURES.includes(error.code)
 }
 
-/** What decides where a delivery stands after an attempt. */
 export type Standing = Pick<
   DeliveryRow,
   | 'status'
@@ -122,8 +120,6 @@ export function decideRetry(
   const may = status === 'failed' || status === 'dead_letter' || (status === 'delivered' && force)
   return may && hasWebhook && hasBody ? status : refuse('DELIVERY_NOT_RETRYABLE', { status })
 }
-
-const instantOrNull = (ms: number | null): string | null => (ms === null ? null : formatInstant(ms))
 
 const errorOf = (code: string | null, message: string | null) =>
   code === null ? null : { code, message: message ?? '' }

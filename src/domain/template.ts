@@ -1,9 +1,7 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Template, TemplateInput, Validity } from '../contract/templates.js'
 import type { TemplateRow } from './rows.js'
-import { formatInstant } from './time.js'
-
-const instantOrNull = (ms: number | null): string | null => (ms === null ? null : formatInstant(ms))
+import { formatInstant, instantOrNull } from './time.js'
 
 export function templateRecord(row: TemplateRow): Template {
   return {

@@ -46,6 +46,8 @@ export function formatInstant(ms: number): string {
   return text
 }
 
+export const instantOrNull = (ms: number | null): string | null => (ms === null ? null : formatInstant(ms))
+
 function writeInstant(ms: number): string {
   const date = new Date(ms)
   if (!(ms >= FIRST_MS && ms <= LAST_MS)) return date.toISOString()

@@ -38,7 +38,6 @@ export function hashToken(value: string): string {
   return hash('sha256', value, 'base64url')
 }
 
-/** The first eight characters, as records show them. */
 export function tokenPrefixOf(value: string): string {
   return value.slice(0, 8)
 }

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
-import { DAY_MS, formatInstant } from './time.js'
+import { DAY_MS, formatInstant, instantOrNull } from './time.js'
 import { windowOf } from './validity.js'
 
 /** How long a redemption can be reversed (DECISIONS.md#reversal). */
@@ -9,17 +9,14 @@ export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
 type Live = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>
 
-/** What redeeming needs to know of a voucher. */
 export type RedeemableVoucher = Live &
   Pick<
     VoucherRow,
     'id' | 'template_id' | 'external_issue_id' | 'recipient_user_id' | 'code_hint' | 'redeemed_at' | 'redemption_id'
   >
 
-/** What a voucher shows of itself. */
 export type ShownVoucher = Omit<VoucherRow, 'key_id' | 'key_counter' | 'redeem_code_hash' | 'qr_token_hash'>
 
-/** What issuing needs to know of a template. */
 export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>
 
 /** States issued <-> redeemed; expired is derived, and a redeemed voucher does not expire. */
@@ -62,7 +59,7 @@ export function voucherRecord(row: ShownVoucher, summary: TemplateSummary, now: 
     channel: row.channel,
     botId: row.bot_id,
     issuedAt: formatInstant(row.issued_at),
-    redeemedAt: row.redeemed_at === null ? null : formatInstant(row.redeemed_at),
+    redeemedAt: instantOrNull(row.redeemed_at),
     redemptionId: row.redemption_id,
     metadata: JSON.parse(row.metadata),
     updatedAt: formatInstant(row.updated_at),
@@ -98,7 +95,7 @@ export function redemptionRecord(
     reference: row.reference,
     metadata: JSON.parse(row.metadata),
     redeemedAt: formatInstant(row.redeemed_at),
-    reversedAt: row.reversed_at === null ? null : formatInstant(row.reversed_at),
+    reversedAt: instantOrNull(row.reversed_at),
     reversalReason: row.reversal_reason,
     voucher: {
       id: voucher.id,

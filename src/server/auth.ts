@@ -5,7 +5,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { refuseRuntimeCall } from '../domain/application.js'
 import { refuseBotCall } from '../domain/bot/caller.js'
 import { hashToken, isWellFormedToken, tokenKind } from '../domain/tokens.js'
-import * as botTokens from '../store/bots/tokens.js'
+import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
 import { headerValues } from './http/headers.js'
@@ -82,7 +82,6 @@ export function authenticate(
   }
 }
 
-/** Whether a request carries the operator key. */
 export function isOperator(deps: Deps, request: FastifyRequest): boolean {
   const value = bearerOf(request)
   return typeof value === 'string' && isOperatorKey(deps, value)
@@ -120,7 +119,7 @@ async function byBotToken(
 ): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
-  const row = await deps.store.read(() => botTokens.callerByHash(hash))
+  const row = await deps.store.read(() => bots.callerByHash(hash))
   request.botId = row?.bot_id ?? null
   const refusal = refuseBotCall(row, endpoint, request.inner?.origin ?? null)
   if (refusal !== null) return refusal

@@ -1,18 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Endpoint } from '../contract/endpoint.js'
+import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
+import type { ObjectSchema } from '../contract/schema.js'
 import { fingerprint } from '../domain/canonical.js'
 import { type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
 import { authenticate, type Caller } from './auth.js'
 import type { Deps } from './deps.js'
-import type { Call, Handler, Reply } from './handler.js'
+import { type Call, type CheckedHandler, type Handler, invalid, type Reply } from './handler.js'
 import { sendBodyFailure, sendFailure } from './http/envelope.js'
-import { type Form, loadForm } from './http/form.js'
+import type { Form } from './http/form.js'
 import { headerValues, isPlainUtf8 } from './http/headers.js'
 import type { InFlight } from './http/in-flight.js'
 import { readJson } from './http/read-body.js'
-import { readInput } from './input.js'
+import { rateLimited } from './limits.js'
 import type { Outer } from './transport/inner-exchange.js'
 
 declare module 'fastify' {
@@ -71,7 +73,7 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     const refused = (refusal: Refusal): void => {
       sendFailure(request, reply, refusal)
     }
-    form ??= await loadForm(endpoint, query)
+    form ??= (await import('./http/form.js')).formOf(endpoint, query)
     const reading = readJson(request)
     const read = reading instanceof Promise ? await reading : reading
     if (!read.ok) {
@@ -98,7 +100,7 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
 function countFailedCredential(deps: Deps, request: FastifyRequest, refusal: Refusal): Refusal {
   if (!refusal.code.startsWith('TOKEN_')) return refusal
   const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(request))
-  return verdict === null || verdict.allowed ? refusal : limited(verdict.resetSeconds)
+  return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
 }
 
 function noteCaller(deps: Deps, request: FastifyRequest, caller: Caller): void {
@@ -122,15 +124,52 @@ function takeRateLimit(
     reply.header('ratelimit-policy', `"${limit}";q=${policy.calls};w=${policy.seconds}`)
     reply.header('ratelimit', `"${limit}";r=${remaining};t=${resetSeconds}`)
   }
-  return allowed ? null : limited(resetSeconds)
-}
-
-function limited(retryAfterSeconds: number): Refusal<'RATE_LIMITED'> {
-  return { ...refuse('RATE_LIMITED'), retryAfterSeconds }
+  return allowed ? null : rateLimited(verdict)
 }
 
 function refuseEncoding(request: FastifyRequest): Refusal<'UNSUPPORTED_MEDIA_TYPE'> | null {
   return isPlainUtf8(request) ? null : refuse('UNSUPPORTED_MEDIA_TYPE')
+}
+
+interface ReadInput {
+  readonly ok: true
+  readonly value: Record<string, unknown>
+}
+
+/** The flat input of a call, validated by its schemas and then by the check of its handler. */
+function readInput(
+  request: FastifyRequest,
+  querySchema: ObjectSchema,
+  body: unknown,
+  validate: Form['validate'],
+  check: CheckedHandler<Endpoint>['check'] | undefined,
+): ReadInput | Refusal<'VALIDATION_FAILED'> {
+  const params = request.params as Record<string, string>
+  const query = readQuery(request.query as Record<string, unknown>, querySchema)
+  const issues = validate(params, query, body) ?? conflictOf(query, body) ?? check?.(body) ?? []
+  if (issues.length > 0) return invalid(...issues)
+  return { ok: true, value: { ...params, ...query, ...(body as object | undefined) } }
+}
+
+/** Query values are text: whole numbers, true and false are read where the contract wants them, nothing else is. */
+function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
+  const members = membersOf(schema)
+  const read = Object.entries(query).map(([name, value]) => {
+    const { type } = (members[name] ?? {}) as { type?: string }
+    if (type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)) return [name, Number(value)]
+    if (type === 'boolean' && (value === 'true' || value === 'false')) return [name, value === 'true']
+    return [name, value]
+  })
+  // Not by assignment, which would lose a member named __proto__ before it is refused.
+  return Object.fromEntries(read)
+}
+
+/** A member that the query and the body both name must have one value. */
+function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIssue[] | null {
+  const inBody = (body ?? {}) as Record<string, unknown>
+  const name = Object.keys(query).find((it) => Object.hasOwn(inBody, it) && inBody[it] !== query[it])
+  if (name === undefined) return null
+  return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
 }
 
 /** Undefined where the endpoint takes no key, or a call without its optional key. */

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -88,6 +89,16 @@ function newKeyFile(random: RandomBytes): KeyFile {
     credential_keys: [{ id, derive: secret(), index: secret() }],
     account_key: secret(),
   }
+}
+
+/** A value for each key by its id, by which a store knows the keys that its vouchers were made with: useless without them. */
+export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
+  return new Map(
+    ring.all.map(({ id, derive, index }) => [
+      id,
+      createHmac('sha256', derive).update(index).update('voucherctl key check').digest('base64url'),
+    ]),
+  )
 }
 
 /**

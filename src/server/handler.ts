@@ -4,6 +4,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import type { Contract } from '../contract/index.js'
 import type { refuseBotCall } from '../domain/bot/caller.js'
 import type { IdempotencyKey } from '../domain/idempotency.js'
+import type { Op } from '../store/operation.js'
 import type { Caller } from './auth.js'
 import type { Deps } from './deps.js'
 
@@ -64,10 +65,25 @@ export type Handlers = { readonly [Group in keyof Contract]: HandlersOf<Contract
 /** Makes the handlers of a group, or those of it that are named. */
 export type MakeHandlers<Group extends keyof Contract, Name extends keyof Contract[Group] = keyof Contract[Group]> = (
   deps: Deps,
+  replies: Replies,
 ) => Pick<HandlersOf<Contract[Group]>, Name>
 
-/** The result of a store operation, a record or a refusal, as a reply. */
-export function replyOf<Data extends object>(result: Data): Success<Exclude<Data, Refusal>> | Extract<Data, Refusal> {
+type ReplyOf<Data> = Success<Exclude<Data, Refusal>> | Extract<Data, Refusal>
+
+/** Store operations whose result, a record or a refusal, is the reply of a handler. */
+export interface Replies {
+  read<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
+  write<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
+}
+
+export function repliesOf({ store }: Pick<Deps, 'store'>): Replies {
+  return {
+    read: async (op) => replyOf(await store.read(op)),
+    write: async (op) => replyOf(await store.write(op)),
+  }
+}
+
+export function replyOf<Data extends object>(result: Data): ReplyOf<Data> {
   const refused = 'ok' in result && result.ok === false
   return refused ? (result as Extract<Data, Refusal>) : { ok: true, data: result as Exclude<Data, Refusal> }
 }

@@ -1,3 +1,4 @@
+import { type Refusal, refuse } from '../contract/errors.js'
 import type { RateLimit, RateLimitName, ServerOptions } from './options.js'
 
 const MINUTE = 60
@@ -23,11 +24,14 @@ export const defaultRateLimits: Record<RateLimitName, RateLimit> = {
 
 export interface LimitVerdict {
   readonly allowed: boolean
-  /** Calls left in the window. */
   readonly remaining: number
   /** Whole seconds until the window ends. */
   readonly resetSeconds: number
   readonly policy: RateLimit
+}
+
+export function rateLimited({ resetSeconds }: LimitVerdict): Refusal<'RATE_LIMITED'> {
+  return { ...refuse('RATE_LIMITED'), retryAfterSeconds: resetSeconds }
 }
 
 export interface Limits {

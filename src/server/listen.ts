@@ -32,6 +32,7 @@ import type { Deps } from './deps.js'
 import { Faults } from './faults.js'
 import {
   KeysUnusable,
+  keyChecks,
   loadKeys,
   loadOperatorKey,
   makeDataDir,
@@ -39,7 +40,6 @@ import {
   removeServerFile,
   writeServerFile,
 } from './folder.js'
-import { keyChecks } from './key-checks.js'
 import { createLimits } from './limits.js'
 import { createMetrics } from './observe/metrics.js'
 import { RequestLog, requestLine } from './observe/request-log.js'

@@ -6,9 +6,16 @@ import type { BotRow } from '../domain/bot/rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import { owned as ownedBot } from './bots/bots.js'
-import { all, lock, type Op, one, run } from './operation.js'
+import { all, count, inserting, lock, type Op, one, run, updating } from './operation.js'
 import { listPage, type Page, type PageRequest } from './page.js'
 import * as templates from './templates.js'
+
+const insert = inserting<ApplicationRow>('applications')
+const write = updating<ApplicationRow>(
+  'applications',
+  ['id'],
+  ['name', 'description', 'status', 'suspended', 'features', 'allowed_origins', 'secure_transport', 'updated_at'],
+)
 
 type LinkedRow = Pick<BotRow, 'id' | 'username' | 'application_id' | 'linked_at'>
 
@@ -66,8 +73,7 @@ export function* create(
   now: number,
 ): Op<Application | Refusal<'APPLICATION_LIMIT_REACHED'>> {
   yield* lock(`applications of ${accountId}`)
-  const counted = yield* one<{ n: number }>('select count(*) as n from applications where account_id = $1', [accountId])
-  if (Number(counted?.n) >= APPLICATIONS_PER_ACCOUNT) {
+  if ((yield* count('applications where account_id = $1', [accountId])) >= APPLICATIONS_PER_ACCOUNT) {
     return refuse('APPLICATION_LIMIT_REACHED', { limit: APPLICATIONS_PER_ACCOUNT })
   }
   const row: ApplicationRow = {
@@ -83,44 +89,12 @@ export function* create(
     created_at: now,
     updated_at: now,
   }
-  yield* run(
-    `insert into applications (id, account_id, name, description, status, suspended, features, allowed_origins,
-       secure_transport, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    [
-      row.id,
-      row.account_id,
-      row.name,
-      row.description,
-      row.status,
-      row.suspended,
-      row.features,
-      row.allowed_origins,
-      row.secure_transport,
-      row.created_at,
-      row.updated_at,
-    ],
-  )
+  yield* insert(row)
   return applicationRecord(row, [])
 }
 
 function* save(row: ApplicationRow): Op<Application> {
-  yield* run(
-    `update applications set name = $2, description = $3, status = $4, suspended = $5, features = $6,
-       allowed_origins = $7, secure_transport = $8, updated_at = $9
-     where id = $1`,
-    [
-      row.id,
-      row.name,
-      row.description,
-      row.status,
-      row.suspended,
-      row.features,
-      row.allowed_origins,
-      row.secure_transport,
-      row.updated_at,
-    ],
-  )
+  yield* write(row)
   return yield* record(row)
 }
 

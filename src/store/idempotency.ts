@@ -1,7 +1,15 @@
 import type { Refusal } from '../contract/errors.js'
 import { type IdempotencyKey, replayable } from '../domain/idempotency.js'
 import type { IdempotencyRecord } from '../domain/rows.js'
-import { all, type Op, one, run, runEach, Superseded } from './operation.js'
+import { all, inserting, type Op, one, runEach, Superseded } from './operation.js'
+
+const replaceExpired = inserting<IdempotencyRecord>(
+  'idempotency_keys',
+  `on conflict (application_id, idempotency_key) do update set fingerprint = excluded.fingerprint,
+     status = excluded.status, subject_id = excluded.subject_id, data = excluded.data,
+     created_at = excluded.created_at, expires_at = excluded.expires_at
+   where idempotency_keys.expires_at <= excluded.created_at`,
+)
 
 /** The part of a response that its idempotency record holds; `data` is what the rows of the subject do not tell. */
 interface Replay<Data> {
@@ -48,24 +56,16 @@ export function* saveRecord(
   lifetimeMs: number | null,
 ): Op<void> {
   if (idempotencyKey === undefined) return
-  const saved = yield* run(
-    `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status, subject_id, data, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
-     on conflict (application_id, idempotency_key) do update set fingerprint = excluded.fingerprint,
-       status = excluded.status, subject_id = excluded.subject_id, data = excluded.data,
-       created_at = excluded.created_at, expires_at = excluded.expires_at
-     where idempotency_keys.expires_at <= excluded.created_at`,
-    [
-      applicationId,
-      idempotencyKey.value,
-      idempotencyKey.fingerprint,
-      status,
-      subjectId,
-      data === null ? null : JSON.stringify(data),
-      now,
-      lifetimeMs === null ? null : now + lifetimeMs,
-    ],
-  )
+  const saved = yield* replaceExpired({
+    application_id: applicationId,
+    idempotency_key: idempotencyKey.value,
+    fingerprint: idempotencyKey.fingerprint,
+    status,
+    subject_id: subjectId,
+    data: data === null ? null : JSON.stringify(data),
+    created_at: now,
+    expires_at: lifetimeMs === null ? null : now + lifetimeMs,
+  })
   if (saved === 0) throw new Superseded()
 }
 

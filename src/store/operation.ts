@@ -60,7 +60,6 @@ export class Superseded extends Error {
   override readonly name = 'Superseded'
 }
 
-/** The first row, or undefined. */
 export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R | undefined> {
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
 }
@@ -70,7 +69,6 @@ export function* oneKept<R = Row>(sql: string, params: readonly Value[]): Op<Rea
   return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined
 }
 
-/** All rows. */
 export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R[]> {
   return (yield lock === undefined ? { kind: 'all', sql, params } : { kind: 'all', sql, params, lock }) as R[]
 }
@@ -88,6 +86,49 @@ export function* runEach(sql: string, lists: readonly (readonly Value[])[]): Op<
 /** Writes one row with `returning`, and answers what was returned. */
 export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | undefined> {
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined
+}
+
+/** How many rows there are. @param from `tokens where application_id = $1` */
+export function* count(from: string, params: readonly Value[]): Op<number> {
+  const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
+  return Number(counted?.n)
+}
+
+/**
+ * Makes the operation that inserts a row, whose members are the columns; it returns how many rows were inserted.
+ * @param conflict such as `on conflict do nothing`
+ */
+export function inserting<R extends object>(table: string, conflict = ''): (row: R) => Op<number> {
+  let columns: readonly (keyof R)[] | undefined
+  let sql = ''
+  return (row) => {
+    if (columns === undefined) {
+      columns = Object.keys(row) as (keyof R)[]
+      const places = columns.map((_, index) => `$${index + 1}`)
+      sql = `insert into ${table} (${columns.join(', ')}) values (${places.join(', ')}) ${conflict}`
+    }
+    return run(
+      sql,
+      columns.map((it) => row[it] as Value),
+    )
+  }
+}
+
+/** Makes the operation that writes some columns of a row, which it finds by its key. */
+export function updating<R extends object>(
+  table: string,
+  key: readonly (keyof R & string)[],
+  columns: readonly (keyof R & string)[],
+): (row: R) => Op<number> {
+  const all = [...key, ...columns]
+  const equal = (names: readonly string[], from: number) => names.map((it, index) => `${it} = $${from + index}`)
+  const sets = equal(columns, key.length + 1).join(', ')
+  const sql = `update ${table} set ${sets} where ${equal(key, 1).join(' and ')}`
+  return (row) =>
+    run(
+      sql,
+      all.map((it) => row[it] as Value),
+    )
 }
 
 export function* lock(subject: string): Op<void> {

@@ -1,4 +1,4 @@
-import { all, type Op, one, type Value } from './operation.js'
+import { all, count, type Op, type Value } from './operation.js'
 
 export interface PageRequest {
   readonly page?: number
@@ -21,8 +21,7 @@ export function* listPage<R, T>(
   record: (row: R) => T,
 ): Op<Page<T>> {
   const { page = 1, limit = 20 } = request
-  const counted = yield* one<{ n: number }>(`select count(*) as n from ${from}`, params)
-  const total = Number(counted?.n ?? 0)
+  const total = yield* count(from, params)
   const [limitAt, offsetAt] = [`$${params.length + 1}`, `$${params.length + 2}`]
   const rows = yield* all<R>(
     `select * from ${from} order by created_at desc, id desc limit ${limitAt} offset ${offsetAt}`,

@@ -35,7 +35,6 @@ export interface Sessions<S extends KeptSession> {
   find(sid: string): Promise<FoundSession<S> | undefined>
   /** The first use of (sid, rid) is given to exactly one caller. */
   use(sid: string, rid: string): Promise<RidUse>
-  /** Marks the session as one in which a call has succeeded. */
   confirm(sid: string): Promise<void>
   /** Removes what has expired. @param now ms since 1970 */
   forget(now: number): Promise<void>
@@ -45,7 +44,6 @@ export interface SessionLimits {
   readonly sessions: number
   /** Of one session, then it ends. */
   readonly ridsOfSession: number
-  /** Of all sessions together. */
   readonly rids: number
 }
 

@@ -34,11 +34,8 @@ export interface Store {
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>
-  /**
-   * Where commits gather in a journal, brings to its place what has gathered. It is done by itself from time to time,
-   * which holds up the calls of that moment: whoever writes a lot, and has time, asks for it in small steps.
-   */
-  settle?(): Promise<void>
+  /** Moves part of a write-ahead log into the database file: an automatic checkpoint of all of it delays calls. */
+  checkpoint?(): Promise<void>
   /** Finishes what is queued, then closes. */
   close(): Promise<void>
 }

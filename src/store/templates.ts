@@ -4,8 +4,15 @@ import type { Template } from '../contract/templates.js'
 import type { TemplateRow } from '../domain/rows.js'
 import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { all, type Op, one, run, type Value } from './operation.js'
+import { all, inserting, type Op, one, run, updating, type Value } from './operation.js'
 import { listPage, type Page, type PageRequest } from './page.js'
+
+const insert = inserting<TemplateRow>('templates')
+const write = updating<TemplateRow>(
+  'templates',
+  ['application_id', 'id'],
+  ['status', 'rejection_code', 'rejection_reason', 'submitted_at', 'reviewed_at', 'updated_at'],
+)
 
 export interface TemplateFilter extends PageRequest {
   readonly status?: string
@@ -49,49 +56,12 @@ function* holderOf(row: TemplateRow): Op<{ id: string } | undefined> {
 export function* create(row: TemplateRow): Op<Template | Refusal<'EXTERNAL_TEMPLATE_ID_EXISTS'>> {
   const holder = yield* holderOf(row)
   if (holder !== undefined) return refuse('EXTERNAL_TEMPLATE_ID_EXISTS', { template_id: holder.id })
-  yield* run(
-    `insert into templates (application_id, id, account_id, bot_id, external_template_id, name, type, issuer_name,
-       fulfiller_name, fulfillment_category, acquisition_source, validity, issue_limit, issued_count, status,
-       rejection_code, rejection_reason, submitted_at, reviewed_at, description, metadata, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 'draft', null, null, null, null, $14, $15, $16, $16)`,
-    [
-      row.application_id,
-      row.id,
-      row.account_id,
-      row.bot_id,
-      row.external_template_id,
-      row.name,
-      row.type,
-      row.issuer_name,
-      row.fulfiller_name,
-      row.fulfillment_category,
-      row.acquisition_source,
-      row.validity,
-      row.issue_limit,
-      row.description,
-      row.metadata,
-      row.created_at,
-    ],
-  )
+  yield* insert(row)
   return templateRecord(row)
 }
 
 function* saveState(row: TemplateRow): Op<Template> {
-  yield* run(
-    `update templates set status = $3, rejection_code = $4, rejection_reason = $5, submitted_at = $6, reviewed_at = $7,
-       updated_at = $8
-     where application_id = $1 and id = $2`,
-    [
-      row.application_id,
-      row.id,
-      row.status,
-      row.rejection_code,
-      row.rejection_reason,
-      row.submitted_at,
-      row.reviewed_at,
-      row.updated_at,
-    ],
-  )
+  yield* write(row)
   return templateRecord(row)
 }
 

@@ -3,8 +3,10 @@ import type { Token } from '../contract/tokens.js'
 import { ACTIVE_TOKENS_PER_APPLICATION, type RuntimeCallerRow, tokenRecord } from '../domain/application.js'
 import type { TokenRow } from '../domain/rows.js'
 import { owned } from './apps.js'
-import { type Op, one, oneKept, run } from './operation.js'
+import { count, inserting, type Op, one, oneKept, run } from './operation.js'
 import { listPage, type Page, type PageRequest } from './page.js'
+
+const insert = inserting<TokenRow>('tokens')
 
 /** Who calls the runtime plane: the token and its application in one row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
@@ -36,30 +38,14 @@ export function* create(
   now: number,
 ): Op<Token | Refusal<'APPLICATION_NOT_FOUND' | 'TOKEN_LIMIT_REACHED'>> {
   if ((yield* owned(accountId, row.application_id)) === undefined) return refuse('APPLICATION_NOT_FOUND')
-  const counted = yield* one<{ n: number }>(
-    `select count(*) as n from tokens
-     where application_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
+  const active = yield* count(
+    'tokens where application_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)',
     [row.application_id, now],
   )
-  if (Number(counted?.n) >= ACTIVE_TOKENS_PER_APPLICATION) {
+  if (active >= ACTIVE_TOKENS_PER_APPLICATION) {
     return refuse('TOKEN_LIMIT_REACHED', { limit: ACTIVE_TOKENS_PER_APPLICATION })
   }
-  yield* run(
-    `insert into tokens (id, application_id, name, token_hash, token_prefix, last4, scopes, created_at, expires_at,
-       last_used_at, revoked_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, null, null)`,
-    [
-      row.id,
-      row.application_id,
-      row.name,
-      row.token_hash,
-      row.token_prefix,
-      row.last4,
-      row.scopes,
-      row.created_at,
-      row.expires_at,
-    ],
-  )
+  yield* insert(row)
   return tokenRecord(row, now)
 }
 

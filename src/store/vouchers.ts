@@ -28,7 +28,7 @@ import {
 } from '../domain/voucher.js'
 import { notifyLinkedBots } from './delivery/outbox.js'
 import { findReplay, saveRecord } from './idempotency.js'
-import { type Op, one, type RowLock, run, together } from './operation.js'
+import { inserting, type Op, one, type RowLock, run, together } from './operation.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
@@ -48,7 +48,6 @@ export interface Issue {
   readonly metadata: Readonly<Record<string, string>>
   /** Absent where a call without a key is allowed. */
   readonly idempotencyKey: IdempotencyKey | undefined
-  /** Of the voucher, when this call makes one. */
   readonly voucherId: string
   /** That puts it into a chat; absent for a direct issue. */
   readonly botId?: string
@@ -161,11 +160,8 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
   ]
 }
 
-const INSERT_VOUCHER = `insert into vouchers (application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from,
-    valid_until, code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, bot_id, issued_at,
-    redeemed_at, redemption_id, metadata, updated_at)
-  values ($1, $2, $3, $4, $5, 'issued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, null, null, $16, $15)
-  on conflict do nothing`
+const insert = inserting<VoucherRow>('vouchers', 'on conflict do nothing')
+const insertRedemption = inserting<RedemptionRow>('redemptions')
 
 /** Credentials are null of a voucher that the external_issue_id has already. */
 function* insertVoucher(
@@ -197,25 +193,7 @@ function* insertVoucher(
       metadata: JSON.stringify(call.metadata),
       updated_at: now,
     }
-    const inserted = yield* run(INSERT_VOUCHER, [
-      row.application_id,
-      row.id,
-      row.template_id,
-      row.external_issue_id,
-      row.recipient_user_id,
-      row.valid_from,
-      row.valid_until,
-      row.code_hint,
-      row.key_id,
-      row.key_counter,
-      row.redeem_code_hash,
-      row.qr_token_hash,
-      row.channel,
-      row.bot_id,
-      row.issued_at,
-      row.metadata,
-    ])
-    if (inserted === 1) return { row, credentials }
+    if ((yield* insert(row)) === 1) return { row, credentials }
     const existing = yield* voucherByExternalId(call)
     if (existing !== undefined) return { row: existing, credentials: null }
     // Another voucher of the application has one of the credentials.
@@ -296,7 +274,6 @@ function* voucherByCredential<Row>(
   return undefined
 }
 
-/** Looks at a voucher; writes nothing. */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,
@@ -353,23 +330,7 @@ export function* redeem(
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
   const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
   yield* together(
-    run(
-      `insert into redemptions (application_id, id, voucher_id, template_id, external_issue_id, recipient_user_id,
-         credential_type, reference, metadata, redeemed_at, reversed_at, reversal_reason)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, null, null)`,
-      [
-        row.application_id,
-        row.id,
-        row.voucher_id,
-        row.template_id,
-        row.external_issue_id,
-        row.recipient_user_id,
-        row.credential_type,
-        row.reference,
-        row.metadata,
-        row.redeemed_at,
-      ],
-    ),
+    insertRedemption(row),
     run(REDEEMED[call.credential.type], [applicationId, voucher.hash, now, row.id]),
     saveRecord(call, { status: 200, subjectId: row.id, data: metadata }, null),
     notifyLinkedBots(applicationId, 'voucher_redeemed', () => ({ redemption: data }), call),

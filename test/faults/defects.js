@@ -124,8 +124,8 @@ export const defects = [
   {
     name: 'the scope is checked before the application',
     file: 'src/domain/bot/caller.ts',
-    from: '  const application = endpoint.linked ? linkedApplication(row) : null\n  const refusal = application === null ? null : refuseForApplication(application, origin)\n  if (refusal !== null) return refusal\n  if (endpoint.scope !== undefined && !row.scopes.includes(`"${endpoint.scope}"`)) {\n    return refuse(\'INSUFFICIENT_SCOPE\', { required_scope: endpoint.scope })\n  }',
-    to: '  if (endpoint.scope !== undefined && !row.scopes.includes(`"${endpoint.scope}"`)) {\n    return refuse(\'INSUFFICIENT_SCOPE\', { required_scope: endpoint.scope })\n  }\n  const application = endpoint.linked ? linkedApplication(row) : null\n  const refusal = application === null ? null : refuseForApplication(application, origin)\n  if (refusal !== null) return refusal',
+    from: '  const application = endpoint.linked && row.application_id !== null ? row : null\n  const refusal = application === null ? null : refuseForApplication(application, origin)\n  if (refusal !== null) return refusal\n  if (endpoint.scope !== undefined && !row.scopes.includes(`"${endpoint.scope}"`)) {\n    return refuse(\'INSUFFICIENT_SCOPE\', { required_scope: endpoint.scope })\n  }',
+    to: '  if (endpoint.scope !== undefined && !row.scopes.includes(`"${endpoint.scope}"`)) {\n    return refuse(\'INSUFFICIENT_SCOPE\', { required_scope: endpoint.scope })\n  }\n  const application = endpoint.linked && row.application_id !== null ? row : null\n  const refusal = application === null ? null : refuseForApplication(application, origin)\n  if (refusal !== null) return refusal',
     tests: ['test/server/order.slow.test.ts'],
     match: 'bots.issue',
   },

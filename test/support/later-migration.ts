@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { migrations as onPostgres } from '../../src/store/postgres/migrations/index.js'
-import { migrations as onSqlite } from '../../src/store/sqlite/migrations/index.js'
+import { migrations as onPostgres } from '../../src/store/postgres/migrations.js'
+import { migrations as onSqlite } from '../../src/store/sqlite/migrations.js'
 
 /** Makes this the program of a later version until the test ends: one more migration, on both engines. */
 export function addLaterMigration(sql = 'alter table tokens add column note text'): void {

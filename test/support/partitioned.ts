@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { migrations } from '../../src/store/postgres/migrations/index.js'
+import { migrations } from '../../src/store/postgres/migrations.js'
 
 /** The tables whose rows spread by application. */
 export const runtimeTables = ['templates', 'vouchers', 'redemptions', 'idempotency_keys'] as const

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { noteOf } from '../../src/store/postgres/migrate.js'
-import { migrations } from '../../src/store/postgres/migrations/index.js'
+import { migrations } from '../../src/store/postgres/migrations.js'
 import { query } from './postgres-query.js'
 import { startPostgres } from './postgres-server.js'
 

@@ -1,4 +1,4 @@
-import type { ValidationIssue } from '../../contract/envelope.js'
+import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { machineId, text } from '../../contract/fields.js'
 import type { platformUpdateTypes } from '../../contract/platform.js'
 import type { Schema } from '../../contract/schema.js'
@@ -67,8 +67,11 @@ export function platformUpdateIssues({ type, payload = {} }: PlatformUpdate): Va
   }
   for (const name of Object.keys(payload)) {
     if (Object.hasOwn(members, name)) continue
-    const pointer = `/payload/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    issues.push({ pointer, code: 'additionalProperties', message: 'is not known here' })
+    issues.push({
+      pointer: `/payload/${escapePointer(name)}`,
+      code: 'additionalProperties',
+      message: 'is not known here',
+    })
   }
   return issues
 }

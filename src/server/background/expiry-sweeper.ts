@@ -1,4 +1,4 @@
-import { clearTimeout, setTimeout } from 'node:timers'
+import { setTimeout } from 'node:timers/promises'
 import { DELIVERY_KEPT_MS } from '../../domain/delivery.js'
 import { forgetOldCalls } from '../../store/bots/calls.js'
 import { SETTLED_PER_WRITE, settleBacklog } from '../../store/delivery/backlog.js'
@@ -38,8 +38,7 @@ export class ExpirySweeper {
   #now = 0
   #isWanted = false
   #running: Promise<void> | null = null
-  #stopped = false
-  #endPause: (() => void) | null = null
+  readonly #stop = new AbortController()
 
   constructor(store: Store, onError: (error: unknown) => void, kinds = expiry) {
     this.#store = store
@@ -52,7 +51,7 @@ export class ExpirySweeper {
    * come to its end.
    */
   start(now: number): Promise<void> {
-    if (this.#stopped) return Promise.resolve()
+    if (this.#stop.signal.aborted) return Promise.resolve()
     this.#now = now
     this.#isWanted = true
     this.#running ??= this.#work().catch(this.#onError)
@@ -61,8 +60,7 @@ export class ExpirySweeper {
 
   /** Resolves when nothing is at work: the rest is left for the next start. */
   async stop(): Promise<void> {
-    this.#stopped = true
-    this.#endPause?.()
+    this.#stop.abort()
     await this.#running
   }
 
@@ -78,23 +76,13 @@ export class ExpirySweeper {
   }
 
   async #all(some: Kind): Promise<void> {
-    while (!this.#stopped) {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
       const startedAt = performance.now()
       const forgotten = await this.#store.write(() => some(this.#now))
       if (forgotten < FORGOTTEN_PER_WRITE) return
-      await this.#store.settle?.()
-      await this.#pause(performance.now() - startedAt)
+      await this.#store.checkpoint?.()
+      await setTimeout(performance.now() - startedAt, undefined, { ref: false, signal }).catch(() => {})
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      timer.unref()
-      this.#endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 }

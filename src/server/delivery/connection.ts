@@ -28,7 +28,6 @@ interface Answer {
   /** Of the final head, by `performance.now()`. */
   readonly at: number
   readonly retryAfter: string | null
-  /** The first bytes of the body. */
   readonly body: Buffer
 }
 

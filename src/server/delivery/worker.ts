@@ -36,7 +36,6 @@ const RETRY_MS = 1_000
 /** setTimeout takes no more than 2^31 ms, and the clock may be moved. */
 const TIMER_MS_MAX = 60_000
 
-/** Of every lease that there is. */
 const ALWAYS = Number.MAX_SAFE_INTEGER
 
 interface Signing {
@@ -65,7 +64,6 @@ export class DeliveryWorker {
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
-  /** Attempts in flight, by account. */
   readonly #held = new Map<string, number>()
   #looksForLost = false
   #turning: Promise<void> | null = null

@@ -7,7 +7,7 @@ import { endOlder, endPoll, holdsPoll, type OpenPoll, takePoll } from '../../sto
 import * as updates from '../../store/delivery/updates.js'
 import type { TemplateSummaries } from '../../store/template-summary.js'
 import type { Deps } from '../deps.js'
-import { type Call, invalid, type MakeHandlers, type Reply, replyOf } from '../handler.js'
+import { type Call, invalid, type MakeHandlers, type Reply } from '../handler.js'
 import type { Poll } from '../polls.js'
 
 type Runtime = 'issue' | 'send' | 'updates'
@@ -25,7 +25,7 @@ const TOO_LONG_INSIDE = {
 }
 
 /** Endpoints that a bot calls with its token. */
-export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps) => {
+export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write }) => {
   const { store, clock, newId, keys, polls } = deps
   const summaries: TemplateSummaries = new Map()
   return {
@@ -49,8 +49,8 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps) => {
       )
     },
 
-    send: async ({ chat_id: chatId, text }, { caller }) =>
-      replyOf(await store.write(() => chats.sendAsBot(caller.botId, { chatId, text, now: clock.now() }))),
+    send: ({ chat_id: chatId, text }, { caller }) =>
+      write(() => chats.sendAsBot(caller.botId, { chatId, text, now: clock.now() })),
 
     updates: async (input, call) => {
       if (call.isInner && (input.timeout ?? 0) > TIMEOUT_MAX_INNER_S) return invalid(TOO_LONG_INSIDE)
@@ -115,7 +115,7 @@ async function answerPoll(
       })
     }
   } finally {
-    // Before the replyOf, after which its bot may set a webhook. It ends by its time as well.
+    // Before the reply, after which its bot may set a webhook. It ends by its time as well.
     if (holds) await store.write(() => endPoll(place as OpenPoll)).catch(() => {})
   }
 }

@@ -5,7 +5,7 @@ import { makeToken } from '../../domain/tokens.js'
 import * as bots from '../../store/bots/bots.js'
 import * as calls from '../../store/bots/calls.js'
 import * as templates from '../../store/bots/templates.js'
-import { type MakeHandlers, replyOf } from '../handler.js'
+import type { MakeHandlers } from '../handler.js'
 import type { LimitVerdict } from '../limits.js'
 import { draftOf, validityIssues } from './templates.js'
 import { namedOnce, unlessUnavailable } from './tokens.js'
@@ -51,63 +51,56 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
 }
 
 /** Endpoints that the owner of a bot calls in the console. */
-export const botConsoleHandlers: MakeHandlers<'bots', Console> = ({
-  store,
-  clock,
-  random,
-  newId,
-  autoApprove,
-  botCalls,
-  limits,
-}) => ({
+export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
+  { clock, random, newId, autoApprove, botCalls, limits },
+  { read, write },
+) => ({
   apply: {
     check: (application) => [...urlIssues(application), ...namedOnce(application.scopes ?? [])],
     handle: async (application, { caller }) => {
       const id = newId('bot')
-      return replyOf(await store.write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove)))
+      return write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove))
     },
   },
 
-  list: async (page, { caller }) => replyOf(await store.read(() => bots.list(caller.accountId, page))),
+  list: (page, { caller }) => read(() => bots.list(caller.accountId, page)),
 
   get: async ({ botId }, { caller, isHead }) => {
-    const read = replyOf(await store.read(() => bots.get(caller.accountId, botId)))
-    if (!read.ok || !bots.awaitsToken(read.data) || isHead) return read
+    const found = await read(() => bots.get(caller.accountId, botId))
+    if (!found.ok || !bots.awaitsToken(found.data) || isHead) return found
     const token = makeToken('sbot_', random)
-    return replyOf(await store.write(() => bots.showToken(caller.accountId, botId, token, clock.now())))
+    return write(() => bots.showToken(caller.accountId, botId, token, clock.now()))
   },
 
   update: {
     check: urlIssues,
-    handle: async ({ botId, ...patch }, { caller }) =>
-      replyOf(await store.write(() => bots.update(caller.accountId, botId, patch, clock.now()))),
+    handle: ({ botId, ...patch }, { caller }) => write(() => bots.update(caller.accountId, botId, patch, clock.now())),
   },
 
   regenerateToken: async ({ botId }, { caller }) => {
     const token = makeToken('sbot_', random)
-    return replyOf(await store.write(() => bots.regenerateToken(caller.accountId, botId, token, clock.now())))
+    return write(() => bots.regenerateToken(caller.accountId, botId, token, clock.now()))
   },
 
   metrics: async ({ botId }, { caller }) => {
     await botCalls.flush().catch(unlessUnavailable)
     const now = clock.now()
-    const stored = replyOf(await store.read(() => calls.metrics(caller.accountId, botId, now)))
+    const stored = await read(() => calls.metrics(caller.accountId, botId, now))
     if (!stored.ok) return stored
     return { ok: true, data: { ...stored.data, quota: quotaOf(limits.look('bot_calls', botId), now) } }
   },
 
-  templates: async ({ botId, ...filter }, { caller }) =>
-    replyOf(await store.read(() => templates.list(caller.accountId, botId, filter))),
+  templates: ({ botId, ...filter }, { caller }) => read(() => templates.list(caller.accountId, botId, filter)),
 
   createTemplate: {
     check: validityIssues,
     handle: async ({ botId, ...input }, { caller }) => {
       const draft = draftOf(input, newId('tpl'), clock.now())
       if ('ok' in draft) return draft
-      return replyOf(await store.write(() => templates.create(caller.accountId, botId, draft)))
+      return write(() => templates.create(caller.accountId, botId, draft))
     },
   },
 
-  submitTemplate: async ({ botId, templateId }, { caller }) =>
-    replyOf(await store.write(() => templates.submit(caller.accountId, botId, templateId, clock.now(), autoApprove))),
+  submitTemplate: ({ botId, templateId }, { caller }) =>
+    write(() => templates.submit(caller.accountId, botId, templateId, clock.now(), autoApprove)),
 })

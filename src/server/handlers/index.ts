@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js'
-import type { Handlers } from '../handler.js'
+import { type Handlers, repliesOf } from '../handler.js'
 import { appHandlers } from './apps.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botConsoleHandlers } from './bots.js'
@@ -11,13 +11,14 @@ import { webhookHandlers } from './webhook.js'
 
 /** One entry for each endpoint of the contract, under the same names: its handler, and its check if it has one. */
 export function makeHandlers(deps: Deps): Handlers {
+  const replies = repliesOf(deps)
   return {
-    apps: appHandlers(deps),
-    tokens: tokenHandlers(deps),
-    templates: templateHandlers(deps),
-    vouchers: voucherHandlers(deps),
-    bots: { ...botConsoleHandlers(deps), ...botRuntimeHandlers(deps) },
-    webhook: webhookHandlers(deps),
-    platform: platformHandlers(deps),
+    apps: appHandlers(deps, replies),
+    tokens: tokenHandlers(deps, replies),
+    templates: templateHandlers(deps, replies),
+    vouchers: voucherHandlers(deps, replies),
+    bots: { ...botConsoleHandlers(deps, replies), ...botRuntimeHandlers(deps, replies) },
+    webhook: webhookHandlers(deps, replies),
+    platform: platformHandlers(deps, replies),
   }
 }

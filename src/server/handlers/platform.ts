@@ -3,14 +3,14 @@ import { refuse } from '../../contract/errors.js'
 import { endpoints } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
-import { formatInstant, parseInstant } from '../../domain/time.js'
+import { formatInstant, instantOrNull, parseInstant } from '../../domain/time.js'
 import * as apps from '../../store/apps.js'
 import * as bots from '../../store/bots/bots.js'
 import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
 import { TestClock } from '../clock.js'
-import { invalid, type MakeHandlers, replyOf } from '../handler.js'
+import { invalid, type MakeHandlers } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 
@@ -24,22 +24,21 @@ function byAge(one: Review, other: Review): number {
 }
 
 /** The operator API (DECISIONS.md#operator-api). */
-export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
+export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }) => {
   const { store, clock, newId, random, keys, accounts, faults, requestLog } = deps
   const newDeliveryId = () => newId('dlv')
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
-  const orNull = (ms: number | null) => (ms === null ? null : formatInstant(ms))
   const secureKeys = () =>
     deps.secure.keys.list(clock.now()).map(({ kid, state, pin, createdAt, activatedAt, graceUntil }) => ({
       kid,
       state,
       pin,
       created_at: formatInstant(createdAt),
-      activated_at: orNull(activatedAt),
-      grace_until: orNull(graceUntil),
+      activated_at: instantOrNull(activatedAt),
+      grace_until: instantOrNull(graceUntil),
     }))
-  const setBlocked = async ({ chatId }: { chatId: string }, blocked: boolean) =>
-    replyOf(await store.write(() => chats.setBlocked(chatId, blocked, { now: clock.now(), newDeliveryId })))
+  const setBlocked = ({ chatId }: { chatId: string }, blocked: boolean) =>
+    write(() => chats.setBlocked(chatId, blocked, { now: clock.now(), newDeliveryId }))
   return {
     issueAccountToken: async ({ accountId, expires_in_seconds: seconds = JWT_LIFETIME_SECONDS }) => {
       const now = clock.now()
@@ -62,23 +61,18 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
       return { ok: true, data: { items: waiting.sort(byAge) } }
     },
 
-    approveTemplate: async ({ templateId }) =>
-      replyOf(await store.write(() => templates.review(templateId, { approve: true }, clock.now()))),
-    rejectTemplate: async ({ templateId, code, reason }) =>
-      replyOf(await store.write(() => templates.review(templateId, { approve: false, code, reason }, clock.now()))),
+    approveTemplate: ({ templateId }) => write(() => templates.review(templateId, { approve: true }, clock.now())),
+    rejectTemplate: ({ templateId, code, reason }) =>
+      write(() => templates.review(templateId, { approve: false, code, reason }, clock.now())),
 
-    suspendApp: async ({ appId }) =>
-      replyOf(await store.write(() => apps.govern(appId, { suspended: true }, clock.now()))),
-    reinstateApp: async ({ appId }) =>
-      replyOf(await store.write(() => apps.govern(appId, { suspended: false }, clock.now()))),
-    setAppFeatures: async ({ appId, features }) =>
-      replyOf(await store.write(() => apps.govern(appId, { features }, clock.now()))),
+    suspendApp: ({ appId }) => write(() => apps.govern(appId, { suspended: true }, clock.now())),
+    reinstateApp: ({ appId }) => write(() => apps.govern(appId, { suspended: false }, clock.now())),
+    setAppFeatures: ({ appId, features }) => write(() => apps.govern(appId, { features }, clock.now())),
 
-    approveBot: async ({ botId }) => replyOf(await store.write(() => bots.decide(botId, 'approve', clock.now()))),
-    rejectBot: async ({ botId, note }) =>
-      replyOf(await store.write(() => bots.decide(botId, { reject: note }, clock.now()))),
-    disableBot: async ({ botId }) => replyOf(await store.write(() => bots.decide(botId, 'disable', clock.now()))),
-    enableBot: async ({ botId }) => replyOf(await store.write(() => bots.decide(botId, 'enable', clock.now()))),
+    approveBot: ({ botId }) => write(() => bots.decide(botId, 'approve', clock.now())),
+    rejectBot: ({ botId, note }) => write(() => bots.decide(botId, { reject: note }, clock.now())),
+    disableBot: ({ botId }) => write(() => bots.decide(botId, 'disable', clock.now())),
+    enableBot: ({ botId }) => write(() => bots.decide(botId, 'enable', clock.now())),
 
     addUpdate: {
       check: platformUpdateIssues,
@@ -92,12 +86,11 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps) => {
 
     createChat: async ({ bot_id: botId, user_id: userId, type = 'private' }) => {
       const call = { botId, userId, type, chatId: newId('chat'), now: clock.now(), newDeliveryId }
-      return replyOf(await store.write(() => chats.start(call)))
+      return write(() => chats.start(call))
     },
-    chats: async (filter) => replyOf(await store.read(() => chats.list(filter))),
-    messages: async ({ chatId, ...page }) => replyOf(await store.read(() => chats.messages(chatId, page, keys))),
-    sendAsUser: async ({ chatId, text }) =>
-      replyOf(await store.write(() => chats.sendAsUser({ chatId, text, now: clock.now() }, newDeliveryId))),
+    chats: (filter) => read(() => chats.list(filter)),
+    messages: ({ chatId, ...page }) => read(() => chats.messages(chatId, page, keys)),
+    sendAsUser: ({ chatId, text }) => write(() => chats.sendAsUser({ chatId, text, now: clock.now() }, newDeliveryId)),
     blockChat: (input) => setBlocked(input, true),
     unblockChat: (input) => setBlocked(input, false),
 

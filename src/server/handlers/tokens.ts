@@ -4,7 +4,7 @@ import { DAY_MS } from '../../domain/time.js'
 import { hashToken, last4Of, makeToken, tokenPrefixOf } from '../../domain/tokens.js'
 import { StoreUnavailable } from '../../store/store.js'
 import * as tokens from '../../store/tokens.js'
-import { type MakeHandlers, replyOf } from '../handler.js'
+import type { MakeHandlers } from '../handler.js'
 
 /** A store that cannot write may still read: the response then lacks what memory holds. */
 export function unlessUnavailable(error: unknown): void {
@@ -17,10 +17,10 @@ export function namedOnce(scopes: readonly string[]): ValidationIssue[] {
   return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]
 }
 
-export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, newId, tokenUses }) => ({
+export const tokenHandlers: MakeHandlers<'tokens'> = ({ clock, random, newId, tokenUses }, { read, write }) => ({
   list: async ({ appId, ...page }, { caller }) => {
     await tokenUses.flush().catch(unlessUnavailable)
-    return replyOf(await store.read(() => tokens.list(caller.accountId, appId, page, clock.now())))
+    return read(() => tokens.list(caller.accountId, appId, page, clock.now()))
   },
 
   create: {
@@ -41,11 +41,10 @@ export const tokenHandlers: MakeHandlers<'tokens'> = ({ store, clock, random, ne
         last_used_at: null,
         revoked_at: null,
       }
-      const created = replyOf(await store.write(() => tokens.create(caller.accountId, row, now)))
+      const created = await write(() => tokens.create(caller.accountId, row, now))
       return created.ok ? { ok: true, data: { ...created.data, token } } : created
     },
   },
 
-  revoke: async ({ appId, tokenId }, { caller }) =>
-    replyOf(await store.write(() => tokens.revoke(caller.accountId, appId, tokenId, clock.now()))),
+  revoke: ({ appId, tokenId }, { caller }) => write(() => tokens.revoke(caller.accountId, appId, tokenId, clock.now())),
 })

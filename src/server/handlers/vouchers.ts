@@ -7,7 +7,7 @@ import type { TemplateSummaries } from '../../store/template-summary.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Caller } from '../auth.js'
 import type { Deps } from '../deps.js'
-import { type MakeHandlers, replyOf } from '../handler.js'
+import type { MakeHandlers } from '../handler.js'
 
 const EXPECTED = {
   redeem_code: 'must be a redeem code of 16 symbols, such as M9S3-46Q3-D25V-T4FJ',
@@ -38,7 +38,7 @@ function unknownCredential(
   return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }
 }
 
-export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
+export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   const { store, clock, newId, keys } = deps
   const summaries: TemplateSummaries = new Map()
   const newDeliveryId = () => newId('dlv')
@@ -103,8 +103,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps) => {
       },
     },
 
-    redemption: async ({ redemptionId }, { caller }) =>
-      replyOf(await store.read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now()))),
+    redemption: ({ redemptionId }, { caller }) =>
+      read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now())),
 
     reverse: ({ redemptionId, reason, metadata }, { caller, idempotencyKey }) =>
       store.write(() =>

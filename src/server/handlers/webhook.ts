@@ -5,7 +5,6 @@ import { refuseBotCall } from '../../domain/bot/caller.js'
 import type { BotRow } from '../../domain/bot/rows.js'
 import * as bots from '../../store/bots/bots.js'
 import { isPolled } from '../../store/bots/open-polls.js'
-import { callerByHash } from '../../store/bots/tokens.js'
 import { lockQueue } from '../../store/delivery/backlog.js'
 import * as deliveries from '../../store/delivery/deliveries.js'
 import * as webhooks from '../../store/delivery/webhooks.js'
@@ -19,8 +18,8 @@ const SECRET_BYTES = 32
 /** A look-up that takes longer counts as unresolved: each attempt looks again. */
 const LOOKUP_MS_MAX = 5_000
 
-export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
-  const { store, keys, webhooks: policy } = deps
+export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) => {
+  const { keys, webhooks: policy } = deps
   return {
     set: async ({ botId, ...input }, { caller }) =>
       replyOf(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
@@ -28,28 +27,24 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps) => {
     setByBot: async (input, { caller: { botId, tokenId } }) =>
       replyOf(await setWebhook(deps, botId, input, () => stillCalling(tokenId))),
 
-    delete: async ({ botId, drop_pending_updates: drop = false }, { caller }) =>
-      replyOf(
-        await store.write(function* () {
-          const bot = yield* bots.approved(caller.accountId, botId)
-          return 'ok' in bot ? bot : yield* webhooks.remove(botId, drop)
-        }),
-      ),
+    delete: ({ botId, drop_pending_updates: drop = false }, { caller }) =>
+      write(function* () {
+        const bot = yield* bots.approved(caller.accountId, botId)
+        return 'ok' in bot ? bot : yield* webhooks.remove(botId, drop)
+      }),
 
-    info: async (_input, { caller }) =>
-      replyOf(await store.read(() => webhooks.info(caller.botId, keys, policy.egressIps))),
+    info: (_input, { caller }) => read(() => webhooks.info(caller.botId, keys, policy.egressIps)),
 
-    deliveries: async ({ botId, ...filter }, { caller }) =>
-      replyOf(await store.read(() => deliveries.list(caller.accountId, botId, filter))),
+    deliveries: ({ botId, ...filter }, { caller }) => read(() => deliveries.list(caller.accountId, botId, filter)),
 
-    retry: async ({ botId, deliveryId, force = false }, { caller }) =>
-      replyOf(await store.write(() => deliveries.retry(caller.accountId, botId, deliveryId, force))),
+    retry: ({ botId, deliveryId, force = false }, { caller }) =>
+      write(() => deliveries.retry(caller.accountId, botId, deliveryId, force)),
   }
 }
 
 /** Null while the bot may call: the look-up takes time, in which its token may be replaced because it was stolen. */
 function* stillCalling(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
-  return refuseBotCall(yield* callerByHash(tokenHash), contract.webhook.setByBot)
+  return refuseBotCall(yield* bots.callerByHash(tokenHash), contract.webhook.setByBot)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { ValidationIssue } from '../../contract/envelope.js'
+import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import { depthExceeds } from '../../secure/json.js'
 
 /** Limits of a body (DECISIONS.md#bodies). */
 export const BODY_BYTES_MAX = 65_536
@@ -47,14 +48,6 @@ function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   return problem === null ? { ok: true, value: normalise(value) } : refuse('VALIDATION_FAILED', { errors: [problem] })
 }
 
-function depthExceeds(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  if (Array.isArray(value)) return value.some((item) => depthExceeds(item, levels - 1))
-  for (const name in value) if (depthExceeds((value as Record<string, unknown>)[name], levels - 1)) return true
-  return false
-}
-
 /** More marks on one letter than any script has (UAX 15, Stream-Safe): ordering them takes the square of their number. */
 const MARKS = /\p{M}{31}/u
 
@@ -67,7 +60,7 @@ function problemOf(value: unknown, pointer: string): ValidationIssue | null {
   if (typeof value !== 'object' || value === null) return null
   const seen = new Set<string>()
   for (const [name, member] of Object.entries(value)) {
-    const here = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const here = `${pointer}/${escapePointer(name)}`
     if (name === '__proto__')
       return { pointer: here, code: 'additionalProperties', message: 'must not be named __proto__' }
     if (MARKS.test(name)) return tooManyMarks(pointer)

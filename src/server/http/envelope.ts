@@ -62,7 +62,6 @@ function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive
   return headers
 }
 
-/** Answers a refusal from the failure table. */
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   request.failureCode = refusal.code
   const { status, headers, body } = failureAnswer(refusal, request.id, reply.raw.shouldKeepAlive)

@@ -1,5 +1,5 @@
 import { closest } from '../../contract/closest.js'
-import type { ValidationIssue } from '../../contract/envelope.js'
+import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 
 /** At most so many issues are answered: the rest follows once these are corrected. */
 export const ISSUES_MAX = 20
@@ -14,6 +14,3 @@ export function unknownMember(at: string, name: string, known: readonly string[]
   const close = closest(name, known)
   return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
 }
-
-/** A member name as a part of a JSON pointer (RFC 6901). */
-export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,13 +1,24 @@
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { membersOf } from '../../contract/endpoint.js'
-import type { ValidationIssue } from '../../contract/envelope.js'
+import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import type { Schema } from '../../contract/schema.js'
-import { oncePer } from './once-per.js'
-import { escapePointer, ISSUES_MAX, unknownMember } from './unknown-member.js'
+import { ISSUES_MAX, unknownMember } from './unknown-member.js'
 
 /** Its default of 8 would cut off what tells the alternatives of a union apart. */
 Settings.Set({ maxErrors: 200 })
+
+/** Makes a value once per key and keeps it while the key lives: servers of one process share what is slow to compile. */
+export function oncePer<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
+  const made = new WeakMap<K, V>()
+  return (key) => {
+    const kept = made.get(key)
+    if (kept !== undefined) return kept
+    const value = make(key)
+    made.set(key, value)
+    return value
+  }
+}
 
 const validatorOf = oncePer((schema: Schema): Validator => Compile(schema))
 

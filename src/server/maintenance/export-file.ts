@@ -45,7 +45,6 @@ export class ExportFile {
     await syncFolder(dirname(this.#path))
   }
 
-  /** Removes what was not finished. */
   async discard(): Promise<void> {
     if (!this.#open) return
     this.#open = false

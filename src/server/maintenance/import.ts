@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { unseal } from '../../domain/sealing.js'
 import { replaceFile } from '../../files/replace-file.js'
-import { type Sums, totalOf } from '../../store/move/digest.js'
-import { ExportUnusable } from '../../store/move/format.js'
+import { ExportUnusable, type Sums, totalOf } from '../../store/move/format.js'
 import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ExportRead, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'
 import { KeysUnusable } from '../folder.js'
 import { OWNER } from '../transport/shared-keys.js'
+import type { ExportReport } from './export.js'
 import {
   Aborted,
   databaseFile,
@@ -28,15 +28,10 @@ interface ImportOptions {
   readonly onProgress?: Progress
 }
 
-export interface ImportReport {
-  /** The database, without a password; null where the file alone was looked at. */
+/** `schema` is that of the export; the store has that of this version. */
+export type ImportReport = Omit<ExportReport, 'store'> & {
+  /** Null where the file alone was looked at. */
   readonly store: string | null
-  /** Of the export; the store has that of this version. */
-  readonly schema: number
-  readonly exported_at: string
-  readonly total: number
-  readonly rows: Readonly<Record<string, number>>
-  readonly total_sha256: string
 }
 
 /** Reads an export to its end. @throws an error with a `code`: EXPORT_UNUSABLE, ABORTED */

@@ -8,8 +8,7 @@ import { openSqliteSource, openSqliteTarget } from '../../store/move/sqlite-sess
 import { DatabaseFailure } from '../../store/postgres/errors.js'
 import { sqliteProblemOf } from '../../store/sqlite/engine.js'
 import { StoreUnusable } from '../../store/store.js'
-import { KeysUnusable, loadKeys } from '../folder.js'
-import { keyChecks } from '../key-checks.js'
+import { KeysUnusable, keyChecks, loadKeys } from '../folder.js'
 
 /** A store and its keys, named as for the start of a server. */
 export interface MovePlace {

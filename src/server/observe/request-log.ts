@@ -36,7 +36,6 @@ export class RequestLog {
     return stream
   }
 
-  /** Ends every follower. */
   close(): void {
     for (const follower of this.#followers) follower.push(null)
     this.#followers.clear()

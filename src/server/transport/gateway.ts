@@ -10,7 +10,7 @@ import { sendBodyFailure, sendFailure } from '../http/envelope.js'
 import { headerValues, isPlainUtf8 } from '../http/headers.js'
 import { readJson } from '../http/read-body.js'
 import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
-import type { LimitVerdict } from '../limits.js'
+import { rateLimited } from '../limits.js'
 
 /** Members of a session call; `publicKey` is the other name of the first (DECISIONS.md#bootstrap-and-session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
@@ -69,18 +69,14 @@ export function bindSecureGateway(app: FastifyInstance, deps: Deps): void {
 
   function refuseOverLimit(request: FastifyRequest): Refusal | null {
     const verdict = limits.look('secure_session', addresses.limitSubject(request))
-    return verdict === null || verdict.remaining > 0 ? null : limited(verdict)
+    return verdict === null || verdict.remaining > 0 ? null : rateLimited(verdict)
   }
 
   /** Counts malformed calls, which cost no cryptography, in their own window: they use up nobody's session limit. */
   function malformed(request: FastifyRequest, refusal: Refusal): Refusal {
     const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(request)}`)
-    return verdict === null || verdict.allowed ? refusal : limited(verdict)
+    return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
   }
-}
-
-function limited({ resetSeconds }: LimitVerdict): Refusal {
-  return { ...refuse('RATE_LIMITED'), retryAfterSeconds: resetSeconds }
 }
 
 /** The Origin header; two of them are one that no policy allows. */

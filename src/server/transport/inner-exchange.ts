@@ -22,39 +22,33 @@ export class InnerMessage {
   /** Fastify may write it. */
   url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly rawHeaders: string[]
+  readonly rawHeaders: string[] = []
   readonly httpVersionMajor = 1
   readonly httpVersionMinor = 1
   readonly httpVersion = '1.1'
   readonly aborted = false
   readonly socket: { readonly remoteAddress: string | undefined }
-  readonly outer: Dispatch
-  /** Of the session; empty for none. */
-  readonly origin: string
   /** Parsed; read-body.ts checks it. */
   readonly body: unknown
-  /** The plaintext that held the body, and its length in UTF-8. */
-  readonly text: string
-  readonly textBytes: number
 
+  /**
+   * @param text the plaintext that held the body
+   * @param textBytes its length in UTF-8
+   * @param origin of the session; empty for none
+   */
   constructor(
     { method, path, query, headers, body }: InnerRequest,
-    text: string,
-    textBytes: number,
-    origin: string,
-    outer: Dispatch,
+    readonly text: string,
+    readonly textBytes: number,
+    readonly origin: string,
+    readonly outer: Dispatch,
   ) {
     this.method = method
     this.url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
     this.headers = headers
-    this.rawHeaders = []
     for (const name in headers) this.rawHeaders.push(name, headers[name] as string)
     this.socket = { remoteAddress: outer.request.socket.remoteAddress }
-    this.outer = outer
-    this.origin = origin
     this.body = body
-    this.text = text
-    this.textBytes = textBytes
   }
 }
 

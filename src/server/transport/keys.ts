@@ -36,7 +36,6 @@ export interface KeyFacts {
   readonly graceUntil: number | null
 }
 
-/** What a server does with them. */
 export interface TransportKeys {
   readonly current: ServerKey
   /** The current key, or the one with this kid while sessions may still be opened with it. */
@@ -48,9 +47,7 @@ export interface TransportKeys {
   list(now: number): KeyFacts[]
 }
 
-/** Where the keys are kept. */
 export interface SecureKeyFile {
-  /** For messages. */
   readonly name: string
   /** Null when there is none yet. */
   read(): string | null
@@ -105,14 +102,12 @@ export class SecureKeys implements TransportKeys {
     return this.#in('current').key
   }
 
-  /** The current key, or the one with this kid while sessions may still be opened with it. */
   keyFor(kid: string | undefined, now: number): ServerKey | undefined {
     if (kid === undefined) return this.current
     const found = this.#keys.find((it) => it.key.kid === kid && it.state !== 'next')
     return found === undefined || isOver(found, now) ? undefined : found.key
   }
 
-  /** The next key becomes the current one, which goes on for the time of grace. */
   rotate(now: number): void {
     const [current, next] = [this.#in('current'), this.#in('next')]
     const others = this.#keys.filter((it) => it.state === 'grace' && !isOver(it, now))
@@ -124,7 +119,6 @@ export class SecureKeys implements TransportKeys {
     ])
   }
 
-  /** Destroys the keys whose grace is over. */
   forget(now: number): void {
     const kept = this.#keys.filter((it) => !isOver(it, now))
     if (kept.length < this.#keys.length) this.#keep(kept)

@@ -2,20 +2,51 @@ import type { Bot, BotDetail } from '../../contract/bots.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import type { Review } from '../../contract/platform.js'
 import {
+  appliedBot,
   BOTS_PER_ACCOUNT,
+  type BotApplication,
   type BotDecision,
+  type BotPatch,
   botDetail,
   botRecord,
   decideBot,
+  patchedBot,
   refuseUnapproved,
 } from '../../domain/bot/bot.js'
-import { appliedBot, type BotApplication, type BotPatch, patchedBot } from '../../domain/bot/profile.js'
+import type { BotCallerRow } from '../../domain/bot/caller.js'
 import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
-import { all, lock, notify, type Op, one, run } from '../operation.js'
+import { all, count, inserting, lock, notify, type Op, one, oneKept, run, updating } from '../operation.js'
 import { listPage, type Page, type PageRequest } from '../page.js'
-import { replaceToken } from './tokens.js'
+
+const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
+const write = updating<BotRow>(
+  'bots',
+  ['id'],
+  [
+    'name',
+    'review_status',
+    'review_note',
+    'status',
+    'scopes',
+    'profile',
+    'command_menus',
+    'submitted_at',
+    'updated_at',
+  ],
+)
+
+/** Who calls with a bot token: the token, its bot and the linked application in one row. */
+export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
+  return yield* oneKept<BotCallerRow>(
+    `select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes, b.application_id,
+       a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
+     from bot_tokens t join bots b on b.id = t.bot_id left join applications a on a.id = b.application_id
+     where t.token_hash = $1`,
+    [tokenHash],
+  )
+}
 
 /** The bot when the account owns it. */
 export function* owned(accountId: string, botId: string): Op<BotRow | undefined> {
@@ -79,10 +110,13 @@ export function* apply(
     const again = { ...appliedBot(holder.id, accountId, application, now), created_at: holder.created_at }
     return yield* applied(yield* save(again), now, autoApprove)
   }
-  const counted = yield* one<{ n: number }>('select count(*) as n from bots where account_id = $1', [accountId])
-  if (Number(counted?.n) >= BOTS_PER_ACCOUNT) return refuse('BOT_LIMIT_REACHED', { limit: BOTS_PER_ACCOUNT })
+  if ((yield* count('bots where account_id = $1', [accountId])) >= BOTS_PER_ACCOUNT) {
+    return refuse('BOT_LIMIT_REACHED', { limit: BOTS_PER_ACCOUNT })
+  }
   const row = appliedBot(newId, accountId, application, now)
-  return (yield* insert(row)) ? yield* applied(row, now, autoApprove) : refuse('USERNAME_TAKEN')
+  if ((yield* insert(row)) === 0) return refuse('USERNAME_TAKEN')
+  yield* run('insert into update_queues (bot_id, last_update_id, allowed_updates) values ($1, 0, null)', [row.id])
+  return yield* applied(row, now, autoApprove)
 }
 
 /** The answer says pending, also when the approval follows in the same transaction. */
@@ -91,49 +125,8 @@ function* applied(row: BotRow, now: number, autoApprove: boolean): Op<Bot> {
   return botRecord(row, false)
 }
 
-/** False when the username is taken. */
-function* insert(row: BotRow): Op<boolean> {
-  const inserted = yield* run(
-    `insert into bots (id, account_id, name, username, review_status, review_note, status, scopes, token_prefix,
-       profile, command_menus, application_id, linked_at, submitted_at, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, null, $6, $7, null, $8, $9, null, null, $10, $10, $10)
-     on conflict (username) do nothing`,
-    [
-      row.id,
-      row.account_id,
-      row.name,
-      row.username,
-      row.review_status,
-      row.status,
-      row.scopes,
-      row.profile,
-      row.command_menus,
-      row.created_at,
-    ],
-  )
-  if (inserted === 0) return false
-  yield* run('insert into update_queues (bot_id, last_update_id, allowed_updates) values ($1, 0, null)', [row.id])
-  return true
-}
-
 function* save(row: BotRow): Op<BotRow> {
-  yield* run(
-    `update bots set name = $2, review_status = $3, review_note = $4, status = $5, scopes = $6, profile = $7,
-       command_menus = $8, submitted_at = $9, updated_at = $10
-     where id = $1`,
-    [
-      row.id,
-      row.name,
-      row.review_status,
-      row.review_note,
-      row.status,
-      row.scopes,
-      row.profile,
-      row.command_menus,
-      row.submitted_at,
-      row.updated_at,
-    ],
-  )
+  yield* write(row)
   return row
 }
 
@@ -173,7 +166,7 @@ export function* showToken(
   return { ...before, has_token: true, token_prefix: prefix, one_time_token: token }
 }
 
-/** Replaces the token, shown or not; the old one stops working with this commit. */
+/** Replaces the token, shown or not. */
 export function* regenerateToken(
   accountId: string,
   botId: string,
@@ -190,9 +183,15 @@ export function* regenerateToken(
   return { bot_id: botId, one_time_token: token, token_prefix: prefix }
 }
 
+/** The token takes the place of the one before, which stops working with this commit. */
 function* giveToken(botId: string, token: string, now: number): Op<string> {
   const prefix = tokenPrefixOf(token)
-  yield* replaceToken(botId, hashToken(token), now)
+  yield* run('update bot_tokens set revoked_at = $2 where bot_id = $1 and revoked_at is null', [botId, now])
+  yield* run('insert into bot_tokens (token_hash, bot_id, created_at, revoked_at) values ($1, $2, $3, null)', [
+    hashToken(token),
+    botId,
+    now,
+  ])
   yield* run('update bots set token_prefix = $2 where id = $1', [botId, prefix])
   return prefix
 }

@@ -8,7 +8,7 @@ import {
   percentileOffset,
   TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
-import { all, type Op, one, run, runEach } from '../operation.js'
+import { all, count, type Op, one, run, runEach } from '../operation.js'
 import { approved } from './bots.js'
 
 /** Calls of one bot that were answered alike within one minute. */
@@ -62,24 +62,19 @@ export function* metrics(
      group by method, status, code order by method, status, code`,
     [botId, minuteOf(since)],
   )
-  const updates = yield* one<{ n: number }>('select count(*) as n from updates where bot_id = $1 and created_at > $2', [
-    botId,
-    since,
-  ])
-  return { ...callMetrics(counts), updates: Number(updates?.n), webhook: yield* webhookMetrics(botId, since) }
+  const updates = yield* count('updates where bot_id = $1 and created_at > $2', [botId, since])
+  return { ...callMetrics(counts), updates, webhook: yield* webhookMetrics(botId, since) }
 }
 
 /** Counted in indexes: rows are read for the durations alone, and of those no more than the latest. */
 function* webhookMetrics(botId: string, since: number): Op<BotMetrics['webhook']> {
-  const count = function* (counting: string): Op<number> {
-    const counted = yield* one<{ n: number }>(`select count(*) as n from ${counting}`, [botId, since])
-    return Number(counted?.n)
-  }
-  const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2')
-  const failed = yield* count('delivery_attempts where bot_id = $1 and started_at > $2 and error_code is not null')
+  const of = [botId, since]
+  const attempts = yield* count('delivery_attempts where bot_id = $1 and started_at > $2', of)
+  const failed = yield* count('delivery_attempts where bot_id = $1 and started_at > $2 and error_code is not null', of)
   const dead = yield* count(
     `deliveries where bot_id = $1 and last_attempt_at > $2
        and status = 'dead_letter' and status in ('failed', 'dead_letter')`,
+    of,
   )
   const timed = Math.min(attempts, TIMED_ATTEMPTS_MAX)
   return {

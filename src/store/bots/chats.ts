@@ -6,9 +6,12 @@ import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
 import { addUpdate } from '../delivery/outbox.js'
-import { all, type Op, one, run, type Value } from '../operation.js'
+import { all, inserting, type Op, one, run, type Value } from '../operation.js'
 import { listPage, type Page, type PageRequest } from '../page.js'
 import { credentialsOf } from '../vouchers.js'
+
+const insertChat = inserting<ChatRow>('chats', 'on conflict (bot_id, user_id) do nothing')
+const insertMessage = inserting<MessageRow>('messages')
 
 interface ChatStart {
   readonly botId: string
@@ -25,11 +28,15 @@ export function* start(call: ChatStart): Op<Chat | Refusal<'BOT_NOT_FOUND' | 'BO
   const { botId, userId, now } = call
   const refusal = yield* refuseUnready(botId)
   if (refusal !== null) return refusal
-  const made = yield* run(
-    `insert into chats (id, bot_id, user_id, type, blocked, last_message_id, created_at)
-     values ($1, $2, $3, $4, 0, 0, $5) on conflict (bot_id, user_id) do nothing`,
-    [call.chatId, botId, userId, call.type, now],
-  )
+  const made = yield* insertChat({
+    id: call.chatId,
+    bot_id: botId,
+    user_id: userId,
+    type: call.type,
+    blocked: 0,
+    last_message_id: 0,
+    created_at: now,
+  })
   const chat = (yield* one<ChatRow>('select * from chats where bot_id = $1 and user_id = $2', [
     botId,
     userId,
@@ -113,7 +120,6 @@ export function* chatOfBot(botId: string, chatId: string): Op<ChatRow | undefine
 interface NewMessage {
   readonly text: string
   readonly fromBot: boolean
-  /** That the message delivers. */
   readonly voucher?: { readonly applicationId: string; readonly id: string }
   readonly now: number
 }
@@ -131,11 +137,7 @@ export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
     voucher_id: it.voucher?.id ?? null,
   }
   yield* run('update chats set last_message_id = $2 where id = $1', [chat.id, row.message_id])
-  yield* run(
-    `insert into messages (chat_id, message_id, sent_at, from_bot, text, application_id, voucher_id)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [row.chat_id, row.message_id, row.sent_at, row.from_bot, row.text, row.application_id, row.voucher_id],
-  )
+  yield* insertMessage(row)
   return messageRecord(row, chat)
 }
 
@@ -156,7 +158,6 @@ export function* sendAsBot(
   return yield* addMessage(chat, { text, fromBot: true, now })
 }
 
-/** A message of the user, and the update that tells the bot. */
 export function* sendAsUser(
   { chatId, text, now }: Said,
   newDeliveryId: () => string,

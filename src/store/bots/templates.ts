@@ -37,7 +37,7 @@ export function* create(
   const bot = yield* admitted(accountId, botId, 'vouchers:templates:write')
   if ('ok' in bot) return bot
   const owner = { application_id: bot.application_id ?? '', account_id: accountId, bot_id: botId }
-  return yield* templates.create({ ...draft, ...owner })
+  return yield* templates.create({ ...owner, ...draft })
 }
 
 export function* submit(

@@ -1,5 +1,5 @@
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
-import { all, notify, type Op, one, run, runEach } from '../operation.js'
+import { all, count, notify, type Op, one, run, runEach } from '../operation.js'
 
 /**
  * Changes to all pending updates of a bot. The transaction of the call sets markers in the bot's queue and changes the
@@ -34,9 +34,13 @@ const IS_FIRST_ROUND = `(resume_status is null or resume_status = 'failed')`
 const CANCEL = `update deliveries set status = 'cancelled', cancel_reason = $2, ready = 0, next_attempt_at = null,
   lease_until = null, resume_status = null where bot_id = $1`
 
+/** $1 is the id, $2 the bot, $3 the update, $4 its type, $5 the chat key, $6 the time. */
+export const INSERT_DELIVERY = `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status,
+    attempt_count, manual_attempt_count, created_at, next_attempt_at, ready)
+  values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)`
+
 type CancelReason = 'dropped' | 'webhook_deleted'
 
-/** Time and id source for new deliveries. */
 interface DeliveryMaker {
   readonly now: number
   readonly newDeliveryId: () => string
@@ -47,12 +51,11 @@ export function* lockQueue(botId: string): Op<UpdateQueueRow> {
   return (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId], 'row')) as UpdateQueueRow
 }
 
-export function* waitingCount(botId: string): Op<number> {
-  const counted = yield* one<{ n: number }>(`select count(*) as n from updates where bot_id = $1 and ${WAITING}`, [
-    botId,
-  ])
-  return Number(counted?.n ?? 0)
+export function* hasWebhook(botId: string): Op<boolean> {
+  return (yield* one('select 1 as found from webhooks where bot_id = $1', [botId])) !== undefined
 }
+
+export const waitingCount = (botId: string): Op<number> => count(`updates where bot_id = $1 and ${WAITING}`, [botId])
 
 /** Confirms updates up to an id. @param queue locked queue of a bot without a webhook */
 export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
@@ -128,21 +131,19 @@ export function* settleBacklog(maker: DeliveryMaker): Op<number> {
   const { bot_id: botId } = queue
   let { after, left } = yield* settleConfirmed(queue, true)
   if (left > 0) {
-    const webhook = yield* one('select 1 as found from webhooks where bot_id = $1', [botId])
+    const isDelivered = yield* hasWebhook(botId)
     if (after.switched_to !== null) {
-      ;({ after, left } = yield* settleSwitched(after, webhook === undefined ? null : maker, left))
+      ;({ after, left } = yield* settleSwitched(after, isDelivered ? maker : null, left))
     }
     // Deliveries that the markers held back may go out: of a settled piece, or a retry by hand below a drop.
-    if (webhook !== undefined) yield* notify(botId)
+    if (isDelivered) yield* notify(botId)
   }
   yield* saveMarkers(queue, after)
   return SETTLED_PER_WRITE
 }
 
 interface Settled {
-  /** The queue with its new markers. */
   readonly after: UpdateQueueRow
-  /** Updates that the transaction may still change. */
   readonly left: number
 }
 
@@ -189,9 +190,7 @@ function* settleSwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, lim
     )
   } else {
     yield* runEach(
-      `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count,
-         manual_attempt_count, created_at, next_attempt_at, ready)
-       values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)
+      `${INSERT_DELIVERY}
        on conflict (bot_id, update_id) do update set status = 'pending', cancel_reason = null, attempt_count = 0,
          next_attempt_at = excluded.next_attempt_at, ready = 1, resume_status = null
        where deliveries.status in ('pending', 'failed', 'cancelled')`,

@@ -2,24 +2,22 @@ import type { UpdateType } from '../../contract/updates.js'
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { isWanted, type UpdatePayload, updateBody } from '../../domain/update.js'
 import { all, change, notify, type Op, one, run } from '../operation.js'
-import { chatKey } from './backlog.js'
+import { chatKey, hasWebhook, INSERT_DELIVERY } from './backlog.js'
 
 export interface NewUpdate {
   readonly botId: string
   readonly type: UpdateType
-  /** Updates of one chat are delivered one after the other. */
   readonly chatId: string | null
   readonly payload: UpdatePayload
   readonly now: number
-  /** Of the delivery, where the bot has a webhook. */
   readonly newDeliveryId: () => string
 }
 
 /**
  * Writes an update in the transaction that causes it, under the bot's next id, and its delivery where a webhook is
- * set. Answers the update's id, or null when the bot does not want the type: nothing is written then.
+ * set. Returns the update's text, or null if the bot does not want the type: nothing is written then.
  */
-export function* addUpdate(update: NewUpdate): Op<number | null> {
+export function* addUpdate(update: NewUpdate): Op<string | null> {
   const { botId, type, chatId, payload, now } = update
   const queue = (yield* one<Pick<UpdateQueueRow, 'allowed_updates'>>(
     'select allowed_updates from update_queues where bot_id = $1',
@@ -32,22 +30,19 @@ export function* addUpdate(update: NewUpdate): Op<number | null> {
     [botId],
   )) as UpdateQueueRow
   // Asked under the lock of the queue, which whoever sets or removes the webhook takes first.
-  const webhook = yield* one('select 1 as found from webhooks where bot_id = $1', [botId])
+  const isDelivered = yield* hasWebhook(botId)
+  const body = updateBody(updateId, type, payload, now)
   yield* run(
     `insert into updates (bot_id, update_id, type, chat_id, body, created_at, pending)
      values ($1, $2, $3, $4, $5, $6, 1)`,
-    [botId, updateId, type, chatId, updateBody(updateId, type, payload, now), now],
+    [botId, updateId, type, chatId, body, now],
   )
-  if (webhook !== undefined) {
-    yield* run(
-      `insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count,
-         manual_attempt_count, created_at, next_attempt_at, ready)
-       values ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $6, 1)`,
-      [update.newDeliveryId(), botId, updateId, type, chatKey({ update_id: updateId, chat_id: chatId }), now],
-    )
+  if (isDelivered) {
+    const key = chatKey({ update_id: updateId, chat_id: chatId })
+    yield* run(INSERT_DELIVERY, [update.newDeliveryId(), botId, updateId, type, key, now])
   }
   yield* notify(botId)
-  return updateId
+  return body
 }
 
 /**

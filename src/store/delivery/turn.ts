@@ -15,7 +15,6 @@ import { UNCONFIRMED_UPDATE_MS } from '../../domain/update.js'
 import { all, type Op, one, run } from '../operation.js'
 import { DELIVERABLE, SETTLED_PER_WRITE } from './backlog.js'
 
-/** One attempt, from its claim on. */
 export interface Attempt {
   readonly deliveryId: string
   readonly accountId: string
@@ -26,14 +25,11 @@ export interface Attempt {
   readonly claimed: Standing
   /** True time, ms: what the delivery holds is told by it. */
   readonly leaseUntil: number
-  /** When it was claimed. */
   readonly startedAt: number
-  /** The characters that are sent. */
   readonly body: string
   readonly webhook: WebhookRow
 }
 
-/** How an attempt ended, and when. */
 export interface EndedAttempt {
   readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'> & {
     /** Null: its process is gone. */
@@ -54,7 +50,6 @@ export interface Turn {
   readonly bots: ReadonlyMap<string, string | null>
   /** Leases that ended before this, in true time, are lost; null: not looked for. */
   readonly lostBefore: number | null
-  /** Attempts that may begin. */
   readonly room: number
   /** Attempts that each account has in flight. */
   readonly held?: ReadonlyMap<string, number>
@@ -71,7 +66,6 @@ export interface TurnResult {
   readonly unfinished: readonly string[]
   /** True if there were more lost leases than one turn processes. */
   readonly moreLost: boolean
-  /** When the next failed delivery is due. */
   readonly nextDueAt: number | null
 }
 
@@ -131,7 +125,6 @@ export function* botsWithWork(): Op<string[]> {
   return bots.map((it) => it.bot_id as string)
 }
 
-/** Counts an attempt among those that have begun. */
 type Begin = (attempt: Attempt) => void
 
 /** Continues claims that were committed after all, under a new lease; the others left no trace. */

@@ -4,10 +4,10 @@ import type { UpdateType } from '../../contract/updates.js'
 import { refuseBotCall } from '../../domain/bot/caller.js'
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { chosenTypes, UNCONFIRMED_UPDATE_MS, wantedTypes } from '../../domain/update.js'
+import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
-import { callerByHash } from '../bots/tokens.js'
 import { all, type Op, one, run, runEach } from '../operation.js'
-import { attempted, confirmTo, lockQueue, WAITING } from './backlog.js'
+import { attempted, confirmTo, hasWebhook, lockQueue, WAITING } from './backlog.js'
 import { addUpdate, type NewUpdate } from './outbox.js'
 
 const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
@@ -37,7 +37,6 @@ interface LookOn {
   readonly after: number
 }
 
-/** What a getUpdates call reads, or why it ends. */
 export type Found = Bodies | LookOn | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
@@ -59,15 +58,9 @@ export function* poll(call: Poll): Op<Found> {
   return yield* waiting(botId, limit, now, 0)
 }
 
-function* hasWebhook(botId: string): Op<boolean> {
-  return (yield* one('select 1 as found from webhooks where bot_id = $1', [botId])) !== undefined
-}
-
 /** Progress of a search for the last pending updates, which goes downwards over several operations. */
 export interface LastUpdates {
-  /** Number of updates still to find. */
   readonly missing: number
-  /** Id of the lowest update read so far. */
   readonly before: number
 }
 
@@ -116,7 +109,6 @@ interface Look {
   readonly tokenHash: string
   readonly scope: BotScope
   readonly limit: number
-  /** Updates up to this id have been read. */
   readonly after?: number
   readonly now: number
 }
@@ -136,18 +128,10 @@ export function* addByPlatform(
   const { botId } = update
   const refusal = yield* refuseUnready(botId)
   if (refusal !== null) return refusal
-  const updateId = yield* addUpdate({ ...update, chatId: null })
-  if (updateId === null) {
-    const queue = (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [
-      botId,
-    ])) as UpdateQueueRow
-    return refuse('BOT_STATE_CONFLICT', { allowed_updates: wantedTypes(queue.allowed_updates) })
-  }
-  const { body } = (yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
-    botId,
-    updateId,
-  ])) as { body: string }
-  return { ok: true, data: body }
+  const body = yield* addUpdate({ ...update, chatId: null })
+  if (body !== null) return { ok: true, data: body }
+  const queue = (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId])) as UpdateQueueRow
+  return refuse('BOT_STATE_CONFLICT', { allowed_updates: wantedTypes(queue.allowed_updates) })
 }
 
 /**

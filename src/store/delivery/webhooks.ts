@@ -11,16 +11,24 @@ import {
   type WebhookWish,
   webhookInfo,
 } from '../../domain/webhook.js'
-import { all, notify, type Op, one, type RowLock, run } from '../operation.js'
+import { all, inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
 import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
 
-/** What sealing needs. */
+const insert = inserting<WebhookRow>('webhooks')
+
+const UNKNOWN_HEALTH = {
+  failing: 0,
+  ip_address: null,
+  last_error_at: null,
+  last_error_message: null,
+  last_success_at: null,
+}
+
 interface Sealing {
   readonly keys: Keyring
   readonly random: RandomBytes
 }
 
-/** The webhook of a bot. */
 export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null> {
   return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], lock)) ?? null
 }
@@ -74,10 +82,8 @@ function* save(
 ): Op<WebhookRow> {
   const secretStays = was !== null && oldSecretUntil === undefined
   // Another URL is another endpoint: nothing is known of it.
-  const health =
-    was === null || urlChanged
-      ? { failing: 0, ip_address: null, last_error_at: null, last_error_message: null, last_success_at: null }
-      : was
+  const { failing, ip_address, last_error_at, last_error_message, last_success_at } =
+    was === null || urlChanged ? UNKNOWN_HEALTH : was
   const row: WebhookRow = {
     bot_id: botId,
     url: seal(keys, botId, webhook.url, random),
@@ -87,35 +93,15 @@ function* save(
     old_secret_until: secretStays ? was.old_secret_until : (oldSecretUntil ?? null),
     allowed_ips: JSON.stringify(webhook.allowedIps),
     max_connections: webhook.maxConnections,
-    failing: health.failing,
-    ip_address: health.ip_address,
-    last_error_at: health.last_error_at,
-    last_error_message: health.last_error_message,
-    last_success_at: health.last_success_at,
+    failing,
+    ip_address,
+    last_error_at,
+    last_error_message,
+    last_success_at,
     set_at: now,
   }
   yield* run('delete from webhooks where bot_id = $1', [botId])
-  yield* run(
-    `insert into webhooks (bot_id, url, origin, secret, old_secret, old_secret_until, allowed_ips, max_connections,
-       failing, ip_address, last_error_at, last_error_message, last_success_at, set_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [
-      row.bot_id,
-      row.url,
-      row.origin,
-      row.secret,
-      row.old_secret,
-      row.old_secret_until,
-      row.allowed_ips,
-      row.max_connections,
-      row.failing,
-      row.ip_address,
-      row.last_error_at,
-      row.last_error_message,
-      row.last_success_at,
-      row.set_at,
-    ],
-  )
+  yield* insert(row)
   yield* run('update update_queues set allowed_updates = $2 where bot_id = $1', [botId, allowedUpdates])
   return row
 }

@@ -1,12 +1,10 @@
-import { Digest, type Sums } from './digest.js'
-import { endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines } from './format.js'
+import { Digest, endLine, FORMAT, type Header, headerLine, type KeyCheck, rowLines, type Sums } from './format.js'
 import { countOf, type MoveSource, type Table } from './session.js'
 import { moved } from './tables.js'
 
 /** Text of an export, in pieces, and how many rows are in each; at the end what the last line says. */
 type ExportText = AsyncGenerator<{ readonly text: string; readonly rows: number }, Sums>
 
-/** The tables of a store that have rows, with their number. */
 export async function filledTables(source: MoveSource): Promise<{ readonly table: Table; readonly rows: number }[]> {
   const found: { table: Table; rows: number }[] = []
   for (const name of moved) {

@@ -1,9 +1,8 @@
 import { DatabaseFailure } from '../postgres/errors.js'
 import { isOfOperation, sqliteProblemOf } from '../sqlite/engine.js'
 import { StoreUnusable } from '../store.js'
-import type { Sums } from './digest.js'
 import { sumsOf } from './export.js'
-import { ExportUnusable } from './format.js'
+import { ExportUnusable, type Sums } from './format.js'
 import type { ExportRead, RowsRead } from './read.js'
 import type { MoveTarget, Table } from './session.js'
 import { inHeader, isMoved, moved } from './tables.js'
@@ -16,25 +15,18 @@ class StoreNotEmpty extends Error {
 
 /** @throws StoreNotEmpty */
 export async function requireEmpty(target: MoveTarget): Promise<void> {
-  const filled = await firstFilled(target)
-  if (filled === undefined) return
-  const how =
-    target.dialect === 'postgres'
-      ? 'Make a new database (createdb), and name that with --database-url.'
-      : 'Choose another folder with --data, or move the database away.'
-  throw new StoreNotEmpty(
-    `${target.name} has rows in ${filled}: an import needs a store that no server has been started on. ${how}`,
-  )
-}
-
-async function firstFilled(target: MoveTarget): Promise<string | undefined> {
-  if ((await target.schema()) === 0) return undefined
-  const kept = target.insertTransportKeys === null ? [] : inHeader
-  for (const name of [...moved, ...kept]) {
+  if ((await target.schema()) === 0) return
+  for (const name of [...moved, ...(target.insertTransportKeys === null ? [] : inHeader)]) {
     if (isMoved(name) && (await target.table(name)) === undefined) continue
-    if ((await target.all(`select 1 as n from ${name} limit 1`)).length > 0) return name
+    if ((await target.all(`select 1 as n from ${name} limit 1`)).length === 0) continue
+    const how =
+      target.dialect === 'postgres'
+        ? 'Make a new database (createdb), and name that with --database-url.'
+        : 'Choose another folder with --data, or move the database away.'
+    throw new StoreNotEmpty(
+      `${target.name} has rows in ${name}: an import needs a store that no server has been started on. ${how}`,
+    )
   }
-  return undefined
 }
 
 /**

@@ -3,11 +3,11 @@ import type { Row, Value } from '../operation.js'
 import { parserOf } from '../postgres/batch.js'
 import { DatabaseFailure } from '../postgres/errors.js'
 import { LOCK_MIGRATIONS, noteOf, unusable, versionOf } from '../postgres/migrate.js'
-import { migrations } from '../postgres/migrations/index.js'
+import { migrations } from '../postgres/migrations.js'
 import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
 import { StoreUnusable } from '../store.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
-import { inHeader, leftOut, type Moved, moved } from './tables.js'
+import { allTables, type Moved } from './tables.js'
 
 const CONNECT_MS_MAX = 5_000
 /** Of a server that starts on the same database, or of calls that servers are answering. */
@@ -32,8 +32,7 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
   const guarded = guardedBy(source)
   try {
     await guarded(client.query(LOCK_MIGRATIONS))
-    const all = [...moved, ...leftOut, ...inHeader].join(', ')
-    if ((await source.schema()) === migrations.length) await guarded(client.query(`lock table ${all}`))
+    if ((await source.schema()) === migrations.length) await guarded(client.query(`lock table ${allTables.join(', ')}`))
   } catch (error) {
     await source.close()
     throw error
@@ -45,10 +44,8 @@ export async function openPostgresTarget(settings: PostgresSettings): Promise<Mo
   return {
     ...source,
     async become(schema) {
-      const before = await source.schema()
-      if (schema === before) return
-      const all = [...moved, ...leftOut, ...inHeader].join(', ')
-      await guarded(client.query(`drop table if exists ${all}`))
+      if (schema === (await source.schema())) return
+      await guarded(client.query(`drop table if exists ${allTables.join(', ')}`))
       await migrate(0, schema)
     },
     // One parameter for all rows: the types of its columns are those of the table.

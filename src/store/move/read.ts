@@ -1,11 +1,13 @@
+import { isUtf8 } from 'node:buffer'
 import type { Row } from '../operation.js'
-import { Digest, type Sums } from './digest.js'
-import { END_START, ExportUnusable, endLine, type Header, rowStart } from './format.js'
-import { parseHeader } from './header.js'
-import { linesOf } from './lines.js'
+import { migrations } from '../sqlite/migrations.js'
+import { Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart, type Sums } from './format.js'
 import { PAGE_ROWS } from './session.js'
 import { isMoved, type Moved, moved } from './tables.js'
 
+/** A row has at most some hundred kilobytes: what is longer is no export, and must not fill the memory. */
+const LINE_BYTES_MAX = 64 * 1024 * 1024
+const LF = 0x0a
 /** Of rows that are written at once. */
 const CHARACTERS_MAX = 4 * 1024 * 1024
 
@@ -23,7 +25,6 @@ export interface ExportRead {
   readonly rows: AsyncGenerator<RowsRead, Sums>
 }
 
-/** Where the lines of each table are. */
 type Places = ReadonlyMap<Moved, { readonly first: number; readonly last: number }>
 
 /**
@@ -31,7 +32,7 @@ type Places = ReadonlyMap<Moved, { readonly first: number; readonly last: number
  * @throws ExportUnusable with the line, where it is known
  */
 export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Promise<ExportRead> {
-  const numbered = each(chunks)
+  const numbered = linesOf(chunks)
   const first = await numbered.next()
   if (first.done) throw new ExportUnusable('it is empty')
   const header = parseHeader(first.value.text)
@@ -39,14 +40,10 @@ export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Pr
 }
 
 interface Line {
+  /** From 1. */
   readonly number: number
+  /** Without its line feed. */
   readonly text: string
-}
-
-async function* each(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line, undefined> {
-  for await (const { first, texts } of linesOf(chunks)) {
-    for (const [index, text] of texts.entries()) yield { number: first + index, text }
-  }
 }
 
 async function* readRows(
@@ -85,7 +82,6 @@ async function* readRows(
   throw new ExportUnusable(`it was cut off after line ${last}`)
 }
 
-/** Rows of one table that follow each other. */
 class Rows {
   table: Moved | undefined
   readonly #rows: Row[] = []
@@ -159,4 +155,89 @@ function parseSums(text: string): Partial<Sums> | undefined {
   } catch {
     return undefined
   }
+}
+
+const isText = (it: unknown): it is string => typeof it === 'string'
+const isCount = (it: unknown): it is number => Number.isSafeInteger(it) && (it as number) > 0
+
+function parseHeader(text: string): Header {
+  const header = parseMark(text)
+  if (header.format !== FORMAT) {
+    throw new ExportUnusable(
+      isCount(header.format)
+        ? `it was written by a newer voucherctl (${header.version}, format ${header.format}); import it with that version`
+        : 'line 1 names no format',
+    )
+  }
+  const { version, schema, dialect, exported_at: at, keys, transport_keys: sealed, rows } = header
+  const sound =
+    [version, at].every(isText) &&
+    isCount(schema) &&
+    (dialect === 'sqlite' || dialect === 'postgres') &&
+    (sealed === null || isText(sealed)) &&
+    Array.isArray(keys) &&
+    keys.every((it) => isText(it?.key_id) && isText(it?.key_check)) &&
+    typeof rows === 'object' &&
+    rows !== null &&
+    Object.entries(rows).every(([name, count]) => isMoved(name) && isCount(count))
+  if (!sound) throw new ExportUnusable('line 1 is not as it was written')
+  if (schema > migrations.length) {
+    throw new ExportUnusable(
+      `it was written by a newer voucherctl (${version}, schema ${schema}; this one knows ${migrations.length}); import it with that version`,
+    )
+  }
+  return header as Header
+}
+
+function parseMark(text: string): Partial<Header> {
+  if (text.endsWith('\r')) throw new ExportUnusable('its line ends were changed to CRLF; copy it as it is, as binary')
+  try {
+    const header: unknown = JSON.parse(text)
+    if (typeof header === 'object' && (header as Partial<Header> | null)?.voucherctl === 'export')
+      return header as Header
+  } catch {
+    // Said below.
+  }
+  throw new ExportUnusable('line 1 is not that of an export; `voucherctl server export` writes one')
+}
+
+/** @throws ExportUnusable for what is no text */
+async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line, undefined> {
+  let held: Buffer[] = []
+  let bytes = 0
+  let number = 1
+  const take = (block: Buffer): string[] => {
+    if (!isUtf8(block)) throw new ExportUnusable(`line ${number + placeOfNoText(block)} is not UTF-8`)
+    return block.toString('utf8').split('\n')
+  }
+  for await (const chunk of chunks) {
+    const buffer =
+      typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    if (number === 1 && bytes === 0) refusePacked(buffer)
+    const end = buffer.lastIndexOf(LF)
+    if (end < 0) {
+      held.push(buffer)
+      bytes += buffer.length
+    } else {
+      for (const text of take(Buffer.concat([...held, buffer.subarray(0, end)]))) yield { number: number++, text }
+      held = [buffer.subarray(end + 1)]
+      bytes = buffer.length - end - 1
+    }
+    if (bytes > LINE_BYTES_MAX) throw new ExportUnusable(`line ${number} is longer than any that an export has`)
+  }
+  if (bytes > 0) for (const text of take(Buffer.concat(held))) yield { number: number++, text }
+  return undefined
+}
+
+/** How many lines of it are text. */
+function placeOfNoText(block: Buffer): number {
+  for (let at = 0, line = 0; ; line++) {
+    const end = block.indexOf(LF, at)
+    if (end < 0 || !isUtf8(block.subarray(at, end))) return line
+    at = end + 1
+  }
+}
+
+function refusePacked([one, two]: Buffer): void {
+  if (one === 0x1f && two === 0x8b) throw new ExportUnusable('it is compressed; unpack it into a pipe: gunzip -c')
 }

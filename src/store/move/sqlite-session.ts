@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Row, Value } from '../operation.js'
-import { type PreparedStatement, prepareStatement, type SqliteDatabase } from '../sqlite/engine.js'
-import { migrations } from '../sqlite/migrations/index.js'
+import { prepareStatement, preparing, rollBack, type SqliteDatabase } from '../sqlite/engine.js'
+import { migrations } from '../sqlite/migrations.js'
 import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite/open.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
-import { inHeader, leftOut, type Moved, moved } from './tables.js'
+import { allTables, type Moved } from './tables.js'
 
 /**
  * The database of a server that is stopped, as it is: an older schema stays one.
@@ -24,11 +24,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   const source = sourceOf(db, path)
   let isOpen = false
   const close = async () => {
-    try {
-      if (isOpen) db.exec('rollback')
-    } catch {
-      // SQLite has rolled back by itself, as on a full disk.
-    }
+    if (isOpen) rollBack(db)
     if (removesFile) removeSqliteFile(db, path)
     else closeSqliteFile(db, path)
   }
@@ -45,7 +41,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     close,
     async become(schema) {
       if (schema === (await source.schema())) return
-      for (const name of [...moved, ...leftOut, ...inHeader].reverse()) db.exec(`drop table if exists ${name}`)
+      for (const name of allTables.toReversed()) db.exec(`drop table if exists ${name}`)
       for (const sql of migrations.slice(0, schema)) db.exec(sql)
       db.exec(`pragma user_version = ${schema}`)
     },
@@ -61,16 +57,6 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
       db.exec(`pragma user_version = ${migrations.length}; commit`)
       isOpen = false
     },
-  }
-}
-
-/** What is run for every page is made ready once. */
-function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
-  const known = new Map<string, PreparedStatement>()
-  return (sql) => {
-    const statement = known.get(sql) ?? prepareStatement(db, sql)
-    known.set(sql, statement)
-    return statement
   }
 }
 

@@ -32,6 +32,8 @@ export const leftOut = ['secure_sessions', 'secure_rids', 'open_polls'] as const
 /** Static keys of the encrypted transport: on SQLite a file beside the database, so that they are in the header. */
 export const inHeader = ['secure_keys'] as const
 
+export const allTables = [...moved, ...leftOut, ...inHeader]
+
 /**
  * Columns that are not taken as they are. A lease belongs to a process that goes on without the export: its delivery
  * waits again as it did before the claim, and the attempt that is under way is not counted.

@@ -10,7 +10,6 @@ export interface Result {
   readonly command: string
 }
 
-/** A statement and its caller. */
 export interface Query {
   readonly sql: string
   readonly params: readonly Value[]

@@ -6,7 +6,6 @@ const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema(
 /** Session locks that show the other processes of a database which credential keys this one has; `$1`: their ids. */
 export const HOLD_KEYS = `select pg_advisory_lock_shared(${LOCK_CLASS}, hashtext(id)) from unnest($1::text[]) as id`
 
-/** Database session of a running process. */
 export interface ProcessSession {
   readonly pid: number
   /** Null for a Unix socket, and where the user may not see it. */

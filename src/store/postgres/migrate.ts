@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from 'pg'
 import { StoreUnusable } from '../store.js'
 import { DatabaseFailure } from './errors.js'
-import { migrations } from './migrations/index.js'
+import { migrations } from './migrations.js'
 
 /** "vchr" twice: processes that migrate the schema do so one after the other. */
 export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${BigInt('0x7663687276636872')})`
@@ -70,7 +70,6 @@ async function migrateOnce(config: ClientConfig, name: string, dryRun: boolean, 
   }
 }
 
-/** How many migrations the database has had. */
 export async function versionOf(client: Client, name: string, known = migrations.length): Promise<number> {
   const found = await client.query<{ relname: string }>(
     `select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')

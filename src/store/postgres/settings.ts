@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
 import { StoreUnusable } from '../store.js'
-import { passwordFromFile } from './passfile.js'
-import { supportsTls } from './tls.js'
 
 export interface PostgresSettings {
   /** `postgres://user@host:5432/database?sslmode=verify-full`; what it leaves out comes from the environment. */
@@ -105,4 +105,51 @@ function readFile(path: string, name: string): string {
   } catch {
     throw new StoreUnusable('STORE_UNUSABLE', `${name}: ${path} cannot be read.`)
   }
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly user: string
+}
+
+/**
+ * The password of the first line `host:port:database:user:password` that matches; `*` matches all, and a backslash
+ * escapes the next character. Like libpq, ignores a file that others can read.
+ */
+function passwordFromFile(path: string, { host, port, database, user }: Place): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile()) return undefined
+  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) return undefined
+  const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user]
+  for (const line of readFileSync(path, 'utf8').split(/\r?\n/)) {
+    if (line.startsWith('#')) continue
+    const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field)
+    const plain = fields.map((field) => field.replaceAll(/\\(.)/g, '$1'))
+    if (fields.length >= 5 && wanted.every((value, index) => fields[index] === '*' || plain[index] === value)) {
+      return plain[4]
+    }
+  }
+  return undefined
+}
+
+const TLS_RESPONSE_MS_MAX = 3_000
+
+/** PostgreSQL's SSLRequest: eight bytes; the response is one. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
+
+/** Whether the server speaks TLS; false for one that is unreachable, which the connection will report. */
+function supportsTls(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: TLS_RESPONSE_MS_MAX }, () => socket.write(SSL_REQUEST))
+    const end = (speaksTls: boolean) => {
+      socket.destroy()
+      resolve(speaksTls)
+    }
+    socket.once('data', (bytes) => end(bytes[0] === 'S'.charCodeAt(0)))
+    socket.once('timeout', () => end(false))
+    socket.once('error', () => end(false))
+    socket.once('end', () => end(false))
+  })
 }

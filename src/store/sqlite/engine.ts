@@ -134,6 +134,27 @@ export function prepareStatement(db: SqliteDatabase, sql: string): PreparedState
   }
 }
 
+/** Prepares each SQL text once. */
+export function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
+  const prepared = new Map<string, PreparedStatement>()
+  return (sql) => {
+    let statement = prepared.get(sql)
+    if (statement === undefined) {
+      statement = prepareStatement(db, sql)
+      prepared.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+export function rollBack(db: SqliteDatabase): void {
+  try {
+    db.exec('rollback')
+  } catch {
+    // SQLite rolls back automatically after most errors, such as a full disk.
+  }
+}
+
 /** A function made for these columns: filling an object by computed names takes as long as reading the row. */
 function rowReader(names: readonly string[] | null): (found: unknown) => Row {
   if (names === null) return (found) => found as Row

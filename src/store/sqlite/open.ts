@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { StoreUnusable } from '../store.js'
-import { closeDatabase, openDatabase, type SqliteDatabase, sqliteProblemOf } from './engine.js'
-import { migrations } from './migrations/index.js'
+import { closeDatabase, openDatabase, rollBack, type SqliteDatabase, sqliteProblemOf } from './engine.js'
+import { migrations } from './migrations.js'
 
 /** "vchr": marks a file as this program's (SQLite's application_id). */
 const APPLICATION_ID = 0x76636872
@@ -35,8 +35,9 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
   const size = inMemory ? 0 : statSync(path).size
   // SQLite takes a file that is too short for a header for an empty one, and would write over it.
   if (size > 0 && size < PAGE_BYTES_MIN) throw damaged(path, new Error(`${size} bytes are no database`))
-  const db = opened(path)
+  let db: SqliteDatabase | undefined
   try {
+    db = openDatabase(path)
     db.exec('pragma busy_timeout = 1000')
     const mode = pragma(db, 'locking_mode = exclusive')
     if (!inMemory) requireOneConnection(db, mode)
@@ -53,7 +54,7 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
     if (migrates) migrate(db, path)
     return db
   } catch (error) {
-    closeDatabase(db)
+    if (db !== undefined) closeDatabase(db)
     throw explain(error, path)
   }
 }
@@ -84,23 +85,17 @@ export function removeSqliteFile(db: SqliteDatabase, path: string): void {
   }
 }
 
-function opened(path: string): SqliteDatabase {
-  try {
-    return openDatabase(path)
-  } catch (error) {
-    throw explain(error, path)
-  }
-}
+export const pragma = (db: SqliteDatabase, text: string): unknown => firstValue(db, `pragma ${text}`)
 
-function pragma(db: SqliteDatabase, text: string): unknown {
-  const row = db.prepare(`pragma ${text}`).get()
+function firstValue(db: SqliteDatabase, sql: string): unknown {
+  const row = db.prepare(sql).get()
   return row === undefined ? undefined : Object.values(row as object)[0]
 }
 
 /** A file system without the exclusive mode would let a second connection in: SQLite must then be free of the race. */
 function requireOneConnection(db: SqliteDatabase, lockingMode: unknown): void {
   if (lockingMode === 'exclusive') return
-  const version = Object.values(db.prepare('select sqlite_version()').get() as object)[0] as string
+  const version = firstValue(db, 'select sqlite_version()') as string
   if (isSafeWithTwoConnections(version)) return
   throw new StoreUnusable(
     'STORE_UNUSABLE',
@@ -117,7 +112,7 @@ export function isSafeWithTwoConnections(version: string): boolean {
 function refuseForeign(db: SqliteDatabase, path: string): void {
   const id = pragma(db, 'application_id')
   const version = pragma(db, 'user_version') as number
-  const tables = Object.values(db.prepare('select count(*) as n from sqlite_master').get() as object)[0] as number
+  const tables = firstValue(db, 'select count(*) from sqlite_master') as number
   if (id !== APPLICATION_ID && (tables > 0 || id !== 0)) {
     throw new StoreUnusable(
       'STORE_UNUSABLE',
@@ -153,11 +148,7 @@ function migrate(db: SqliteDatabase, path: string): void {
     for (const sql of migrations.slice(version)) db.exec(sql)
     db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${migrations.length}; commit`)
   } catch (cause) {
-    try {
-      db.exec('rollback')
-    } catch {
-      // SQLite has rolled back by itself, as on a full disk.
-    }
+    rollBack(db)
     throw new StoreUnusable(
       'STORE_UNUSABLE',
       `The schema of ${path} could not be brought up to date; it is unchanged.`,

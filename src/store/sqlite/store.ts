@@ -1,15 +1,8 @@
-import type { Notice, Op, Statement } from '../operation.js'
+import type { Notice, Op, Statement, SubjectLock } from '../operation.js'
 import { type Store, StoreUnavailable } from '../store.js'
-import {
-  closeDatabase,
-  isOfOperation,
-  type PreparedStatement,
-  prepareStatement,
-  type SqliteDatabase,
-  sqliteProblemOf,
-} from './engine.js'
+import { closeDatabase, isOfOperation, preparing, rollBack, type SqliteDatabase, sqliteProblemOf } from './engine.js'
 import { Memo } from './memo.js'
-import { closeSqliteFile, openSqliteFile } from './open.js'
+import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
 
 /** Operations that share one commit at most: keeps the event loop free for reads in between. */
 const BATCH_MAX = 256
@@ -35,7 +28,8 @@ type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } 
 export function openSqliteStore(path: string): Store {
   const db = openSqliteFile(path)
   const execute = executor(db)
-  const memo = isAlone(db) ? new Memo() : null
+  // In exclusive mode no other connection can write what this one reads.
+  const memo = pragma(db, 'locking_mode') === 'exclusive' ? new Memo() : null
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const savepoint = db.prepare('savepoint op')
@@ -70,20 +64,9 @@ export function openSqliteStore(path: string): Store {
       return execute(statement)
     }
     try {
-      const steps = op()
-      let step = steps.next()
-      while (!step.done) {
-        if (step.value.kind === 'notify') {
-          notices.push(step.value)
-          step = steps.next()
-          continue
-        }
-        if (step.value.kind === 'lock') step = steps.next()
-        else if (step.value.kind === 'several') step = steps.next(step.value.statements.map(perform))
-        else step = steps.next(perform(step.value))
-      }
+      const value = runOperation(op, perform, (it) => it.kind === 'notify' && notices.push(it))
       if (guarded && changed) release.run()
-      return { value: step.value, notices }
+      return { value, notices }
     } catch (error) {
       if (!isOfOperation(sqliteProblemOf(error))) throw error
       if (!changed) return { error }
@@ -171,11 +154,7 @@ export function openSqliteStore(path: string): Store {
   function abandon(cause: unknown): void {
     const problem = sqliteProblemOf(cause)
     if (problem === 'io' || problem === 'damaged') broken = cause as Error
-    try {
-      db.exec('rollback')
-    } catch {
-      // SQLite has rolled back by itself, as it does after most of these errors.
-    }
+    rollBack(db)
   }
 
   function schedule(): void {
@@ -187,14 +166,7 @@ export function openSqliteStore(path: string): Store {
   function evaluate(op: () => Op<unknown>): unknown {
     const perform = (statement: Statement): unknown =>
       statement.keep && memo !== null ? memo.row(statement, () => execute(statement)) : execute(statement)
-    const steps = op()
-    let step = steps.next()
-    while (!step.done) {
-      const { value } = step
-      if (value.kind === 'notify' || value.kind === 'lock') throw new Error('a read changes nothing')
-      step = steps.next(value.kind === 'several' ? value.statements.map(perform) : perform(value))
-    }
-    return step.value
+    return runOperation(op, perform, refuseChange)
   }
 
   function enqueue<T>(pending: Pending[], op: () => Op<T>): Promise<T> {
@@ -216,7 +188,7 @@ export function openSqliteStore(path: string): Store {
       return () => listeners.delete(listener)
     },
 
-    async settle(): Promise<void> {
+    async checkpoint(): Promise<void> {
       if (closed || broken !== null) return
       try {
         db.exec('pragma wal_checkpoint(passive)')
@@ -236,19 +208,29 @@ export function openSqliteStore(path: string): Store {
   }
 }
 
-/** True when no other connection can write what this one reads. */
-function isAlone(db: SqliteDatabase): boolean {
-  return Object.values(db.prepare('pragma locking_mode').get() as object)[0] === 'exclusive'
+function executor(db: SqliteDatabase): (statement: Statement) => unknown {
+  const prepared = preparing(db)
+  return ({ kind, sql, params }) => prepared(sql)[kind === 'one' ? 'get' : kind](params)
 }
 
-function executor(db: SqliteDatabase): (statement: Statement) => unknown {
-  const prepared = new Map<string, PreparedStatement>()
-  return ({ kind, sql, params }) => {
-    let statement = prepared.get(sql)
-    if (statement === undefined) {
-      statement = prepareStatement(db, sql)
-      prepared.set(sql, statement)
-    }
-    return statement[kind === 'one' ? 'get' : kind](params)
+/** Runs an operation. @param pass receives its notices and locks, of which the only writer needs none */
+function runOperation(
+  op: () => Op<unknown>,
+  perform: (statement: Statement) => unknown,
+  pass: (step: Notice | SubjectLock) => void,
+): unknown {
+  const steps = op()
+  let step = steps.next()
+  while (!step.done) {
+    const { value } = step
+    if (value.kind === 'notify' || value.kind === 'lock') {
+      pass(value)
+      step = steps.next()
+    } else step = steps.next(value.kind === 'several' ? value.statements.map(perform) : perform(value))
   }
+  return step.value
+}
+
+function refuseChange(): never {
+  throw new Error('a read changes nothing')
 }

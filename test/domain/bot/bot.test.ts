@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type BotScope, botScopes } from '../../../src/contract/endpoint.js'
-import { type BotDecision, botDetail, botRecord, decideBot, refuseTemplateCall } from '../../../src/domain/bot/bot.js'
-import { appliedBot, type BotPatch, patchedBot } from '../../../src/domain/bot/profile.js'
+import {
+  appliedBot,
+  type BotDecision,
+  type BotPatch,
+  botDetail,
+  botRecord,
+  decideBot,
+  patchedBot,
+  refuseTemplateCall,
+} from '../../../src/domain/bot/bot.js'
 import type { BotRow } from '../../../src/domain/bot/rows.js'
 
 fc.configureGlobal({ seed: 1 })

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { AttemptLimit } from '../../../src/server/delivery/attempt-limit.js'
 import { Connection } from '../../../src/server/delivery/connection.js'
 import { checkUrl } from '../../../src/server/delivery/guard.js'
-import { KeptConnections } from '../../../src/server/delivery/kept-connections.js'
+import { KeptConnections } from '../../../src/server/delivery/sender.js'
 import { hooksExampleCom } from './certificates.js'
 import { ended, httpReceiver, internet, publicAddress, rawReceiver, senderFor, tlsReceiver } from './delivering.js'
 

@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { migratePostgres } from '../../../src/store/postgres/migrate.js'
-import { migrations } from '../../../src/store/postgres/migrations/index.js'
+import { migrations } from '../../../src/store/postgres/migrations.js'
 import { connectionOf } from '../../../src/store/postgres/settings.js'
-import { migrations as sqliteMigrations } from '../../../src/store/sqlite/migrations/index.js'
+import { migrations as sqliteMigrations } from '../../../src/store/sqlite/migrations.js'
 import { emptyDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
 

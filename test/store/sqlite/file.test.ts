@@ -227,16 +227,16 @@ it('settling brings what is in the journal to the file, and the journal is writt
       for (let n = 0; n < 200; n++) yield* note(`${round} ${n}`, 'x'.repeat(500))
     })
   const journal = () => statSync(`${path}-wal`).size
-  await store.settle?.()
+  await store.checkpoint?.()
   const before = statSync(path).size
   await write(1)
   const one = journal()
   expect(statSync(path).size).toBe(before)
-  await store.settle?.()
+  await store.checkpoint?.()
   expect(statSync(path).size).toBeGreaterThan(before + 100_000)
   for (let round = 2; round < 6; round++) {
     await write(round)
-    await store.settle?.()
+    await store.checkpoint?.()
   }
   expect(journal()).toBeLessThan(one * 2)
   await store.close()

@@ -1,19 +1,32 @@
+/** What the engines write differently in the same schema. */
+interface Dialect {
+  /** Type of text that is compared or sorted, as bytes. */
+  readonly key: string
+  readonly int64: string
+  /** What follows a table, by how its rows are kept. */
+  readonly rows: string
+  readonly byKey: string
+  /** The same where rows change often. */
+  readonly busyRows: string
+  readonly busyByKey: string
+}
+
 /**
- * Keys of the runtime plane start with application_id, so that its rows spread by application.
+ * Tables of both engines. Keys of the runtime plane start with application_id, so that its rows spread by application.
  *
- * Tables of millions of long rows have a rowid: without one SQLite keeps whole rows in the inner pages of the tree too,
- * ten to a page, and they lie under six or seven levels.
+ * Checks of status of a delivery go by twos: for a longer list SQLite builds a set at each write of the column, which
+ * took a third of the time of what a delivery writes.
  */
-export const initial = `
+export const initial = ({ key, int64, rows, byKey, busyRows, busyByKey }: Dialect): string => `
 create table credential_keys (
-  key_id text primary key,
+  key_id ${key} primary key,
   key_check text not null,
-  created_at integer not null
-) strict;
+  created_at ${int64} not null
+)${rows};
 
 create table applications (
-  id text primary key,
-  account_id text not null,
+  id ${key} primary key,
+  account_id ${key} not null,
   name text not null,
   description text,
   status text not null check (status in ('active', 'disabled')),
@@ -21,32 +34,32 @@ create table applications (
   features text not null,
   allowed_origins text not null,
   secure_transport text not null check (secure_transport in ('optional', 'required')),
-  created_at integer not null,
-  updated_at integer not null
-) strict;
+  created_at ${int64} not null,
+  updated_at ${int64} not null
+)${rows};
 create index applications_by_account on applications (account_id, created_at, id);
 
 create table tokens (
-  id text primary key,
-  application_id text not null references applications (id),
+  id ${key} primary key,
+  application_id ${key} not null references applications (id),
   name text not null,
-  token_hash text not null unique,
+  token_hash ${key} not null unique,
   token_prefix text not null,
   last4 text not null,
   scopes text not null,
-  created_at integer not null,
-  expires_at integer,
-  last_used_at integer,
-  revoked_at integer
-) strict;
+  created_at ${int64} not null,
+  expires_at ${int64},
+  last_used_at ${int64},
+  revoked_at ${int64}
+)${rows};
 create index tokens_by_application on tokens (application_id, created_at, id);
 
 create table templates (
-  application_id text not null,
-  id text not null,
-  account_id text not null,
-  bot_id text,
-  external_template_id text not null,
+  application_id ${key} not null,
+  id ${key} not null,
+  account_id ${key} not null,
+  bot_id ${key},
+  external_template_id ${key} not null,
   name text not null,
   type text not null,
   issuer_name text not null,
@@ -54,19 +67,19 @@ create table templates (
   fulfillment_category text not null,
   acquisition_source text not null,
   validity text not null,
-  issue_limit integer not null,
-  issued_count integer not null check (issued_count between 0 and issue_limit),
+  issue_limit ${int64} not null,
+  issued_count ${int64} not null check (issued_count between 0 and issue_limit),
   status text not null check (status in ('draft', 'reviewing', 'active', 'rejected')),
   rejection_code text,
   rejection_reason text,
-  submitted_at integer,
-  reviewed_at integer,
+  submitted_at ${int64},
+  reviewed_at ${int64},
   description text,
   metadata text not null,
-  created_at integer not null,
-  updated_at integer not null,
+  created_at ${int64} not null,
+  updated_at ${int64} not null,
   primary key (application_id, id)
-) strict, without rowid;
+)${busyByKey};
 create unique index templates_by_external_id on templates (application_id, external_template_id)
   where status <> 'rejected' and application_id <> '';
 create index templates_by_age on templates (application_id, created_at, id);
@@ -77,68 +90,68 @@ create unique index templates_of_bots_by_external_id on templates (application_i
   where application_id = '' and status <> 'rejected';
 
 create table vouchers (
-  application_id text not null,
-  id text not null,
-  template_id text not null,
-  external_issue_id text not null,
-  recipient_user_id text not null,
+  application_id ${key} not null,
+  id ${key} not null,
+  template_id ${key} not null,
+  external_issue_id ${key} not null,
+  recipient_user_id ${key} not null,
   state text not null check (state in ('issued', 'redeemed')),
-  valid_from integer not null,
-  valid_until integer not null,
+  valid_from ${int64} not null,
+  valid_until ${int64} not null,
   code_hint text not null,
   key_id text not null,
   key_counter integer not null,
-  redeem_code_hash text not null,
-  qr_token_hash text not null,
+  redeem_code_hash ${key} not null,
+  qr_token_hash ${key} not null,
   channel text not null check (channel in ('direct', 'bot')),
   bot_id text,
-  issued_at integer not null,
-  redeemed_at integer,
+  issued_at ${int64} not null,
+  redeemed_at ${int64},
   redemption_id text,
   metadata text not null,
-  updated_at integer not null,
+  updated_at ${int64} not null,
   primary key (application_id, id),
   unique (application_id, template_id, external_issue_id),
   unique (application_id, redeem_code_hash),
   unique (application_id, qr_token_hash),
   check ((state = 'redeemed') = (redemption_id is not null))
-) strict;
+)${busyRows};
 
 create table redemptions (
-  application_id text not null,
-  id text not null,
-  voucher_id text not null,
+  application_id ${key} not null,
+  id ${key} not null,
+  voucher_id ${key} not null,
   template_id text not null,
   external_issue_id text not null,
   recipient_user_id text not null,
   credential_type text not null check (credential_type in ('qr_token', 'redeem_code')),
   reference text,
   metadata text not null,
-  redeemed_at integer not null,
-  reversed_at integer,
+  redeemed_at ${int64} not null,
+  reversed_at ${int64},
   reversal_reason text,
   primary key (application_id, id)
-) strict;
+)${rows};
 
 create table idempotency_keys (
-  application_id text not null,
-  idempotency_key text not null,
+  application_id ${key} not null,
+  idempotency_key ${key} not null,
   fingerprint text not null,
   status integer not null,
   subject_id text not null,
   data text,
-  created_at integer not null,
-  expires_at integer,
+  created_at ${int64} not null,
+  expires_at ${int64},
   primary key (application_id, idempotency_key)
-) strict;
+)${rows};
 create index idempotency_keys_by_expiry on idempotency_keys (expires_at) where expires_at is not null;
 
 -- The bot plane is keyed by bot, so that it stands beside the runtime plane's distribution by application.
 create table bots (
-  id text primary key,
-  account_id text not null,
+  id ${key} primary key,
+  account_id ${key} not null,
   name text not null,
-  username text not null unique,
+  username ${key} not null unique,
   review_status text not null check (review_status in ('pending', 'approved', 'rejected')),
   review_note text,
   status text not null check (status in ('inactive', 'active', 'disabled')),
@@ -146,118 +159,116 @@ create table bots (
   token_prefix text,
   profile text not null,
   command_menus text not null,
-  application_id text references applications (id),
-  linked_at integer,
-  submitted_at integer not null,
-  created_at integer not null,
-  updated_at integer not null
-) strict;
+  application_id ${key} references applications (id),
+  linked_at ${int64},
+  submitted_at ${int64} not null,
+  created_at ${int64} not null,
+  updated_at ${int64} not null
+)${rows};
 create index bots_by_account on bots (account_id, created_at, id);
 create index bots_by_application on bots (application_id) where application_id is not null;
 create index bots_waiting on bots (submitted_at, id) where review_status = 'pending';
 
 create table bot_tokens (
-  token_hash text primary key,
-  bot_id text not null references bots (id),
-  created_at integer not null,
-  revoked_at integer
-) strict, without rowid;
+  token_hash ${key} primary key,
+  bot_id ${key} not null references bots (id),
+  created_at ${int64} not null,
+  revoked_at ${int64}
+)${byKey};
 create index bot_tokens_by_bot on bot_tokens (bot_id) where revoked_at is null;
 
 create table chats (
-  id text primary key,
-  bot_id text not null references bots (id),
-  user_id text not null,
+  id ${key} primary key,
+  bot_id ${key} not null references bots (id),
+  user_id ${key} not null,
   type text not null check (type in ('private', 'group')),
   blocked integer not null check (blocked in (0, 1)),
-  last_message_id integer not null,
-  created_at integer not null,
+  last_message_id ${int64} not null,
+  created_at ${int64} not null,
   unique (bot_id, user_id)
-) strict;
+)${rows};
 create index chats_by_age on chats (created_at, id);
 
 create table messages (
-  chat_id text not null references chats (id),
-  message_id integer not null,
-  sent_at integer not null,
+  chat_id ${key} not null references chats (id),
+  message_id ${int64} not null,
+  sent_at ${int64} not null,
   from_bot integer not null check (from_bot in (0, 1)),
   text text not null,
-  application_id text,
-  voucher_id text,
+  application_id ${key},
+  voucher_id ${key},
   primary key (chat_id, message_id)
-) strict, without rowid;
+)${byKey};
 create unique index messages_by_voucher on messages (application_id, voucher_id) where voucher_id is not null;
 
 -- The last three columns mark changes to pending updates that are too many for one transaction (delivery/backlog.ts).
 create table update_queues (
-  bot_id text primary key references bots (id),
-  last_update_id integer not null,
+  bot_id ${key} primary key references bots (id),
+  last_update_id ${int64} not null,
   allowed_updates text,
-  confirmed_to integer,
-  dropped_to integer,
-  switched_to integer
-) strict, without rowid;
+  confirmed_to ${int64},
+  dropped_to ${int64},
+  switched_to ${int64}
+)${byKey};
 create index update_queues_unsettled on update_queues (bot_id)
   where coalesce(confirmed_to, switched_to) is not null;
 
 create table updates (
-  bot_id text not null,
-  update_id integer not null,
+  bot_id ${key} not null,
+  update_id ${int64} not null,
   type text not null,
-  chat_id text,
+  chat_id ${key},
   body text not null,
-  created_at integer not null,
+  created_at ${int64} not null,
   pending integer not null check (pending in (0, 1)),
   primary key (bot_id, update_id)
-) strict, without rowid;
+)${byKey};
 create index updates_pending on updates (bot_id, update_id, created_at) where pending = 1;
 create index updates_expiring on updates (created_at) where pending = 1;
 create index updates_confirmed on updates (created_at) where body = '';
 create index updates_of_bots_by_age on updates (bot_id, created_at);
 
 create table webhooks (
-  bot_id text primary key references bots (id),
+  bot_id ${key} primary key references bots (id),
   url text not null,
   origin text not null,
   secret text not null,
   old_secret text,
-  old_secret_until integer,
+  old_secret_until ${int64},
   allowed_ips text not null,
   max_connections integer not null,
   failing integer not null check (failing in (0, 1)),
   ip_address text,
-  last_error_at integer,
+  last_error_at ${int64},
   last_error_message text,
-  last_success_at integer,
-  set_at integer not null
-) strict;
+  last_success_at ${int64},
+  set_at ${int64} not null
+)${rows};
 
--- Checks of status go by twos: for a longer list SQLite builds a set at each write of the column, which took a third of
--- the time of what a delivery writes.
 create table deliveries (
-  id text primary key,
-  bot_id text not null,
-  update_id integer not null,
+  id ${key} primary key,
+  bot_id ${key} not null,
+  update_id ${int64} not null,
   update_type text not null,
-  chat_key text not null,
+  chat_key ${key} not null,
   status text not null check (status in ('pending', 'delivering') or status in ('delivered', 'failed')
     or status in ('dead_letter', 'cancelled')),
   cancel_reason text check (cancel_reason in ('dropped', 'webhook_deleted') or cancel_reason = 'expired'),
   attempt_count integer not null,
   manual_attempt_count integer not null,
-  created_at integer not null,
-  last_attempt_at integer,
-  next_attempt_at integer,
+  created_at ${int64} not null,
+  last_attempt_at ${int64},
+  next_attempt_at ${int64},
   ready integer not null check (ready in (0, 1)),
   resume_status text check (resume_status in ('failed', 'dead_letter') or resume_status = 'delivered'),
-  lease_until integer,
-  delivered_at integer,
+  lease_until ${int64},
+  delivered_at ${int64},
   last_status_code integer,
   last_error_code text,
   last_error_message text,
-  last_duration_ms integer,
+  last_duration_ms ${int64},
   unique (bot_id, update_id)
-) strict;
+)${rows};
 create index deliveries_ready on deliveries (bot_id, update_id, chat_key) where ready = 1;
 create index deliveries_ready_by_chat on deliveries (bot_id, chat_key, update_id) where ready = 1;
 create index deliveries_due on deliveries (next_attempt_at) where status = 'failed' and ready = 0;
@@ -268,28 +279,28 @@ create index deliveries_by_age on deliveries (created_at);
 create index deliveries_by_hand on deliveries (bot_id) where resume_status is not null;
 
 create table delivery_attempts (
-  delivery_id text not null,
+  delivery_id ${key} not null,
   number integer not null,
-  bot_id text not null,
+  bot_id ${key} not null,
   manual integer not null check (manual in (0, 1)),
-  started_at integer not null,
-  duration_ms integer not null,
+  started_at ${int64} not null,
+  duration_ms ${int64} not null,
   status_code integer,
   error_code text,
   error_message text,
   primary key (delivery_id, number)
-) strict, without rowid;
+)${byKey};
 create index delivery_attempts_by_bot on delivery_attempts (bot_id, started_at);
 create index delivery_attempts_failed on delivery_attempts (bot_id, started_at) where error_code is not null;
 
 create table bot_calls (
-  bot_id text not null,
-  minute integer not null,
-  method text not null,
+  bot_id ${key} not null,
+  minute ${int64} not null,
+  method ${key} not null,
   status integer not null,
-  code text not null,
-  calls integer not null,
+  code ${key} not null,
+  calls ${int64} not null,
   primary key (bot_id, minute, method, status, code)
-) strict, without rowid;
+)${byKey};
 create index bot_calls_by_age on bot_calls (minute);
 `

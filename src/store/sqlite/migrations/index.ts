@@ -1,4 +1,0 @@
-import { initial } from './0001-initial.js'
-
-/** In their order; the schema version is how many have run. Forward only: a released one never changes. */
-export const migrations: readonly string[] = [initial]
