@@ -1,12 +1,10 @@
 import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
-import type { PreparedCall } from './prepare.js'
-import { prepareCall } from './prepare.js'
+import { type PreparedCall, prepareCall } from './prepare.js'
 import { readResponse } from './response.js'
 import type { CallResult } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
-import type { Transport } from './transport.js'
-import { isTransportError } from './transport.js'
+import { isTransportError, type Transport } from './transport.js'
 
 /** Calls one endpoint; refusals and network failures are values. */
 export type Call = <E extends Endpoint>(

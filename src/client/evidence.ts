@@ -1,5 +1,4 @@
-import type { Endpoint, Evidence } from '../contract/endpoint.js'
-import { evidenceOf } from '../contract/endpoint.js'
+import { type Endpoint, type Evidence, evidenceOf } from '../contract/endpoint.js'
 import { credentialTypes } from '../contract/vouchers.js'
 import { asMembers, type Members } from '../secure/json.js'
 

@@ -1,7 +1,6 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { codeOf } from '../files/error-code.js'
-import type { BaseUrl } from './base-url.js'
-import { parseBaseUrl } from './base-url.js'
+import { type BaseUrl, parseBaseUrl } from './base-url.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import type { Transport, TransportErrorKind, TransportRequest } from './transport.js'
 import { maxResponseBytes, TransportError } from './transport.js'
@@ -13,16 +12,14 @@ import { maxResponseBytes, TransportError } from './transport.js'
 export function createHttpTransport(baseUrl: string): Transport {
   const base = parseBaseUrl(baseUrl)
   return async (request) => {
-    const response = await openExchange(base, request)
-    const bytes = await readBytes(response)
-    return { status: response.status, headers: response.headers, body: bytes.toString('utf8'), bytes }
+    const { status, headers, chunks } = await openExchange(base, request)
+    const bytes = await readBytes(chunks)
+    return { status, headers, body: bytes.toString('utf8'), bytes }
   }
 }
 
 /** The whole body. @throws TransportError when it breaks off or exceeds 64 MiB. */
-export const readText = async (response: OpenResponse): Promise<string> => (await readBytes(response)).toString('utf8')
-
-async function readBytes({ chunks }: OpenResponse): Promise<Buffer> {
+export async function readBytes(chunks: OpenResponse['chunks']): Promise<Buffer> {
   const read: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of chunks) {
@@ -35,7 +32,7 @@ async function readBytes({ chunks }: OpenResponse): Promise<Buffer> {
 }
 
 /** An answer whose head has arrived. */
-export interface OpenResponse {
+interface OpenResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** The body as it arrives; read it to the end, or break off. @throws TransportError when it breaks off by itself. */
@@ -50,6 +47,9 @@ export interface OpenResponse {
 export async function openExchange(base: BaseUrl, request: TransportRequest): Promise<OpenResponse> {
   const { request: send } = base.secure ? await import('node:https') : await import('node:http')
   throwIfAborted(request)
+  const { body } = request
+  // node:http leaves it out of a DELETE with a body.
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     let connected = false
     let answered = false
@@ -59,7 +59,7 @@ export async function openExchange(base: BaseUrl, request: TransportRequest): Pr
       host: base.hostname,
       port: base.port,
       path: base.prefix + request.path,
-      headers: { ...request.headers, ...lengthOf(request.body) },
+      headers: { ...request.headers, ...length },
       agent: false,
     })
     const fail = (kind: TransportErrorKind, message: string) => {
@@ -69,9 +69,12 @@ export async function openExchange(base: BaseUrl, request: TransportRequest): Pr
       reject(failure)
     }
     const stop = watchLifetime(request, fail)
-    onConnected(outgoing, base.secure, () => {
-      connected = true
-    })
+    // Nothing of a request is sent before the connection stands and, with TLS, the server is trusted.
+    outgoing.once('socket', (socket) =>
+      socket.once(base.secure ? 'secureConnect' : 'connect', () => {
+        connected = true
+      }),
+    )
     outgoing.on('error', (error) => {
       // A server may answer and close before it has read the whole body: then the answer decides, not the broken pipe.
       if (answered) return
@@ -92,18 +95,8 @@ export async function openExchange(base: BaseUrl, request: TransportRequest): Pr
         chunks: readChunks(incoming, base.origin, stop, () => failure),
       })
     })
-    outgoing.end(request.body)
+    outgoing.end(body)
   })
-}
-
-/** node:http leaves Content-Length out of a DELETE with a body. */
-function lengthOf(body: string | undefined): Record<string, string> {
-  return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-}
-
-/** Nothing of a request is sent before the connection stands and, with TLS, the server is trusted. */
-function onConnected(outgoing: ClientRequest, secure: boolean, then: () => void): void {
-  outgoing.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', then))
 }
 
 async function* readChunks(

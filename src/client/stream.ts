@@ -2,8 +2,7 @@ import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
 import { parseJson } from '../secure/json.js'
 import { parseBaseUrl } from './base-url.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
-import type { OpenResponse } from './http.js'
-import { openExchange, readText } from './http.js'
+import { openExchange, readBytes } from './http.js'
 import { prepareCall } from './prepare.js'
 import { ANSWER_DEPTH_MAX } from './response.js'
 import type { CallFailure, CallSuccess } from './result.js'
@@ -31,14 +30,14 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
     const timer = setTimeout(() => opening.abort(), timeoutMs)
     const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
     try {
-      const response = await openExchange(base, { ...request, signal })
-      const { status, headers } = response
+      const { status, headers, chunks } = await openExchange(base, { ...request, signal })
       if (status < 200 || status > 299) {
-        return failureOfResponse({ status, headers, body: await readText(response) }, prepared)
+        const body = (await readBytes(chunks)).toString('utf8')
+        return failureOfResponse({ status, headers, body }, prepared)
       }
       return {
         ok: true,
-        data: readDocuments<OutputOf<E>>(response),
+        data: readDocuments<OutputOf<E>>(chunks),
         status,
         requestId: headers['x-request-id'] ?? null,
         replayed: false,
@@ -60,7 +59,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
 const LINE_LENGTH_MAX = 1024 * 1024
 
 /** The lines of a UTF-8 body that are not empty, also one without a line feed at the end. */
-async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* readDocuments<Document>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Document> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {
@@ -68,14 +67,10 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<str
     rest = parts.pop() ?? ''
     if (rest.length > LINE_LENGTH_MAX)
       throw new TransportError('lost', `A line of the stream is longer than ${LINE_LENGTH_MAX} characters`)
-    yield* parts.filter((line) => line.trim() !== '')
+    for (const line of parts) if (line.trim() !== '') yield parseLine(line) as Document
   }
   rest += decoder.decode()
-  if (rest.trim() !== '') yield rest
-}
-
-async function* readDocuments<Document>(response: OpenResponse): AsyncGenerator<Document> {
-  for await (const line of readLines(response.chunks)) yield parseLine(line) as Document
+  if (rest.trim() !== '') yield parseLine(rest) as Document
 }
 
 function parseLine(line: string): unknown {
