@@ -1,31 +1,14 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { prepareCall } from '../../client/prepare.js'
-import type { SecureMode } from '../../client/secure.js'
-import { isSecured } from '../../client/secure.js'
+import { isSecured, type SecureMode } from '../../client/secure.js'
 import type { CallOptions, CallSettings } from '../../client/settings.js'
 import type { TransportRequest } from '../../client/transport.js'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { SecureSettings } from '../config/secure-settings.js'
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import { scrubAll } from '../host/scrub.js'
 import { redact, redactCode } from '../host/secrets.js'
 import { Output } from '../output/output.js'
-
-/** A request as a dry run shows it. */
-interface PlannedRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: unknown
-  /** All of it travels inside of an envelope; absent where it goes as it is shown. */
-  readonly secure?: {
-    readonly mode: SecureMode
-    /** What is seen on the way. */
-    readonly outer: string
-    readonly origin: string | null
-  }
-}
 
 /** What would be sent: the credential by its prefix, codes by their last four symbols, no webhook's secret and path. */
 export async function planCall(
@@ -41,14 +24,19 @@ export async function planCall(
   return planRequest(baseUrl, prepared.request, secure.mode.value, secure.origin.value, endpoint.id)
 }
 
-/** @param id of the endpoint, where it is known: some have more to hide than others */
-export async function planRequest(
+type PlannedRequest = ReturnType<typeof planRequest>
+
+/**
+ * A request as a dry run shows it; `secure` where all of it travels inside of an envelope, of which `outer` is seen.
+ * @param id of the endpoint, where it is known: some have more to hide than others
+ */
+export function planRequest(
   baseUrl: string,
   request: TransportRequest,
   mode: SecureMode,
   origin: string | undefined,
   id: string,
-): Promise<PlannedRequest> {
+) {
   const base = parseBaseUrl(baseUrl)
   const start = `${base.origin}${base.prefix}`
   const outer = `POST ${start}/api/v1/secure/dispatch`

@@ -3,8 +3,7 @@ import { globalFlags } from '../flags/globals.js'
 import type { Output } from '../output/output.js'
 import { wrap } from '../output/wrap.js'
 import type { Topic } from '../topics.js'
-import type { Entry, Leaf, Node, Positional } from './leaf.js'
-import { isGroup } from './leaf.js'
+import { type Entry, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
 
 /** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
 

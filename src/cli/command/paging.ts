@@ -1,10 +1,8 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
-import type { Failure } from '../failure.js'
-import { fail, usage } from '../failure.js'
+import { type Failure, fail, usage } from '../failure.js'
 import { defined } from '../flags/defined.js'
-import { integer, toggle } from '../flags/flags.js'
-import type { List } from '../output/fields.js'
-import { isList } from '../output/fields.js'
+import { integer, toggle, type ValuesOf } from '../flags/flags.js'
+import { isList, type List } from '../output/fields.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
 import type { Context, ContextCallOptions } from './context.js'
 
@@ -22,19 +20,13 @@ interface PageInput {
   readonly limit?: number
 }
 
-interface PageFlags {
-  readonly page: number | undefined
-  readonly limit: number | undefined
-  readonly all: boolean
-}
-
 type Fetched<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
 
 /** The page that the flags name, or with --all every one. */
 export async function fetchList<E extends Endpoint>(
   context: Context,
-  { page, limit, all }: PageFlags,
+  { page, limit, all }: ValuesOf<typeof pageFlags>,
   endpoint: E,
   filter: Omit<InputOf<E>, keyof PageInput>,
 ): Promise<Outcome<OutputOf<E>>> {

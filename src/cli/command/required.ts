@@ -1,5 +1,4 @@
-import type { Failure } from '../failure.js'
-import { fail, usage } from '../failure.js'
+import { type Failure, fail, usage } from '../failure.js'
 import type { Flag, Read } from '../flags/flags.js'
 import type { Context, Found } from './context.js'
 import type { Input, Leaf } from './leaf.js'

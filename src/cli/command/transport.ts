@@ -1,10 +1,8 @@
 import { isTrustedChannel, parseBaseUrl } from '../../client/base-url.js'
 import { createHttpTransport } from '../../client/http.js'
 import { withRetry } from '../../client/retry.js'
-import type { SecureOptions } from '../../client/secure.js'
-import { isSecured, withSecure } from '../../client/secure.js'
-import type { Transport } from '../../client/transport.js'
-import { TransportError } from '../../client/transport.js'
+import { isSecured, type SecureOptions, withSecure } from '../../client/secure.js'
+import { type Transport, TransportError } from '../../client/transport.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Context } from './context.js'
 

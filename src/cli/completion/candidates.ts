@@ -5,8 +5,7 @@ import { plainLine } from '../output/plain.js'
 import type { Word } from './command-words.js'
 import type { LocalKind } from './kinds.js'
 import { isShell, shells } from './shells.js'
-import type { Wanted } from './wanted.js'
-import { wantedAt } from './wanted.js'
+import { type Wanted, wantedAt } from './wanted.js'
 
 /** From the start of the process: whoever presses Tab waits for it. */
 const CAP_MS = 150

@@ -1,5 +1,4 @@
-import type { Entry, Node } from '../command/leaf.js'
-import { isGroup } from '../command/leaf.js'
+import { type Entry, isGroup, type Node } from '../command/leaf.js'
 
 /** Something to choose from. */
 export interface Word {

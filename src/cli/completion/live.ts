@@ -1,5 +1,4 @@
-import type { Call } from '../../client/call.js'
-import { createCall } from '../../client/call.js'
+import { type Call, createCall } from '../../client/call.js'
 import { withSecure } from '../../client/secure.js'
 import * as apps from '../../contract/apps.js'
 import * as bots from '../../contract/bots.js'

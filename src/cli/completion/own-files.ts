@@ -2,8 +2,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf, isMissing } from '../../files/error-code.js'
 import { replaceFile } from '../../files/replace-file.js'
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 
 /** Byte for byte: what a person keeps in a startup file may have any encoding. */
 const BYTES = 'latin1'

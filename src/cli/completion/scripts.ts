@@ -1,7 +1,6 @@
 import type { Entry } from '../command/leaf.js'
 import { bashScript } from './bash.js'
-import type { CommandWords } from './command-words.js'
-import { commandWords } from './command-words.js'
+import { type CommandWords, commandWords } from './command-words.js'
 import { fishScript } from './fish.js'
 import { powershellScript } from './powershell.js'
 import type { Shell } from './shells.js'

@@ -1,13 +1,11 @@
 import { isGroup } from '../command/leaf.js'
-import type { CommandLine } from '../command-line.js'
-import { lineOf } from '../command-line.js'
+import { type CommandLine, lineOf } from '../command-line.js'
 import type { Flag, Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import { fieldNames } from '../output/fields.js'
 import { page, topics } from '../program.js'
 import { helpWord, type Word } from './command-words.js'
-import type { IdKind, LocalKind, ValueKind } from './kinds.js'
-import { isLocal, kindOfFlag, kindOfPositional } from './kinds.js'
+import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from './kinds.js'
 
 /** What may stand at the end of an unfinished command line. `prefix` is of the same word: `--output=`. */
 export type Wanted = { readonly prefix: string } & (

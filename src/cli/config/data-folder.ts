@@ -1,8 +1,7 @@
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
-import type { Failure } from '../failure.js'
-import { fail, usage } from '../failure.js'
+import { type Failure, fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
 /** What the server keeps for its owner alone; it makes them so, but a copy or a restored backup may not be. */

@@ -11,14 +11,12 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf, isMissing } from '../../files/error-code.js'
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'
 import { looksSecret } from '../host/secrets.js'
-import type { SecureProfile } from './config.js'
-import { isSecure } from './config.js'
+import { isSecure, type SecureProfile } from './config.js'
 
 /** Members of voucherctl.json: what a project may settle for everybody who works on it. */
 export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const

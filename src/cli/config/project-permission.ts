@@ -1,7 +1,6 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import type { Config, Profile } from './config.js'
 import type { ProjectFile } from './project-file.js'
 

@@ -2,11 +2,9 @@ import type { SecureMode } from '../../secure/client/options.js'
 import { arePins } from '../../secure/client/pins.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
 import type { Failure } from '../failure.js'
-import type { Globals } from '../flags/globals.js'
-import { secureModes } from '../flags/globals.js'
+import { type Globals, secureModes } from '../flags/globals.js'
 import type { Profile, SecureProfile } from './config.js'
-import type { Places, Sourced } from './sourced.js'
-import { byDefault, choose, first, invalid } from './sourced.js'
+import { byDefault, choose, first, invalid, type Places, type Sourced } from './sourced.js'
 
 /** How calls are encrypted, each value with its source. */
 export interface SecureSettings {

@@ -1,6 +1,5 @@
 import { createHttpTransport } from '../../client/http.js'
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import { parseObject } from '../host/parse-object.js'
 import { isSameProcess, type LocalServer } from './local-server.js'
 import type { Settings } from './settings.js'

@@ -1,5 +1,4 @@
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 
 /** A value and the place that it came from, for `profile show --explain`. */
 export interface Sourced<T> {

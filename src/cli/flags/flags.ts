@@ -1,5 +1,4 @@
-import type { Failure } from '../failure.js'
-import { usage } from '../failure.js'
+import { type Failure, usage } from '../failure.js'
 
 /** What was typed, as a value; or what is wrong with it. */
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }

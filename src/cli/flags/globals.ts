@@ -1,7 +1,6 @@
 import type { SecureMode } from '../../secure/client/options.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
-import type { Failure } from '../failure.js'
-import { usage } from '../failure.js'
+import { type Failure, usage } from '../failure.js'
 import type { Flags, Given } from './flags.js'
 import { choice, duration, integer, matching, one, readFlags, text, toggle, withLetter } from './flags.js'
 

@@ -1,5 +1,4 @@
-import type { Stats } from 'node:fs'
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import process from 'node:process'
 import { shellWord } from './shell.js'
 

@@ -1,5 +1,4 @@
-import type { Failure } from '../failure.js'
-import { fail } from '../failure.js'
+import { type Failure, fail } from '../failure.js'
 import { escapeControls } from './encode.js'
 import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 

@@ -1,15 +1,13 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Failure } from '../failure.js'
 import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYamlItems } from './encode.js'
-import type { List } from './fields.js'
-import { refuseUnknownInAnswer, selectFields } from './fields.js'
+import { type List, refuseUnknownInAnswer, selectFields } from './fields.js'
 import { jqOutOfMemory } from './jq.js'
 import type { View } from './outcome.js'
 import type { Output } from './output.js'
 import { plain } from './plain.js'
 import { sentence } from './sentence.js'
-import type { Layout } from './show.js'
-import { showRows } from './show.js'
+import { type Layout, showRows } from './show.js'
 import { Spool } from './spool.js'
 
 /**
@@ -65,20 +63,9 @@ interface Writer {
 }
 
 function writerFor(output: Output, view: View<unknown>): Writer {
-  const { format, fields, filter } = output.options
+  const { format, filter } = output.options
   if (filter !== undefined && format !== 'jsonl') return filteredDocument(output)
-  switch (format) {
-    case 'jsonl':
-      return lines(output)
-    case 'json':
-      return json(output)
-    case 'yaml':
-      return yaml(output)
-    case 'csv':
-      return csv(output)
-    case 'table':
-      return table(output, view, fields !== undefined)
-  }
+  return { jsonl: lines, json, yaml, csv, table }[format](output, view)
 }
 
 /** As of a list that came in one answer. */
@@ -186,7 +173,8 @@ function csv(output: Output): Writer {
 }
 
 /** Each page is laid out in the columns of those before it, which widen where they must. */
-function table(output: Output, view: View<unknown>, onlyFields: boolean): Writer {
+function table(output: Output, view: View<unknown>): Writer {
+  const onlyFields = output.options.fields !== undefined
   let layout: Layout | undefined
   let hasBody = false
   return {

@@ -56,7 +56,7 @@ export async function sendAny(
     const { origin } = settings.secure
     return {
       ok: false,
-      plan: [await planRequest(base.value, prepared.request, mode, origin.value, call.route?.id ?? id)],
+      plan: [planRequest(base.value, prepared.request, mode, origin.value, call.route?.id ?? id)],
     }
   }
   const refusal = await confirmCall(context, call.route, call.path)
