@@ -5,10 +5,8 @@ import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
 import { integer, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import type { BulkInput } from './bulk/input/input.js'
 import type { Row } from './bulk/input/row.js'
-import type { BulkSummary } from './bulk/run.js'
-import type { RunPaths } from './bulk/run-files.js'
+import type { BulkRun, BulkSummary } from './bulk/run.js'
 
 /** Twice what a server carries out together: while it works on some, the answers of the others are taken. */
 const CONCURRENCY = 64
@@ -80,16 +78,7 @@ export const issueMany = leaf({
   },
 })
 
-interface Asked {
-  readonly input: BulkInput
-  readonly template: string
-  readonly names: RunPaths
-  readonly paths: RunPaths
-  readonly resume: boolean
-  readonly concurrency: number
-  readonly baseUrl: string
-  readonly token: string
-}
+type Asked = Omit<BulkRun, 'identity' | 'total'> & { readonly template: string }
 
 async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSummary>> {
   const { input, template, names, paths, baseUrl } = asked

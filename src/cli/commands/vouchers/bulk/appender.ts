@@ -11,11 +11,6 @@ export class Appender {
     this.#end = end
   }
 
-  /** A new file. @throws EEXIST when there is one, and what else the file system throws */
-  static async create(path: string): Promise<Appender> {
-    return new Appender(await open(path, 'wx', 0o600), 0)
-  }
-
   /** A file of an earlier run, or a new one. What lies beyond `end` was not finished, and is cut off. */
   static async resume(path: string, end: number): Promise<Appender> {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))

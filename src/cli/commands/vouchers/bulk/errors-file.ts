@@ -1,4 +1,5 @@
-import { open, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Failure } from '../../../failure.js'
 import { fail, usage } from '../../../failure.js'
@@ -11,7 +12,7 @@ import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 export class ErrorsFile {
   readonly path: string
   readonly format: BulkFormat
-  #opening: Promise<Appender> | undefined
+  #file: Promise<Appender> | undefined
 
   private constructor(path: string) {
     this.path = path
@@ -20,22 +21,24 @@ export class ErrorsFile {
 
   /** Refuses a file that no run has written. */
   static async at(path: string): Promise<ErrorsFile | Failure> {
+    let start = ''
     try {
-      const start = await startOf(path)
-      if (start === '' || looksLikeErrors(start)) return new ErrorsFile(path)
+      for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
     } catch (error) {
-      return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
+      if (codeOf(error) !== 'ENOENT')
+        return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
     }
+    if (start === '' || looksLikeErrors(start)) return new ErrorsFile(path)
     return usage(`${path} is no list of errors, and is not overwritten.`, 'Name another file with --errors.')
   }
 
   get wasMade(): boolean {
-    return this.#opening !== undefined
+    return this.#file !== undefined
   }
 
-  open(): Promise<Appender> {
-    this.#opening ??= this.#make()
-    return this.#opening
+  async append(text: string): Promise<void> {
+    this.#file ??= this.#make()
+    await (await this.#file).append(text)
   }
 
   /** Takes away what an earlier run has left. */
@@ -44,26 +47,12 @@ export class ErrorsFile {
   }
 
   async close(): Promise<void> {
-    await (await this.#opening)?.close()
+    await (await this.#file)?.close()
   }
 
   async #make(): Promise<Appender> {
     const file = await Appender.resume(this.path, 0)
     await file.append(headOf(errorColumns, this.format))
     return file
-  }
-}
-
-async function startOf(path: string): Promise<string> {
-  const file = await open(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  })
-  if (file === undefined) return ''
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(256), 0, 256, 0)
-    return buffer.toString('utf8', 0, bytesRead)
-  } finally {
-    await file.close()
   }
 }

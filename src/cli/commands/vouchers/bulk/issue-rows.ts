@@ -5,17 +5,14 @@ import type { IssuedVoucher } from '../../../../contract/vouchers.js'
 import * as contract from '../../../../contract/vouchers.js'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Failure } from '../../../failure.js'
-import { fail, fromCall } from '../../../failure.js'
-import type { Counters } from './counters.js'
-import type { Fingerprints } from './fingerprints.js'
+import { exitOf, fail, fromCall } from '../../../failure.js'
+import { untilAborted } from '../../../host/until-aborted.js'
 import type { ReadRow, Row } from './input/row.js'
-import { idempotencyKeyOf, isBad, isUnreadableInput } from './input/row.js'
-import { RowFeed } from './input/row-feed.js'
-import { digestOf } from './journal.js'
+import { idempotencyKeyOf, isBad, UnreadableInput } from './input/row.js'
+import { TooManyCalls } from './open-call.js'
 import type { Results } from './results.js'
+import type { Counters } from './show-progress.js'
 import type { Throttle } from './throttle.js'
-import { isTooManyCalls } from './too-many-calls.js'
-import { verdictOf } from './verdict.js'
 
 interface Issuing {
   readonly template: string
@@ -24,13 +21,13 @@ interface Issuing {
   readonly call: Call
   readonly timeoutMs: number
   readonly concurrency: number
-  /** Rows that have their voucher in the results. */
-  readonly done: Fingerprints
+  /** Idempotency keys of the rows that have their voucher in the results. */
+  readonly done: ReadonlySet<string>
   readonly results: Results
   readonly counters: Counters
   readonly throttle: Throttle
   /** Called when a 429 makes all rows wait, with the milliseconds of the wait. */
-  readonly onPause?: (ms: number) => void
+  onPause(ms: number): void
   /** Takes no further row; what is in flight ends by itself. */
   readonly signal: AbortSignal
 }
@@ -58,7 +55,7 @@ export async function issueRows(issuing: Issuing): Promise<Failure | undefined> 
 
 class Run {
   readonly #it: Issuing
-  readonly #feed: RowFeed
+  readonly #rows: AsyncGenerator<ReadRow, undefined>
   readonly #stop = new AbortController()
   readonly #calls = new AbortController()
   readonly #onSignal = () => this.#interrupt()
@@ -71,7 +68,7 @@ class Run {
     this.#it = issuing
     // As many listeners as calls at once are no leak.
     setMaxListeners(0, this.#stop.signal, this.#calls.signal)
-    this.#feed = new RowFeed(issuing.rows, this.#stop.signal)
+    this.#rows = eachOf(issuing.rows, this.#stop.signal)
     issuing.signal.addEventListener('abort', this.#onSignal, { once: true })
     if (issuing.signal.aborted) this.#interrupt()
   }
@@ -82,7 +79,7 @@ class Run {
       await this.#takeRows()
     } catch (error) {
       this.#stop.abort()
-      if (!isUnreadableInput(error)) throw error
+      if (!(error instanceof UnreadableInput)) throw error
       this.failure ??= fail('INVALID_INPUT', error.message, error.hint)
     }
   }
@@ -90,7 +87,7 @@ class Run {
   async #takeRows(): Promise<void> {
     const { counters, results, done, template } = this.#it
     while (!this.#stop.signal.aborted) {
-      const row = await this.#feed.next()
+      const { value: row } = await this.#rows.next()
       if (row === undefined || this.#stop.signal.aborted) return
       if (isBad(row)) {
         await results.keep({ row, failure: { ...row.fault, requestId: null } })
@@ -98,8 +95,8 @@ class Run {
         continue
       }
       const idempotencyKey = idempotencyKeyOf(template, row)
-      if (done.find(digestOf(idempotencyKey)) === undefined) await this.#issue(row, idempotencyKey)
-      else counters.skipped += 1
+      if (done.has(idempotencyKey)) counters.skipped += 1
+      else await this.#issue(row, idempotencyKey)
       if (results.error !== undefined) this.#stop.abort()
     }
   }
@@ -137,12 +134,12 @@ class Run {
       try {
         return await call(contract.issue, issue, { idempotencyKey, timeoutMs, signal: this.#calls.signal })
       } catch (error) {
-        if (!isTooManyCalls(error)) throw error
+        if (!(error instanceof TooManyCalls)) throw error
         const { retryAfterMs } = error
         if (retryAfterMs !== null && retryAfterMs > PAUSE_MS_MAX) return tooLongAWait(retryAfterMs)
         const isNew = throttle.pauseMs === 0
         throttle.slowDown(retryAfterMs)
-        if (isNew) this.#it.onPause?.(throttle.pauseMs)
+        if (isNew) this.#it.onPause(throttle.pauseMs)
       } finally {
         throttle.leave()
       }
@@ -174,6 +171,49 @@ class Run {
     this.#stop.abort()
     this.#grace = setTimeout(() => this.#calls.abort(), GRACE_MS)
   }
+}
+
+/** The rows one by one, for any number of workers; ends with the signal. */
+async function* eachOf(
+  blocks: AsyncIterable<readonly ReadRow[]>,
+  signal: AbortSignal,
+): AsyncGenerator<ReadRow, undefined> {
+  const iterator = blocks[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await untilAborted(iterator.next(), signal)
+    if (next === undefined || next.done) return
+    for (const row of next.value) yield row
+  }
+}
+
+/**
+ * What a failed call says: `row` is about this one alone; `run` would be the answer to every other row too; `away` is
+ * no answer, or the answer of a proxy whose server is away; `trouble` is a server that fails while it answers.
+ */
+type Verdict = 'row' | 'run' | 'away' | 'trouble'
+
+/** Of the template, not of the row. A used-up quota is none of them: vouchers that are there are still answered. */
+const ofTheRun: readonly string[] = [
+  'TEMPLATE_NOT_ACTIVE',
+  'TEMPLATE_VALIDITY_ENDED',
+  'SECURE_TRANSPORT_REQUIRED',
+  'RATE_LIMITED',
+  'CREDENTIAL_UNENCRYPTED',
+]
+const gatewayStatuses: readonly number[] = [502, 503, 504]
+
+function verdictOf(failure: CallFailure): Verdict {
+  const { code, status, details } = failure
+  if (ofTheRun.includes(code)) return 'run'
+  // Not a response of a voucher service: it decides nothing about the row, so the run ends.
+  if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
+  if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
+  // A credential that no header carries; what cannot be encrypted is the row's own size.
+  if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
+  const exit = exitOf(fromCall(failure))
+  // Not allowed, no such template, not encrypted: every row would fail the same way.
+  if (exit === 4 || exit === 5 || exit === 10) return 'run'
+  return exit === 9 ? 'trouble' : 'row'
 }
 
 function tooLongAWait(ms: number): CallFailure {

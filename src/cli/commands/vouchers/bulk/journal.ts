@@ -1,6 +1,5 @@
 // The journal of issue-many (DECISIONS.md#journal-of-issue-many).
 import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
-import { Fingerprints } from './fingerprints.js'
 
 /** What a run issues, and where: another run may go on only with the same. No secret is in it. */
 export interface RunIdentity {
@@ -27,8 +26,8 @@ export interface LoadedJournal {
   /** Undefined when the first line is not what a run of this version wrote; `problem` says why. */
   readonly identity: RunIdentity | undefined
   readonly problem: 'damaged' | 'another version' | undefined
-  /** Rows that have their voucher. */
-  readonly done: Fingerprints
+  /** Idempotency keys of the rows that have their voucher. */
+  readonly done: Set<string>
   /** Numbers of the damaged lines. */
   readonly damaged: readonly number[]
   /** Bytes of the journal up to the end of its last whole line. */
@@ -37,16 +36,13 @@ export interface LoadedJournal {
   readonly resultsEnd: number
 }
 
-/** The digest within an idempotency key of `idempotencyKeyOf`. */
-export const digestOf = (idempotencyKey: string) => Buffer.from(idempotencyKey.slice(-43), 'base64url')
-
 /**
  * Reads a journal up to its last whole line: what a kill or a power failure has torn is as if it had not been written,
  * and its rows are asked for again under their keys. Damaged lines before it are passed over.
  * @throws what the file system throws
  */
 export function loadJournal(path: string): LoadedJournal {
-  const done = new Fingerprints()
+  const done = new Set<string>()
   const damaged: number[] = []
   let identity: RunIdentity | undefined
   let [end, resultsEnd] = [0, 0]
@@ -62,7 +58,7 @@ export function loadJournal(path: string): LoadedJournal {
       continue
     }
     if (typeof value.key === 'string' && typeof value.end === 'number') {
-      done.add(digestOf(value.key), Number(value.line))
+      done.add(value.key)
       resultsEnd = value.end
     }
     end = offset + bytes.length + 1

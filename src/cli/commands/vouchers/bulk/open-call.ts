@@ -1,14 +1,27 @@
 import type { Call } from '../../../../client/call.js'
 import { createCall } from '../../../../client/call.js'
+import { readRetryAfter } from '../../../../client/retry-after.js'
+import type { Transport } from '../../../../client/transport.js'
+import { isTransportError } from '../../../../client/transport.js'
 import type { Context } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, openPool, withRepeats } from '../../../command/transport.js'
 import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
-import { raisingTooManyCalls } from './too-many-calls.js'
+
+/** A 429, which is no failure here: the row waits and is asked for again. */
+export class TooManyCalls extends Error {
+  override readonly name = 'TooManyCalls'
+  readonly retryAfterMs: number | null
+  constructor(retryAfterMs: number | null) {
+    super('The server asks to wait')
+    this.retryAfterMs = retryAfterMs
+  }
+}
 
 interface OpenedCall {
   readonly ok: true
+  /** @throws TooManyCalls */
   readonly call: Call
   close(): Promise<void>
 }
@@ -27,4 +40,18 @@ export async function openCall(
   const sending = await openInMode(context, baseUrl, context.settings.secure.mode.value, pool.send)
   const repeating = withRepeats(context, raisingTooManyCalls(sending, context.host.now))
   return { ok: true, call: createCall(repeating, { token }), close: pool.close }
+}
+
+/** Lets a 429 pass through all repeats, so that one place decides how long everybody waits. */
+function raisingTooManyCalls(transport: Transport, now: () => number): Transport {
+  return async (request) => {
+    try {
+      const response = await transport(request)
+      if (response.status === 429) throw new TooManyCalls(readRetryAfter(response.headers, now))
+      return response
+    } catch (error) {
+      if (!isTransportError(error) || error.secure?.status !== 429) throw error
+      throw new TooManyCalls(readRetryAfter(error.secure.headers, now))
+    }
+  }
 }

@@ -1,4 +1,3 @@
-import type { Voucher } from '../../../../contract/vouchers.js'
 import type { BulkFormat } from './input/read-rows.js'
 
 /** Columns of the results, and members of their objects. */
@@ -44,8 +43,3 @@ export function looksLikeErrors(start: string): boolean {
   const [first = ''] = start.split('\n')
   return first === errorColumns.join(',') || first.startsWith('{"line":')
 }
-
-export const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
-
-/** The members of an answered voucher, which is typed and not validated. */
-export const idOf = (voucher: Partial<Voucher> | null | undefined) => textOrNull(voucher?.id)

@@ -1,21 +1,21 @@
 import type { IssuedVoucher } from '../../../../contract/vouchers.js'
+import { pause } from '../../../../workbench/pause.js'
 import { defined } from '../../../flags/defined.js'
 import { plainLine } from '../../../output/plain.js'
 import { credentialOf } from '../issue.js'
 import type { Appender } from './appender.js'
+import type { ErrorsFile } from './errors-file.js'
 import type { BulkFormat } from './input/read-rows.js'
 import type { BadRow, Row } from './input/row.js'
 import { encodeEntry } from './journal.js'
-import { encodeLine, errorColumns, idOf, resultColumns, textOrNull } from './output-lines.js'
+import { encodeLine, errorColumns, resultColumns } from './output-lines.js'
 
 /** Where a run writes. */
 export interface ResultFiles {
   readonly results: Appender
   readonly journal: Appender
   readonly format: BulkFormat
-  /** Made when the first row fails. */
-  errors(): Promise<Appender>
-  readonly errorFormat: BulkFormat
+  readonly errors: Pick<ErrorsFile, 'append' | 'format' | 'wasMade'>
 }
 
 interface RowFailure {
@@ -45,8 +45,7 @@ export class Results {
   #waiting = { results: '', errors: '', journal: '' }
   #resultsEnd: number
   #writing: Promise<void> | undefined
-  #hurry: (() => void) | undefined
-  #closing = false
+  readonly #closing = new AbortController()
   #error: unknown
 
   constructor(files: ResultFiles) {
@@ -77,27 +76,27 @@ export class Results {
     const waiting = this.#waiting
     const { line } = entry.row
     if ('voucher' in entry) {
-      const text = encodeLine(resultColumns, this.#files.format, resultOf(entry.row, entry.voucher))
+      const result = resultOf(entry.row, entry.voucher)
+      const text = encodeLine(resultColumns, this.#files.format, result)
       this.#resultsEnd += Buffer.byteLength(text)
       waiting.results += text
-      const { idempotencyKey: key, voucher } = entry
-      waiting.journal += encodeEntry({ line, key, voucher_id: idOf(voucher), end: this.#resultsEnd })
+      const { idempotencyKey: key } = entry
+      waiting.journal += encodeEntry({ line, key, voucher_id: result.voucher_id, end: this.#resultsEnd })
     } else {
-      waiting.errors += encodeLine(errorColumns, this.#files.errorFormat, errorOf(entry.row, entry.failure))
+      waiting.errors += encodeLine(errorColumns, this.#files.errors.format, errorOf(entry.row, entry.failure))
       waiting.journal += encodeEntry({ line, ...defined({ key: entry.idempotencyKey }), code: entry.failure.code })
     }
   }
 
   /** Everything is on disk, or `error` says why not. */
   async close(): Promise<void> {
-    this.#closing = true
     this.#encode()
-    this.#hurry?.()
+    this.#closing.abort()
     while (this.#writing !== undefined) await this.#writing
   }
 
   async #write(): Promise<void> {
-    await this.#gather()
+    await pause(GATHER_MS, this.#closing.signal)
     const texts = this.#waiting
     this.#waiting = { results: '', errors: '', journal: '' }
     try {
@@ -108,34 +107,26 @@ export class Results {
     this.#writing = this.#waiting.journal === '' ? undefined : this.#write()
   }
 
-  async #gather(): Promise<void> {
-    if (this.#closing) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, GATHER_MS)
-      this.#hurry = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  }
-
   async #append(texts: Readonly<Record<'results' | 'errors' | 'journal', string>>): Promise<void> {
-    const { results, journal } = this.#files
+    const { results, errors, journal } = this.#files
     if (texts.results !== '') {
       await results.append(texts.results)
       await results.sync()
     }
-    if (texts.errors !== '') await (await this.#files.errors()).append(texts.errors)
+    if (texts.errors !== '') await errors.append(texts.errors)
     await journal.append(texts.journal)
   }
 }
 
+const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+
+/** The voucher of a response is typed and not validated. */
 function resultOf({ line, external_issue_id, recipient_user_id }: Row, voucher: Partial<IssuedVoucher> | null) {
   return {
     line,
     external_issue_id,
     recipient_user_id,
-    voucher_id: idOf(voucher),
+    voucher_id: textOrNull(voucher?.id),
     redeem_code: credentialOf(voucher, 'redeem_code'),
     qr_token: credentialOf(voucher, 'qr_token'),
     valid_from: textOrNull(voucher?.validFrom),

@@ -1,4 +1,5 @@
-import { rm, stat } from 'node:fs/promises'
+import { createReadStream, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Failure } from '../../../failure.js'
@@ -6,13 +7,13 @@ import { fail, usage } from '../../../failure.js'
 import { holdLock } from '../../../host/lock.js'
 import { Appender } from './appender.js'
 import { ErrorsFile } from './errors-file.js'
-import { Fingerprints } from './fingerprints.js'
+import { readCsv } from './input/csv-records.js'
+import { readLines } from './input/lines.js'
 import type { BulkFormat } from './input/read-rows.js'
 import { formatOf } from './input/read-rows.js'
 import { idempotencyKeyOf } from './input/row.js'
-import { readIssuedRows } from './issued-rows.js'
 import type { LoadedJournal, RunIdentity } from './journal.js'
-import { digestOf, encodeHeader, loadJournal } from './journal.js'
+import { encodeHeader, loadJournal } from './journal.js'
 import { headOf, resultColumns } from './output-lines.js'
 import type { ResultFiles } from './results.js'
 
@@ -54,9 +55,8 @@ export function checkPaths({ out, errors }: RunPaths, input: string, folder: str
 export interface RunFiles {
   readonly ok: true
   readonly files: ResultFiles
-  /** Rows that have their voucher in the results. */
-  readonly done: Fingerprints
-  readonly errors: ErrorsFile
+  /** Idempotency keys of the rows that have their voucher in the results. */
+  readonly done: ReadonlySet<string>
   /** Numbers of damaged lines of the journal. */
   readonly damaged: readonly number[]
   close(): Promise<void>
@@ -83,8 +83,8 @@ export async function openRun(paths: RunPaths, identity: RunIdentity, resume: bo
 async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
   const errors = await ErrorsFile.at(paths.errors)
   if ('ok' in errors) return errors
-  const journalBytes = await sizeOf(paths.journal)
-  const outBytes = await sizeOf(paths.out)
+  const journalBytes = sizeOf(paths.journal)
+  const outBytes = sizeOf(paths.out)
   const isNew = journalBytes === undefined && outBytes === undefined
   if (!isNew && !resume) return exists(paths, outBytes !== undefined)
   const before = journalBytes === undefined ? undefined : loadJournal(paths.journal)
@@ -96,7 +96,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   // Rows of damaged lines are in the results, as far as whole lines follow: issued again they would be there twice.
   if (begun !== undefined && begun.damaged.length > 0) {
     for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
-      begun.done.add(digestOf(idempotencyKeyOf(identity.template, row)), row.line)
+      begun.done.add(idempotencyKeyOf(identity.template, row))
     }
   }
   const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
@@ -109,14 +109,14 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   await errors.clear()
   const isFresh = begun === undefined
   const headerEnd = journal.end
-  const files = { results, journal, format, errors: () => errors.open(), errorFormat: errors.format }
+  const files = { results, journal, format, errors }
   const close = async () => {
     await Promise.all([results.close(), journal.close(), errors.close()])
     // A run that came to nothing, for want of a right token say, does not stand in the way of the next one.
     if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
-  const { done, damaged } = begun ?? { done: new Fingerprints(), damaged: [] }
-  return { ok: true, files, done, errors, damaged, close }
+  const { done, damaged } = begun ?? { done: new Set(), damaged: [] }
+  return { ok: true, files, done, damaged, close }
 }
 
 const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
@@ -159,11 +159,23 @@ function checkResume(
   return usage(`${out} is shorter than its journal says: it was changed or removed.`, another)
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
+
+/** Reads the rows in the first bytes of a results file. */
+async function* readIssuedRows(path: string, bytes: number, format: BulkFormat) {
+  if (bytes === 0) return
+  const blocks = readLines(createReadStream(path, { end: bytes - 1 }))
+  if (format === 'csv') {
+    for await (const records of readCsv(blocks)) {
+      for (const record of records) {
+        if ('fault' in record || record.line === 1) continue
+        const [, external_issue_id = '', recipient_user_id = ''] = record.values
+        yield { external_issue_id, recipient_user_id }
+      }
+    }
+    return
+  }
+  for await (const lines of blocks) {
+    for (const line of lines) if ('text' in line && line.text !== '') yield JSON.parse(line.text)
   }
 }

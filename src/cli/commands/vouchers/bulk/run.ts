@@ -2,22 +2,19 @@ import type { Context } from '../../../command/context.js'
 import { forbidPlaintext } from '../../../command/downgrade-protection.js'
 import type { Failure } from '../../../failure.js'
 import type { Outcome } from '../../../output/outcome.js'
-import type { Counters } from './counters.js'
-import { doneOf, newCounters } from './counters.js'
-import { duplicateFinder } from './input/duplicates.js'
 import type { BulkInput } from './input/input.js'
 import { readRows } from './input/read-rows.js'
-import type { ReadRow } from './input/row.js'
 import { issueRows } from './issue-rows.js'
 import type { RunIdentity } from './journal.js'
 import { openCall } from './open-call.js'
 import { Results } from './results.js'
 import type { RunFiles, RunPaths } from './run-files.js'
 import { openRun } from './run-files.js'
-import { showProgress } from './show-progress.js'
+import type { Counters } from './show-progress.js'
+import { doneOf, showProgress } from './show-progress.js'
 import { Throttle } from './throttle.js'
 
-interface BulkRun {
+export interface BulkRun {
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
@@ -45,22 +42,23 @@ export interface BulkSummary extends Omit<Counters, 'total'> {
 const SOME_FAILED = 11
 
 export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<BulkSummary>> {
+  const { output } = context
   const opened = await openRun(run.paths, run.identity, run.resume)
   if (!opened.ok) return opened
   for (const line of opened.damaged) {
     const fate = 'It was passed over: rows that the results hold are kept, the others are asked for again.'
-    context.output.warn(`${run.names.journal} line ${line} is damaged. ${fate}`)
+    output.warn(`${run.names.journal} line ${line} is damaged. ${fate}`)
   }
   try {
     const called = await openCall(context, run.baseUrl, run.token, run.concurrency)
     if (!called.ok) return called
     const beganAt = performance.now()
-    const counters = newCounters(run.total)
+    const counters: Counters = { total: run.total, issued: 0, replayed: 0, skipped: 0, failed: 0 }
     const throttle = new Throttle(run.concurrency, () => performance.now())
     const stopProgress = showProgress(context, counters, throttle)
     const failure = await issueRows({
       template: run.identity.template,
-      rows: rowsOf(run.input),
+      rows: readRows(run.input.chunks(), run.input.format),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,
       concurrency: run.concurrency,
@@ -68,7 +66,10 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
       results: new Results(opened.files),
       counters,
       throttle,
-      onPause: (ms) => sayPause(context, ms),
+      // Not with JSON: stderr must hold only the error object then.
+      onPause: (ms) => {
+        if (!output.isJson) output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
+      },
       signal: context.host.signal,
     }).finally(stopProgress)
     await called.close()
@@ -81,25 +82,13 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
   }
 }
 
-/** Skipped with JSON, because stderr must hold only the error object then. */
-function sayPause({ output }: Context, ms: number): void {
-  if (output.isJson) return
-  output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
-}
-
-/** A file was searched for duplicates before; of a pipe each row is judged as it comes. */
-async function* rowsOf(input: BulkInput): AsyncGenerator<readonly ReadRow[]> {
-  const check = input.isFile ? undefined : duplicateFinder()
-  for await (const block of readRows(input.chunks(), input.format)) yield check === undefined ? block : block.map(check)
-}
-
-function summaryOf({ identity, names }: BulkRun, { errors }: RunFiles, counters: Counters, ms: number): BulkSummary {
+function summaryOf({ identity, names }: BulkRun, { files }: RunFiles, counters: Counters, ms: number): BulkSummary {
   return {
     template_id: identity.template,
     ...counters,
     total: counters.total ?? doneOf(counters),
     out: names.out,
-    errors: errors.wasMade ? names.errors : null,
+    errors: files.errors.wasMade ? names.errors : null,
     journal: names.journal,
     duration_ms: Math.round(ms),
   }

@@ -1,6 +1,20 @@
 import type { Context } from '../../../command/context.js'
-import { type Counters, doneOf } from './counters.js'
 import type { Throttle } from './throttle.js'
+
+/** What became of the rows so far. */
+export interface Counters {
+  /** Known in advance for a file; null for a pipe until it ends. */
+  total: number | null
+  /** New vouchers. */
+  issued: number
+  /** Vouchers that were there already, of an earlier call whose answer this run did not have. */
+  replayed: number
+  /** Rows that an earlier run has in its results. */
+  skipped: number
+  failed: number
+}
+
+export const doneOf = ({ issued, replayed, skipped, failed }: Counters) => issued + replayed + skipped + failed
 
 const FRAME_MS = 200
 /** Without a terminal: a line now and then, so that the log of a job shows that it goes on. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { duplicateFinder } from '../../../../../src/cli/commands/vouchers/bulk/input/duplicates.js'
 import type { BulkFormat } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
 import { formatOf, readRows } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
 import type { ReadRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
@@ -11,10 +10,9 @@ async function* inChunks(bytes: Buffer, size: number) {
 
 async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_000): Promise<ReadRow[]> {
   const rows: ReadRow[] = []
-  const check = duplicateFinder()
   for await (const block of readRows(inChunks(Buffer.from(input as string), size), format))
     for (const row of block) rows.push(row)
-  return rows.map(check)
+  return rows
 }
 
 /** `line code` of what is bad, `line id recipient` of the others. */

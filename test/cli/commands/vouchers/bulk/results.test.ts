@@ -11,7 +11,7 @@ async function recorded(refuse?: string) {
   const dir = temporaryDir()
   const steps: string[] = []
   const file = async (name: string) => {
-    const real = await Appender.create(join(dir, name))
+    const real = await Appender.resume(join(dir, name), 0)
     onTestFinished(() => real.close())
     const act = async (what: string, does: () => Promise<void>) => {
       steps.push(`${name} ${what}`)
@@ -27,9 +27,9 @@ async function recorded(refuse?: string) {
       close: () => real.close(),
     } as unknown as Appender
   }
-  const errors = await file('errors')
-  const files = { results: await file('results'), journal: await file('journal'), errors: async () => errors }
-  return { steps, results: new Results({ ...files, format: 'ndjson', errorFormat: 'ndjson' }) }
+  const errors = { append: (await file('errors')).append, format: 'ndjson', wasMade: true } as const
+  const files = { results: await file('results'), journal: await file('journal'), errors }
+  return { steps, results: new Results({ ...files, format: 'ndjson' }) }
 }
 
 test('results are on disk before the journal names them', async () => {

@@ -1,27 +1,26 @@
 import { isUtf8 } from 'node:buffer'
-import type { RowFault } from './row.js'
-import { UnreadableInput } from './row.js'
+import type { BadRow } from './row.js'
+import { bad, UnreadableInput } from './row.js'
 
-/** A line without its line feed, numbered from 1; a carriage return before it is still there. */
+/** A line without its line feed; a carriage return before it is still there. */
 export interface Line {
-  readonly number: number
-  /** Undefined where it has a fault. */
-  readonly text: string | undefined
-  readonly fault?: RowFault
+  /** Line number, from 1. */
+  readonly line: number
+  readonly text: string
 }
+
+export type ReadLine = Line | BadRow
 
 /** Longer lines, and rows of several lines, are faults: one that never ends must not fill the memory. */
 export const ROW_BYTES_MAX = 1024 * 1024
 
 const LF = 0x0a
-const notUtf8: RowFault = { code: 'NOT_UTF8', message: 'is not UTF-8' }
-const tooLarge: RowFault = { code: 'TOO_LARGE', message: 'is larger than 1 MiB' }
 
 /**
  * Lines of UTF-8 in blocks, as they come. A byte order mark is dropped.
  * @throws UnreadableInput for UTF-16
  */
-export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line[]> {
+export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ReadLine[]> {
   let held: Buffer = Buffer.alloc(0)
   let number = 1
   let begun = false
@@ -49,7 +48,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
       yield lines
     }
     if (held.length > ROW_BYTES_MAX) {
-      yield [{ number, text: undefined, fault: tooLarge }]
+      yield [tooLarge(number)]
       skipping = true
       held = Buffer.alloc(0)
     }
@@ -67,24 +66,20 @@ function withoutMark(start: Buffer): Buffer {
   return first === 0xef && second === 0xbb && start[2] === 0xbf ? start.subarray(3) : start
 }
 
-function linesOf(block: Buffer, first: number): Line[] {
-  if (isUtf8(block)) {
-    return block
-      .toString('utf8')
-      .split('\n')
-      .map((text, i) =>
-        text.length > ROW_BYTES_MAX
-          ? { number: first + i, text: undefined, fault: tooLarge }
-          : { number: first + i, text },
-      )
-  }
-  const lines: Line[] = []
+const tooLarge = (number: number) => bad(number, 'TOO_LARGE', 'is larger than 1 MiB')
+
+function linesOf(block: Buffer, first: number): ReadLine[] {
+  const lines: ReadLine[] = []
   for (let at = 0; at <= block.length; ) {
-    const end = block.indexOf(LF, at)
-    const line = block.subarray(at, end < 0 ? block.length : end)
-    const number = first + lines.length
-    lines.push(isUtf8(line) ? { number, text: line.toString('utf8') } : { number, text: undefined, fault: notUtf8 })
-    at = end < 0 ? block.length + 1 : end + 1
+    const found = block.indexOf(LF, at)
+    const end = found < 0 ? block.length : found
+    lines.push(lineOf(block.subarray(at, end), first + lines.length))
+    at = end + 1
   }
   return lines
+}
+
+function lineOf(bytes: Buffer, line: number): ReadLine {
+  if (bytes.length > ROW_BYTES_MAX) return tooLarge(line)
+  return isUtf8(bytes) ? { line, text: bytes.toString('utf8') } : bad(line, 'NOT_UTF8', 'is not UTF-8')
 }

@@ -1,8 +1,9 @@
+import { asMembers } from '../../../../../secure/json.js'
 import { readCsv } from './csv-records.js'
-import type { Line } from './lines.js'
+import type { ReadLine } from './lines.js'
 import { readLines } from './lines.js'
 import type { BadRow, ReadRow } from './row.js'
-import { bad, members, rowOf, suggestionFor, UnreadableInput } from './row.js'
+import { bad, ids, isBad, rowOf, UnreadableInput } from './row.js'
 
 export type BulkFormat = 'csv' | 'ndjson'
 
@@ -24,39 +25,54 @@ export async function* readRows(
   const blocks = readLines(chunks)
   const { value: first, done } = await blocks.next()
   if (done && format === undefined) throw new UnreadableInput('The input is empty.')
-  if (done && format === 'ndjson') return
-  const isJson = format === 'ndjson' || (format === undefined && /^\s*\{/.test(first?.[0]?.text ?? ''))
+  const [line] = first ?? []
+  const isJson = format === 'ndjson' || (format === undefined && line && 'text' in line && /^\s*\{/.test(line.text))
   const all = again(first ?? [], blocks)
-  yield* isJson ? jsonRows(all) : csvRows(all)
+  const check = duplicateFinder()
+  for await (const block of isJson ? jsonRows(all) : csvRows(all)) yield block.map(check)
 }
 
-async function* again(first: Line[], rest: AsyncGenerator<Line[]>): AsyncGenerator<Line[]> {
+async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
   yield first
   yield* rest
 }
 
-async function* jsonRows(blocks: AsyncIterable<Line[]>): AsyncGenerator<ReadRow[]> {
-  for await (const block of blocks) yield block.filter(({ text }) => text?.trim() !== '').map(jsonRow)
+/** Marks rows that repeat the external_issue_id of an earlier row (DECISIONS.md#rows-of-issue-many). */
+function duplicateFinder(): (row: ReadRow) => ReadRow {
+  const lines = new Map<string, number>()
+  return (row) => {
+    if (isBad(row)) return row
+    const { metadata: _metadata, ...read } = row
+    const first = lines.get(read.external_issue_id)
+    if (first === undefined) lines.set(read.external_issue_id, read.line)
+    else return { ...read, ...bad(read.line, 'DUPLICATE', `has the external_issue_id of line ${first}`) }
+    return row
+  }
 }
 
-function jsonRow({ number, text, fault }: Line): ReadRow {
-  if (text === undefined) return bad(number, fault?.code ?? 'MALFORMED', fault?.message ?? 'cannot be read')
+const members: readonly string[] = [...ids, 'metadata']
+
+async function* jsonRows(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadRow[]> {
+  for await (const block of blocks) yield block.filter((it) => 'fault' in it || it.text.trim() !== '').map(jsonRow)
+}
+
+function jsonRow(read: ReadLine): ReadRow {
+  if ('fault' in read) return read
+  const { line } = read
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(read.text)
   } catch {
-    return bad(number, 'MALFORMED', 'is not JSON')
+    return bad(line, 'MALFORMED', 'is not JSON')
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return bad(number, 'MALFORMED', 'must be a JSON object')
-  }
-  const unknown = Object.keys(value).find((name) => !(members as readonly string[]).includes(name))
-  return unknown === undefined
-    ? rowOf(number, { ...value })
-    : bad(number, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${meant(unknown)}`)
+  const row = asMembers(value)
+  if (row === undefined) return bad(line, 'MALFORMED', 'must be a JSON object')
+  const unknown = Object.keys(row).find((name) => !members.includes(name))
+  if (unknown === undefined) return rowOf(line, row)
+  return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${meant(unknown)}`)
 }
 
-async function* csvRows(blocks: AsyncIterable<Line[]>): AsyncGenerator<ReadRow[]> {
+async function* csvRows(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadRow[]> {
   let header: readonly string[] | undefined
   for await (const records of readCsv(blocks)) {
     const rows: ReadRow[] = []
@@ -81,8 +97,7 @@ const METADATA = 'metadata.'
 
 /** @throws UnreadableInput for what is missing, unknown or named twice */
 function headerOf(values: readonly string[]): readonly string[] {
-  const isKnown = (name: string) =>
-    (members as readonly string[]).includes(name) || (name.startsWith(METADATA) && name !== METADATA)
+  const isKnown = (name: string) => members.includes(name) || (name.startsWith(METADATA) && name !== METADATA)
   const line = values.join(',')
   if (values.length === 1 && /[;\t]/.test(line)) {
     throw new UnreadableInput('The columns of the header are not separated by commas.', headerHint)
@@ -91,7 +106,7 @@ function headerOf(values: readonly string[]): readonly string[] {
     const otherwise = `Take it out, or name it ${METADATA}${name.trim() || 'NAME'} to send it along.`
     throw new UnreadableInput(`The header has an unknown column ${JSON.stringify(name)}${meant(name)}.`, otherwise)
   }
-  for (const name of members.slice(0, 2)) {
+  for (const name of ids) {
     if (!values.includes(name)) throw new UnreadableInput(`The header has no column ${name}.`, headerHint)
   }
   const twice = values.find((name, i) => values.indexOf(name) !== i)
@@ -102,8 +117,14 @@ function headerOf(values: readonly string[]): readonly string[] {
   return values
 }
 
+/** Suggests the member that was probably meant by another spelling. */
 function meant(name: string): string {
-  const suggestion = suggestionFor(name)
+  const bare = (it: string) => it.toLowerCase().replace(/[^a-z]/g, '')
+  const shortForms: Readonly<Record<string, string>> = {
+    externalid: 'external_issue_id',
+    recipient: 'recipient_user_id',
+  }
+  const suggestion = members.find((it) => bare(it) === bare(name)) ?? shortForms[bare(name)]
   return suggestion === undefined ? '' : `, did you mean ${suggestion}?`
 }
 
