@@ -2,6 +2,7 @@ import type { CallFailure } from '../client/result.js'
 import { readRetryAfter } from '../client/retry-after.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { exitOfStatus, failures, isFailureCode } from '../contract/errors.js'
+import { codeOf } from '../files/error-code.js'
 import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
 import { plainLine } from './output/plain.js'
@@ -86,6 +87,13 @@ export function fail(
   details: Failure['details'] = {},
 ): Failure {
   return { ok: false, code, message, status: null, retryable: false, hint, requestId: null, details }
+}
+
+/** What the bundled server throws has a code that is known here; anything else is a bug. */
+export function failureOfServer(error: unknown): Failure {
+  const code = codeOf(error)
+  if (!isLocalCode(code)) throw error
+  return fail(code, (error as Error).message)
 }
 
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)

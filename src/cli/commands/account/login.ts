@@ -20,8 +20,7 @@ import { text, toggle } from '../../flags/flags.js'
 import { readSecret } from '../../host/files.js'
 import { credentialNames, describeJwt, kindOf, redact } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
-import { dataOption } from '../server/folder.js'
-import { notRunning } from '../server/not-running.js'
+import { notRunning } from '../server/folder.js'
 import { probe } from './probe.js'
 
 interface LoggedIn {
@@ -119,7 +118,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
   if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
     const server = findLocalServer(dir)
     const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
-    return isOurs ? { ok: true, server, dir } : notRunning(dir, dataOption(host, dir))
+    return isOurs ? { ok: true, server, dir } : notRunning(host, dir)
   }
   const known = Object.values(settings.config.profiles).flatMap((it) => it.data_dir ?? [])
   const dirs = data === undefined ? new Set([dir, defaultDataDir(host), ...known]) : [dir]

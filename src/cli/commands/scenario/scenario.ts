@@ -11,7 +11,9 @@ import { fail } from '../../failure.js'
 import { integer, text } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
+import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
+import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/plain.js'
 import type { Scenario } from './runner/document.js'
 import type { ScenarioReport, StepReport } from './runner/run.js'
@@ -152,33 +154,31 @@ async function runAll(
   const { runScenario } = await import('./runner/run.js')
   const { output } = context
   const isForPeople = output.options.format === 'table' && output.options.fields === undefined
+  const paint = await output.paint()
   const startedAt = performance.now()
   const left = [...scenarios.entries()]
-  const running: ReturnType<typeof runScenario>[] = []
-  const settle: ((run: ReturnType<typeof runScenario>) => void)[] = []
-  for (const at of scenarios.keys()) running[at] = new Promise((resolve) => (settle[at] = resolve))
+  const results: (Awaited<ReturnType<typeof runScenario>> | undefined)[] = []
+  let told = 0
+  const tellFinished = () => {
+    for (const result of results.slice(told)) {
+      if (!result?.ok) return
+      told += 1
+      if (isForPeople) showReport(output, paint, result.report)
+    }
+  }
   const worker = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const run = runScenario(context, next[1], options)
-      settle[next[0]]?.(run)
-      await run.catch(() => {})
+      const [at, scenario] = next
+      const result = await runScenario(context, scenario, options)
+      results[at] = result
+      if (!result.ok) left.length = 0
+      tellFinished()
     }
   }
-  const workers = Array.from({ length: Math.min(parallel, scenarios.length) }, worker)
-  const reports: ScenarioReport[] = []
-  let failure: Failure | undefined
-  for (const run of running) {
-    const result = await run
-    if (!result.ok) {
-      failure ??= result
-      left.length = 0
-      break
-    }
-    reports.push(result.report)
-    if (isForPeople) await showReport(context, result.report)
-  }
-  await Promise.all(workers)
-  if (failure !== undefined) return failure
+  await Promise.all(Array.from({ length: Math.min(parallel, scenarios.length) }, worker))
+  const failure = results.find((it) => it?.ok === false)
+  if (failure?.ok === false) return failure
+  const reports = results.flatMap((it) => (it?.ok ? it.report : []))
   if (junit !== undefined) {
     const problem = await writeReport(context.host, junit, reports)
     if (problem !== undefined) return problem
@@ -196,11 +196,11 @@ async function runAll(
   return { ok: true, printed: true, ...exit }
 }
 
-async function showReport(
-  { output }: Context,
+function showReport(
+  output: Output,
+  paint: Paint,
   { file, name, passed, duration_ms, steps, teardown }: ScenarioReport,
-): Promise<void> {
-  const paint = await output.paint()
+): void {
   const mark = passed ? paint.done('✓') : paint.error('✗')
   const title = name === file ? '' : `  ${name}`
   const extent = `${counted(steps)}, ${(duration_ms / 1000).toFixed(1)} s`

@@ -11,25 +11,26 @@ import { fail } from '../../failure.js'
 import type { Host } from '../../host/host.js'
 import { parseObject } from '../../host/parse-object.js'
 import { looksSecret } from '../../host/secrets.js'
+import { argumentsOf, type StartFlags } from './start-flags.js'
 
-interface Detached {
+/** What a server says when it accepts connections. */
+export interface Ready {
   readonly base_url: string
   readonly pid: number
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
-  readonly log_file: string
 }
 
-type Given = Readonly<Record<string, unknown>>
+type Detached = Ready & { readonly log_file: string }
 
-/** Starts the same command line again in the background, and answers when it says that it is ready. */
+/** Starts the same command line again in the background, and returns when it says that it is ready. */
 export async function startDetached(
   host: Host,
-  flags: Given,
+  flags: StartFlags,
   dir: string,
 ): Promise<{ ok: true; data: Detached } | Failure> {
-  const running = flags.memory === true ? undefined : findLocalServer(dir)
+  const running = flags.memory ? undefined : findLocalServer(dir)
   if (running !== undefined && (await identify(running)) === 'same') {
     return fail(
       'DATA_FOLDER_IN_USE',
@@ -37,21 +38,17 @@ export async function startDetached(
       'Use it, stop it with `voucherctl server stop`, or choose another folder with --data.',
     )
   }
-  const logFile =
-    flags.memory === true ? join(tmpdir(), `voucherctl-server-${host.newId()}.log`) : join(dir, 'server.log')
+  const logFile = flags.memory ? join(tmpdir(), `voucherctl-server-${host.newId()}.log`) : join(dir, 'server.log')
   let log: number
   try {
     log = openSync(logFile, 'w', 0o600)
   } catch (error) {
-    return fail(
-      'FILE_UNWRITABLE',
-      `${logFile} cannot be written (${codeOf(error)}).`,
-      'Choose another folder with --data.',
-    )
+    const hint = 'Choose another folder with --data.'
+    return fail('FILE_UNWRITABLE', `${logFile} cannot be written (${codeOf(error)}).`, hint)
   }
   const [program, ...before] = host.self
-  const args = [...before, 'server', 'start', ...argumentsOf(flags, dir), '--json', '--no-input']
-  const child = spawn(program, args, {
+  const repeated = argumentsOf({ ...flags, detach: false, data: flags.memory ? undefined : dir })
+  const child = spawn(program, [...before, 'server', 'start', ...repeated, '--json', '--no-input'], {
     detached: true,
     stdio: ['ignore', 'pipe', log],
     env: withoutSecrets(host.env),
@@ -61,32 +58,13 @@ export async function startDetached(
   const line = await firstLine(child, host.signal)
   const ready = line === undefined ? undefined : parseObject(line)
   if (ready === undefined) return failureOf(logFile)
-  return { ok: true, data: { ...(ready as unknown as Omit<Detached, 'log_file'>), log_file: logFile } }
+  return { ok: true, data: { ...(ready as unknown as Ready), log_file: logFile } }
 }
 
 /** A server needs no credential of its caller, and its environment can be read for as long as it runs. */
 export function withoutSecrets(env: Host['env']): NodeJS.ProcessEnv {
   const isSecret = (name: string) => name.startsWith('VOUCHERCTL_') && looksSecret(name, '')
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)))
-}
-
-/** The flags again, as they were given; limits are the one that is not text or a number. */
-function argumentsOf(flags: Given, dir: string): string[] {
-  const { detach: _detach, data: _data, 'rate-limit': limits, ...rest } = flags
-  const args = Object.entries(rest).flatMap(([name, value]) => {
-    if (value === undefined || value === false) return []
-    if (Array.isArray(value)) return value.map((it) => `--${name}=${it}`)
-    return value === true ? [`--${name}`] : [`--${name}=${value}`]
-  })
-  const where = flags.memory === true ? [] : [`--data=${dir}`]
-  return [...args, ...where, ...limitArguments(limits)]
-}
-
-function limitArguments(limits: unknown): string[] {
-  if (limits === undefined) return []
-  if (limits === 'off') return ['--rate-limit=off']
-  const entries = Object.entries(limits as Record<string, { calls: number; seconds: number }>)
-  return entries.map(([name, { calls, seconds }]) => `--rate-limit=${name}=${calls}/${seconds}`)
 }
 
 /** The ready line; undefined when the server ended without one. */

@@ -3,14 +3,12 @@ import { codeOf } from '../../../files/error-code.js'
 import type { ExportReport } from '../../../server/maintenance/export.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { refuseOpenKeyFile } from '../../config/data-folder.js'
-import { usage } from '../../failure.js'
-import { defined } from '../../flags/defined.js'
+import { failureOfServer, usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
-import { dataFlag, serverFolder } from './folder.js'
-import { countsOf, moveFailure, watched } from './move.js'
+import { databaseUrlFlag } from './database-url.js'
+import { dataFlag } from './folder.js'
+import { countsOf, placeOf, watched } from './move.js'
 
 export const exportStore = leaf({
   name: 'export',
@@ -45,24 +43,18 @@ export const exportStore = leaf({
   },
   run: async (context, { flags }): Promise<Outcome<ExportReport>> => {
     const { host, globals, output } = context
-    const database = readDatabaseUrl(host, flags['database-url'])
-    if (!database.ok) return database
-    if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
-    const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
-    if (openKeys !== undefined) return openKeys
     const toStdout = (flags.out ?? '-') === '-'
     if (flags.out === undefined && host.stdout.isTTY === true)
       return usage('The export would go to this terminal.', 'Name a file with --out FILE, or --out - to see it here.')
     if (toStdout && (globals.fields !== undefined || globals.jq !== undefined))
       return usage('--fields and --jq are for the summary of an export that goes to a file.', 'Name one with --out.')
-    const folder = serverFolder(context, flags.data)
-    if (!folder.ok) return folder
-    const { dir: dataDir } = folder
+    const found = placeOf(context, flags)
+    if (!found.ok) return found
+    const { place } = found
     if (context.dryRun) {
-      const store = database.value === undefined ? dataDir : 'PostgreSQL'
+      const store = place.databaseUrl === undefined ? place.dataDir : 'PostgreSQL'
       return context.plan(`export the store of ${store} to ${toStdout ? 'standard output' : flags.out}`)
     }
-    const place = { dataDir, ...defined({ databaseUrl: database.value, keyFile: flags['key-file'] }) }
     const to = toStdout ? stdoutOf(context) : { path: resolve(host.cwd, flags.out as string) }
     const server = await import('../../../server/maintenance/export.js')
     try {
@@ -74,7 +66,7 @@ export const exportStore = leaf({
         output.notice(`Exported ${data.total.toLocaleString('en-US')} rows of ${data.store}.`)
       return { ok: true, printed: true }
     } catch (error) {
-      return moveFailure(error)
+      return failureOfServer(error)
     }
   },
 })

@@ -8,7 +8,7 @@ import { dataDirOf } from '../../config/local-server.js'
 import type { Settings } from '../../config/settings.js'
 import { isGivenForCall } from '../../config/sourced.js'
 import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 import { shellWord } from '../../host/shell.js'
@@ -51,3 +51,10 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
 export function dataOption(host: Pick<Host, 'env' | 'homeDir'>, dir: string): string {
   return dir === defaultDataDir(host) ? '' : ` --data ${shellWord(dir)}`
 }
+
+export const notRunning = (host: Pick<Host, 'env' | 'homeDir'>, dir: string) =>
+  fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `No server runs in ${dir}.`,
+    `Start one with \`voucherctl server start --detach${dataOption(host, dir)}\`, or name its folder with --data.`,
+  )

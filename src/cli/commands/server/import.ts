@@ -3,15 +3,14 @@ import type { ImportReport } from '../../../server/maintenance/import.js'
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
-import { usage } from '../../failure.js'
-import { defined } from '../../flags/defined.js'
+import { prepareDataFolder } from '../../config/data-folder.js'
+import { failureOfServer } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { BulkInput } from '../vouchers/bulk/input/input.js'
-import { databaseUrlFlag, readDatabaseUrl } from './database-url.js'
-import { dataFlag, serverFolder } from './folder.js'
-import { countsOf, moveFailure, watched } from './move.js'
+import { databaseUrlFlag } from './database-url.js'
+import { dataFlag } from './folder.js'
+import { countsOf, placeOf, watched } from './move.js'
 
 export const importStore = leaf({
   name: 'import',
@@ -46,34 +45,24 @@ export const importStore = leaf({
     next: ({ store }) => (store === null ? undefined : 'Next: voucherctl server start'),
   },
   run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
-    const database = readDatabaseUrl(context.host, flags['database-url'])
-    if (!database.ok) return database
-    if (flags['key-file'] === '-') return usage('--key-file takes a path; it does not read standard input.')
-    const openKeys = flags['key-file'] === undefined ? undefined : refuseOpenKeyFile(flags['key-file'])
-    if (openKeys !== undefined) return openKeys
-    const folder = serverFolder(context, flags.data)
-    if (!folder.ok) return folder
+    const found = placeOf(context, flags)
+    if (!found.ok) return found
     const { openInput } = await import('../vouchers/bulk/input/input.js')
     const opened = await openInput(context.host, positional)
     if (!opened.ok) return opened
     try {
-      return await importFrom(context, opened.input, {
-        dataDir: folder.dir,
-        isNamed: folder.dir !== defaultDataDir(context.host),
-        ...defined({ databaseUrl: database.value, keyFile: flags['key-file'] }),
-      })
+      return await importFrom(context, opened.input, found.place)
     } finally {
       await opened.input.close()
     }
   },
 })
 
-type Place = MovePlace & { readonly isNamed: boolean }
-
-async function importFrom(context: Context, input: BulkInput, place: Place): Promise<Outcome<ImportReport>> {
+async function importFrom(context: Context, input: BulkInput, place: MovePlace): Promise<Outcome<ImportReport>> {
   const { host, dryRun, output } = context
+  const isNamed = place.dataDir !== defaultDataDir(host)
   const isFolder = !dryRun && place.databaseUrl === undefined
-  const folder = isFolder ? prepareDataFolder(place.dataDir, place.isNamed) : { ok: true as const, warnings: [] }
+  const folder = isFolder ? prepareDataFolder(place.dataDir, isNamed) : { ok: true as const, warnings: [] }
   if (!folder.ok) return folder
   const server = await import('../../../server/maintenance/import.js')
   const { name } = input
@@ -85,6 +74,6 @@ async function importFrom(context: Context, input: BulkInput, place: Place): Pro
     for (const it of folder.warnings) output.notice(`warning: ${it}`)
     return dryRun ? { ok: true, data, reads: true } : { ok: true, data }
   } catch (error) {
-    return moveFailure(error)
+    return failureOfServer(error)
   }
 }

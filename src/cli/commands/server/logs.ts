@@ -12,8 +12,7 @@ import { toggle } from '../../flags/flags.js'
 import { parseObject } from '../../host/parse-object.js'
 import { refuseUnknownInContract } from '../../output/fields.js'
 import type { Outcome } from '../../output/outcome.js'
-import { dataFlag, dataOption, remoteOf, serverFolder } from './folder.js'
-import { notRunning } from './not-running.js'
+import { dataFlag, notRunning, remoteOf, serverFolder } from './folder.js'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -108,7 +107,7 @@ async function readLogFile(context: Context, dir: string, follow: boolean): Prom
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
   const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
-  if (content === undefined) return notRunning(dir, dataOption(host, dir))
+  if (content === undefined) return notRunning(host, dir)
   const lines = content.split('\n').filter((line) => line !== '')
   const unknown = globals.fields && refuseUnknownInLog(lines, globals.fields)
   return unknown ?? { ok: true, lines: entriesOf(lines) }

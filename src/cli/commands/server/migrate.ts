@@ -1,6 +1,5 @@
-import { codeOf } from '../../../files/error-code.js'
 import { leaf } from '../../command/leaf.js'
-import { fail, isLocalCode, type LocalCode, usage } from '../../failure.js'
+import { failureOfServer, usage } from '../../failure.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
 
 interface Report {
@@ -47,9 +46,7 @@ export const migrate = leaf({
       const data: Report = await migrateDatabase(url.value, context.dryRun)
       return { ok: true, data }
     } catch (error) {
-      const code = codeOf(error)
-      if (!isLocalCode(code)) throw error
-      return fail(code as LocalCode, (error as Error).message)
+      return failureOfServer(error)
     }
   },
 })

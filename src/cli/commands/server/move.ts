@@ -1,7 +1,30 @@
-import { codeOf } from '../../../files/error-code.js'
+import type { MovePlace } from '../../../server/maintenance/move-place.js'
 import type { Context } from '../../command/context.js'
-import type { Failure, LocalCode } from '../../failure.js'
-import { fail, isLocalCode } from '../../failure.js'
+import { refuseOpenKeyFile } from '../../config/data-folder.js'
+import type { Failure } from '../../failure.js'
+import { usage } from '../../failure.js'
+import { defined } from '../../flags/defined.js'
+import { readDatabaseUrl } from './database-url.js'
+import { serverFolder } from './folder.js'
+
+interface PlaceFlags {
+  readonly data: string | undefined
+  readonly 'database-url': string | undefined
+  readonly 'key-file': string | undefined
+}
+
+/** The store and the keys that the flags name. */
+export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place: MovePlace } | Failure {
+  const database = readDatabaseUrl(context.host, flags['database-url'])
+  if (!database.ok) return database
+  const { 'key-file': keyFile } = flags
+  if (keyFile === '-') return usage('--key-file takes a path; it does not read standard input.')
+  const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
+  if (openKeys !== undefined) return openKeys
+  const folder = serverFolder(context, flags.data)
+  if (!folder.ok) return folder
+  return { ok: true, place: { dataDir: folder.dir, ...defined({ databaseUrl: database.value, keyFile }) } }
+}
 
 /** A line for each table that has rows. */
 export function countsOf({ rows }: { readonly rows: Readonly<Record<string, number>> }): string {
@@ -27,11 +50,4 @@ export async function watched<T>(
   } finally {
     end()
   }
-}
-
-/** What the server's side throws carries a code; anything else is a bug. */
-export function moveFailure(error: unknown): Failure {
-  const code = codeOf(error)
-  if (!isLocalCode(code)) throw error
-  return fail(code as LocalCode, (error as Error).message)
 }

@@ -1,5 +1,5 @@
+import { asMembers } from '../../../../secure/json.js'
 import type { Expected } from './document.js'
-import { describe, differences, shown } from './match.js'
 
 /** The results of a jq expression on a value; or why there are none. */
 export type Jq = (
@@ -29,10 +29,10 @@ export async function failedAssertions(expect: Expected, outcome: StepOutcome, j
   if (isOther) return [`expected ${wanted(expect)}, got ${outcomeOf(outcome)}`]
   const problems: string[] = []
   if (expect.replayed !== undefined)
-    problems.push(...compare(expect.replayed, outcome.ok && outcome.replayed, 'replayed'))
-  if ('data' in expect) problems.push(...compare(expect.data, outcome.ok ? outcome.data : undefined, 'data'))
+    problems.push(...differences(expect.replayed, outcome.ok && outcome.replayed, 'replayed'))
+  if ('data' in expect) problems.push(...differences(expect.data, outcome.ok ? outcome.data : undefined, 'data'))
   if ('details' in expect)
-    problems.push(...compare(expect.details, outcome.ok ? undefined : outcome.details, 'details'))
+    problems.push(...differences(expect.details, outcome.ok ? undefined : outcome.details, 'details'))
   for (const expression of expect.that) {
     const result = await jq(expression, outcome.ok ? outcome.data : outcome.details)
     if (!result.ok) problems.push(`that ${expression}: ${result.message}`)
@@ -42,8 +42,6 @@ export async function failedAssertions(expect: Expected, outcome: StepOutcome, j
   return problems
 }
 
-const compare = (expected: unknown, actual: unknown, path: string) => differences(expected, actual, path).map(describe)
-
 function wanted({ status, code }: Expected): string {
   return [status, code].filter((it) => it !== undefined).join(' ') || 'success'
 }
@@ -52,4 +50,27 @@ function wanted({ status, code }: Expected): string {
 export function outcomeOf(outcome: StepOutcome): string {
   if (outcome.ok) return outcome.status === null ? 'a delivery' : String(outcome.status)
   return `${outcome.status === 0 ? '' : `${outcome.status} `}${outcome.code}: ${outcome.message}`
+}
+
+/** Where `actual` lacks what is expected of it, a line each. Records may hold more, lists may not. */
+export function differences(expected: unknown, actual: unknown, path: string): string[] {
+  const here = [`${path}: expected ${shown(expected)}, got ${actual === undefined ? 'nothing' : shown(actual)}`]
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual) || actual.length !== expected.length) return here
+    return expected.flatMap((it, i) => differences(it, actual[i], `${path}[${i}]`))
+  }
+  const wanted = asMembers(expected)
+  if (wanted === undefined) return Object.is(expected, actual) ? [] : here
+  const members = asMembers(actual)
+  if (members === undefined) return here
+  return Object.entries(wanted).flatMap(([name, it]) =>
+    differences(it, Object.hasOwn(members, name) ? members[name] : undefined, `${path}.${name}`),
+  )
+}
+
+const TEXT_LENGTH_MAX = 200
+
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text
 }

@@ -2,7 +2,6 @@ import { createCall } from '../../../../client/call.js'
 import type { Transport } from '../../../../client/transport.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import * as platform from '../../../../contract/platform.js'
-import { codeOf } from '../../../../files/error-code.js'
 import type { RunningServer } from '../../../../server/options.js'
 import type { Context } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
@@ -10,7 +9,7 @@ import { openInMode, withRepeats } from '../../../command/transport.js'
 import { readOperatorKey } from '../../../config/local-server.js'
 import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
-import { fail, fromCall, isLocalCode } from '../../../failure.js'
+import { fail, failureOfServer, fromCall } from '../../../failure.js'
 import type { Scenario } from './document.js'
 import { openInbox, type ScenarioInbox } from './inbox.js'
 
@@ -58,9 +57,7 @@ export async function openFixture(
     })
   } catch (error) {
     await close()
-    const code = codeOf(error)
-    if (!isLocalCode(code)) throw error
-    return fail(code, error instanceof Error ? error.message : '')
+    return failureOfServer(error)
   }
   const transport = await open(context, server.baseUrl)
   return {

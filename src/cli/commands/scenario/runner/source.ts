@@ -1,4 +1,5 @@
 import { closest } from '../../../../contract/closest.js'
+import { asMembers, type Members } from '../../../../secure/json.js'
 
 export interface Problem {
   readonly line: number
@@ -7,7 +8,6 @@ export interface Problem {
 }
 
 export type Path = readonly (string | number)[]
-export type Members = Readonly<Record<string, unknown>>
 
 /** Larger files are no scenarios; references between parts of a file may not multiply it beyond reason. */
 const ALIASES_MAX = 100
@@ -15,7 +15,10 @@ const ALIASES_MAX = 100
 /** The library, handed in: it is loaded on demand, as for the output in YAML. */
 export type Yaml = typeof import('yaml')
 
-/** A YAML file as values, which knows the line of each and gathers what is wrong with them. */
+/**
+ * A YAML file as values, which knows the line of each and gathers what is wrong with them. Readers of a value return
+ * undefined when it is absent, and also when it is wrong.
+ */
 export class Source {
   readonly value: unknown
   readonly problems: Problem[] = []
@@ -47,33 +50,34 @@ export class Source {
 
   /** The members of a record with these names and no others. */
   record(path: Path, value: unknown, known?: readonly string[]): Members | undefined {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return this.wrong(
-        path,
-        `${nameOf(path)} must be a record${known === undefined ? '' : ` of ${known.join(', ')}`}.`,
-      )
+    if (value === undefined) return undefined
+    const members = asMembers(value)
+    if (members === undefined) {
+      const names = known === undefined ? '' : ` of ${known.join(', ')}`
+      return this.wrong(path, `${nameOf(path)} must be a record${names}.`)
     }
-    for (const name of Object.keys(value)) {
+    for (const name of Object.keys(members)) {
       if (known === undefined || known.includes(name)) continue
       const meant = closest(name, known)
       const hint = meant === undefined ? `it takes ${known.join(', ')}` : `did you mean "${meant}"?`
       this.wrong([...path, name], `${nameOf(path)} has no member "${name}": ${hint}`)
     }
-    return value as Members
+    return members
   }
 
   list(path: Path, value: unknown): readonly unknown[] | undefined {
-    return Array.isArray(value) && value.length > 0
-      ? value
-      : this.wrong(path, `${nameOf(path)} must be a list of steps.`)
+    if (value === undefined || (Array.isArray(value) && value.length > 0)) return value
+    return this.wrong(path, `${nameOf(path)} must be a list of steps.`)
   }
 
   text(path: Path, value: unknown): string | undefined {
-    return typeof value === 'string' && value !== '' ? value : this.wrong(path, `${nameOf(path)} must be a text.`)
+    if (value === undefined || (typeof value === 'string' && value !== '')) return value
+    return this.wrong(path, `${nameOf(path)} must be a text.`)
   }
 
   flag(path: Path, value: unknown): boolean | undefined {
-    return typeof value === 'boolean' ? value : this.wrong(path, `${nameOf(path)} must be true or false.`)
+    if (value === undefined || typeof value === 'boolean') return value
+    return this.wrong(path, `${nameOf(path)} must be true or false.`)
   }
 
   /** Of the key of a member, where there is one: that is where a reader looks. */

@@ -1,17 +1,21 @@
+import { createCall, sendPrepared } from '../../../../client/call.js'
+import { failureOfInput } from '../../../../client/failure.js'
+import type { CallResult } from '../../../../client/result.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import * as platform from '../../../../contract/platform.js'
 import { pause } from '../../../../workbench/pause.js'
 import type { Context } from '../../../command/context.js'
+import { defined } from '../../../flags/defined.js'
+import { redact } from '../../../host/secrets.js'
 import type { JqThread } from '../../../output/jq-thread.js'
-import { failedAssertions, outcomeOf, type StepOutcome } from './assertion.js'
+import { readPath } from '../../api/path.js'
+import { prepareAny } from '../../api/send.js'
+import { failedAssertions, outcomeOf, type StepOutcome, shown } from './assertion.js'
 import type { AdvanceStep, CallStep, Expected, ReceiveStep, Step } from './document.js'
 import { evaluator } from './evaluate.js'
 import type { Fixture } from './fixture.js'
 import type { Arrived } from './inbox.js'
-import { shown } from './match.js'
-import { Secrets } from './secrets.js'
-import { send } from './send.js'
-import { filled, filledExpression, filledText, isUnknownVariable } from './variables.js'
+import { filled, filledExpression, filledText, UnknownVariable } from './variables.js'
 
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
@@ -45,7 +49,7 @@ export class StepRunner {
       const problems = await this.#perform(step, signal)
       return problems.map((it) => this.#secrets.hide(it))
     } catch (error) {
-      if (isUnknownVariable(error)) return [`${error.message}: the step that captures it has not passed`]
+      if (error instanceof UnknownVariable) return [`${error.message}: the step that captures it has not passed`]
       throw error
     }
   }
@@ -55,18 +59,13 @@ export class StepRunner {
     return step.kind === 'call' ? this.#call(step, signal) : this.#receive(step, signal)
   }
 
-  async #advance(step: AdvanceStep, signal: AbortSignal): Promise<Problems> {
-    const { seconds } = step
-    const outcome = await this.#send(
-      platform.advanceClock,
-      { seconds },
-      { ...step, as: 'operator', idempotencyKey: null },
-      signal,
-    )
+  async #advance({ seconds }: AdvanceStep, signal: AbortSignal): Promise<Problems> {
+    const caller = { as: 'operator', idempotencyKey: null } as const
+    const outcome = await this.#send(platform.advanceClock, { seconds }, caller, signal)
     return outcome.ok ? [] : [outcomeOf(outcome)]
   }
 
-  /** Once, or until it fits. */
+  /** Once, or within the time that the step gives it. */
   async #call(step: CallStep, signal: AbortSignal): Promise<Problems> {
     const input = filled(step.with, this.#variables)
     const expect = this.#filledExpectation(step.expect)
@@ -119,14 +118,23 @@ export class StepRunner {
       as === 'none' || own !== undefined ? { ok: true as const, value: own } : await this.#fixture.credential(as)
     if (!found.ok) return { ...found, status: found.status ?? 0 }
     if (found.value !== undefined) this.#secrets.add(found.value)
-    const result = await send(this.#context, this.#fixture.transport, {
-      target,
-      as,
-      input,
-      token: found.value,
-      idempotencyKey: key === null ? null : filledText(key, this.#variables),
-      signal,
-    })
+    const { transport } = this.#fixture
+    const { globals, settings } = this.#context
+    const token = found.value
+    const idempotencyKey = key === null ? undefined : filledText(key, this.#variables)
+    const limits = { signal, timeoutMs: settings.timeoutMs.value }
+    let result: CallResult<unknown>
+    if ('id' in target) {
+      const call = createCall(transport, defined({ token }))
+      result = await call(target, (input ?? {}) as never, { ...limits, ...defined({ idempotencyKey }) })
+    } else {
+      const path = readPath(target.path)
+      if (!path.ok) return failureOfInput({ ok: false, message: path.message, details: {} })
+      const context = { ...this.#context, globals: { ...globals, 'idempotency-key': idempotencyKey } }
+      const body = input === undefined ? undefined : JSON.stringify(input)
+      const prepared = prepareAny(context, { ...target, path: path.path, body, kind: as }, token)
+      result = await sendPrepared(transport, { ...prepared, request: { ...prepared.request, ...limits } })
+    }
     this.#secrets.addFrom(result.ok ? result.data : result.details)
     return result
   }
@@ -167,4 +175,32 @@ const encoded = (value: unknown) => encodeURIComponent(String(value))
 
 function arrivedInstead(waiting: readonly Arrived[]): string[] {
   return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
+}
+
+/** Members of answers that hold a secret; `value` is that of a voucher's credential. */
+const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
+/** Shorter texts would be found everywhere. */
+const SECRET_LENGTH_MIN = 8
+
+/** Secrets that came by while a scenario ran: no report shows them. */
+class Secrets {
+  readonly #known = new Set<string>()
+
+  add(secret: string): void {
+    if (secret.length >= SECRET_LENGTH_MIN) this.#known.add(secret)
+  }
+
+  addFrom(value: unknown, name = ''): void {
+    if (typeof value === 'string') {
+      if (SECRET_MEMBER.test(name)) this.add(value)
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [member, it] of Object.entries(value)) this.addFrom(it, Array.isArray(value) ? name : member)
+    }
+  }
+
+  hide(text: string): string {
+    let shown = text
+    for (const secret of this.#known) shown = shown.replaceAll(secret, redact(secret))
+    return shown
+  }
 }

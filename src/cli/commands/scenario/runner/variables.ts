@@ -1,5 +1,3 @@
-import { codeOf } from '../../../../files/error-code.js'
-
 /** `${name}`, and `$${` for the two characters themselves. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
@@ -9,15 +7,7 @@ type Variables = ReadonlyMap<string, unknown>
 /** A variable that no step has set: the step that would have set it failed or was not run. */
 export class UnknownVariable extends Error {
   override readonly name = 'UnknownVariable'
-  readonly code = 'UNKNOWN_VARIABLE'
-  readonly variable: string
-  constructor(variable: string) {
-    super(`\${${variable}} has no value`)
-    this.variable = variable
-  }
 }
-
-export const isUnknownVariable = (error: unknown): error is UnknownVariable => codeOf(error) === 'UNKNOWN_VARIABLE'
 
 /** Names that a value refers to, in the texts inside of it. */
 export function referencesIn(value: unknown): string[] {
@@ -45,22 +35,21 @@ export function filled(value: unknown, variables: Variables): unknown {
 }
 
 /** The same for one text, which stays one. */
-export function filledText(text: string, variables: Variables, write: (value: unknown) => string = asText): string {
-  return text.replace(REFERENCE, (found, name: string | undefined) =>
-    name === undefined ? found.slice(1) : write(valueOf(name, variables)),
-  )
-}
+export const filledText = (text: string, variables: Variables, write = asText) =>
+  replaceReferences(text, (name) => write(valueOf(name, variables)))
 
 /** A jq expression: each variable stands there as the JSON of its value, so that no value can become code. */
 export const filledExpression = (expression: string, variables: Variables) =>
-  filledText(expression, variables, (value) => JSON.stringify(value))
+  filledText(expression, variables, JSON.stringify)
 
 /** A text with the same in the place of each variable. */
-export const filledWith = (text: string, value: string) =>
-  text.replace(REFERENCE, (found, name: string | undefined) => (name === undefined ? found.slice(1) : value))
+export const filledWith = (text: string, value: string) => replaceReferences(text, () => value)
+
+const replaceReferences = (text: string, replace: (name: string) => string) =>
+  text.replace(REFERENCE, (found, name: string | undefined) => (name === undefined ? found.slice(1) : replace(name)))
 
 function valueOf(name: string, variables: Variables): unknown {
-  if (!variables.has(name)) throw new UnknownVariable(name)
+  if (!variables.has(name)) throw new UnknownVariable(`\${${name}} has no value`)
   return variables.get(name)
 }
 

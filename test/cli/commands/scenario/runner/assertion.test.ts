@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { differences, describe as inWords } from '../../../../../src/cli/commands/scenario/runner/match.js'
+import { differences } from '../../../../../src/cli/commands/scenario/runner/assertion.js'
 
-const lines = (expected: unknown, actual: unknown) => differences(expected, actual, 'data').map(inWords)
+const lines = (expected: unknown, actual: unknown) => differences(expected, actual, 'data')
 
 describe('what is expected', () => {
   it.each([

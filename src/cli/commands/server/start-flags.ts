@@ -1,0 +1,170 @@
+import { isIP } from 'node:net'
+import { isCanonicalOrigin } from '../../../secure/origin.js'
+import type { RateLimit, RateLimitName, ServerOptions } from '../../../server/options.js'
+import { defined } from '../../flags/defined.js'
+import type { Flag, Read, ValuesOf } from '../../flags/flags.js'
+import { choice, integer, one, text, toggle } from '../../flags/flags.js'
+import { databaseUrlFlag } from './database-url.js'
+import { dataFlag } from './folder.js'
+
+const limitNames: Readonly<Record<RateLimitName, true>> = {
+  issue: true,
+  verify: true,
+  redeem: true,
+  reverse: true,
+  reads: true,
+  template_writes: true,
+  bot_issue: true,
+  bot_calls: true,
+  console: true,
+  secure_session: true,
+  credential_failures: true,
+  auth_failures: true,
+}
+
+type RateLimits = NonNullable<ServerOptions['rateLimits']>
+
+/** `off`, or `NAME=CALLS/SECONDS` any number of times. */
+function readLimits(texts: readonly string[]): Read<RateLimits | undefined> {
+  if (texts.length === 0) return { ok: true, value: undefined }
+  if (texts.includes('off')) {
+    return texts.length === 1 ? { ok: true, value: 'off' } : { ok: false, message: 'is either off or a list of limits' }
+  }
+  const limits: Partial<Record<RateLimitName, RateLimit>> = {}
+  for (const it of texts) {
+    const [, name = '', calls = '', seconds = ''] = /^([a-z_]+)=(\d{1,9})\/(\d{1,6})$/.exec(it) ?? []
+    if (!Object.hasOwn(limitNames, name) || Number(calls) < 1 || Number(seconds) < 1) {
+      return {
+        ok: false,
+        message: `must be off or NAME=CALLS/SECONDS with NAME one of ${Object.keys(limitNames).join(', ')}`,
+      }
+    }
+    limits[name as RateLimitName] = { calls: Number(calls), seconds: Number(seconds) }
+  }
+  return { ok: true, value: limits }
+}
+
+const rateLimit: Flag<RateLimits | undefined> = {
+  value: 'off|NAME=N/SECONDS',
+  summary: 'No rate limits, or another one, such as issue=5/60',
+  repeatable: true,
+  read: readLimits,
+}
+
+/** Ports, separated by commas or one a flag. */
+const loopbackPorts: Flag<readonly number[]> = {
+  value: 'PORT,...',
+  summary: 'Let webhooks name these ports of this machine, with http too, for local work',
+  repeatable: true,
+  read: (texts) => {
+    const ports = texts.flatMap((it) => it.split(','))
+    const valid = ports.every((it) => /^[1-9]\d{0,4}$/.test(it) && Number(it) <= 65_535)
+    return valid ? { ok: true, value: ports.map(Number) } : { ok: false, message: 'must be ports from 1 to 65535' }
+  },
+}
+
+type Check = (text: string) => boolean
+
+const checked = (value: string, summary: string, isValid: Check, message: string) =>
+  one(value, summary, (it) => (isValid(it) ? { ok: true, value: it } : { ok: false, message }))
+
+const checkedList = (value: string, summary: string, isValid: Check, message: string): Flag<readonly string[]> => ({
+  value,
+  summary,
+  repeatable: true,
+  read: (texts) => (texts.every(isValid) ? { ok: true, value: texts } : { ok: false, message }),
+})
+
+function isAddressOrCidr(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  // BlockList ignores an IPv6 zone, so refuse one.
+  const family = address.includes('%') ? 0 : isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+export const startFlags = {
+  port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
+  host: text('HOST', 'Address to listen on, default 127.0.0.1'),
+  memory: toggle('Keep nothing after the end'),
+  ...dataFlag,
+  ...databaseUrlFlag,
+  detach: toggle('Run in the background; its log goes to server.log of the data folder'),
+  'auto-approve': toggle('Approve what is submitted at once'),
+  'test-clock': toggle('Run on a clock that `platform clock` moves'),
+  'rate-limit': rateLimit,
+  'trusted-proxy': checkedList(
+    'ADDRESS|CIDR',
+    'A proxy in front of the server, whose X-Forwarded-For names the client that limits count',
+    isAddressOrCidr,
+    'must be an IPv4 or IPv6 address, or a network such as 10.0.0.0/8',
+  ),
+  'jwks-url': checked(
+    'URL',
+    "Verify account JWTs against this key set instead of the server's own key",
+    (it) => /^https?:/i.test(it) && URL.canParse(it),
+    'must be an http(s) URL',
+  ),
+  'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
+  'no-secure': toggle('Switch the encrypted transport off'),
+  'require-secure': toggle('Refuse voucher calls in plain text'),
+  'allowed-origin': checkedList(
+    'ORIGIN',
+    'An origin that may open encrypted sessions, or *; default any',
+    (it) => it === '*' || isCanonicalOrigin(it),
+    'must be * or a full origin such as https://shop.example',
+  ),
+  brand: checked(
+    'NAME',
+    'Of the encrypted transport, default platform',
+    (it) => /^[a-z0-9._-]{1,64}$/i.test(it),
+    'must be 1 to 64 letters, digits, dots, _ and -',
+  ),
+  'dev-webhook-loopback': loopbackPorts,
+  'egress-ip': checkedList(
+    'IP',
+    'An address that deliveries come from, as getWebhookInfo reports it',
+    (it) => isIP(it) !== 0,
+    'must be an IPv4 or IPv6 address',
+  ),
+  operator: choice(['on', 'off'], 'The platform commands; default on when bound to loopback'),
+  'log-level': choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Default info'),
+}
+
+export type StartFlags = ValuesOf<typeof startFlags>
+
+export function optionsOf(flags: StartFlags): ServerOptions {
+  return {
+    ...defined({
+      port: flags.port,
+      host: flags.host,
+      keyFile: flags['key-file'],
+      rateLimits: flags['rate-limit'],
+      jwksUrl: flags['jwks-url'],
+      logLevel: flags['log-level'],
+      brand: flags.brand,
+      allowedOrigins: flags['allowed-origin'].length === 0 ? undefined : flags['allowed-origin'],
+      operator: flags.operator === undefined ? undefined : flags.operator === 'on',
+    }),
+    autoApprove: flags['auto-approve'],
+    secure: !flags['no-secure'],
+    requireSecure: flags['require-secure'],
+    testClock: flags['test-clock'],
+    webhookLoopbackPorts: flags['dev-webhook-loopback'],
+    egressIps: flags['egress-ip'],
+    trustedProxies: flags['trusted-proxy'],
+  }
+}
+
+/** The flags as a command line again; limits are the one that is not text or a number. */
+export function argumentsOf(flags: StartFlags): string[] {
+  const { 'rate-limit': limits, ...rest } = flags
+  const args = Object.entries(rest).flatMap(([name, value]) => {
+    if (value === undefined || value === false) return []
+    if (value === true) return [`--${name}`]
+    return [value].flat().map((it) => `--${name}=${it}`)
+  })
+  const named = typeof limits === 'object' ? Object.entries(limits) : []
+  const texts = limits === 'off' ? ['off'] : named.map(([name, it]) => `${name}=${it.calls}/${it.seconds}`)
+  return [...args, ...texts.map((it) => `--rate-limit=${it}`)]
+}

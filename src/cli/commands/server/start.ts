@@ -1,0 +1,139 @@
+import { isLoopbackHost } from '../../../contract/loopback.js'
+import { defaultDataDir } from '../../../files/data-dir.js'
+import { codeOf } from '../../../files/error-code.js'
+import type { ServerOptions } from '../../../server/options.js'
+import type { Context } from '../../command/context.js'
+import { leaf } from '../../command/leaf.js'
+import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
+import type { Failure } from '../../failure.js'
+import { fail, failureOfServer, isLocalCode, usage } from '../../failure.js'
+import { defined } from '../../flags/defined.js'
+import type { Outcome, View } from '../../output/outcome.js'
+import { readDatabaseUrl } from './database-url.js'
+import type { Ready } from './detach.js'
+import { dataOption, serverFolder } from './folder.js'
+import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
+
+export const start = leaf({
+  name: 'start',
+  summary: 'Start the reference server',
+  notes: [
+    'It runs in the foreground until Ctrl-C or SIGTERM, finishes what is in flight, and exits with 130 or 143, or with 129 when its terminal is closed. Its log goes to stderr.',
+    'With --json it prints one line when it accepts connections.',
+    'With --database-url any number of servers share one PostgreSQL, and the data folder holds keys alone: give all of them the same --key-file. A password comes from PGPASSWORD, ~/.pgpass or VOUCHERCTL_DATABASE_URL, which may hold the whole URL.',
+  ],
+  flags: startFlags,
+  examples: [
+    { command: 'voucherctl server start --detach', comment: 'In the background; commands that follow find it' },
+    { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test, with nothing left behind' },
+  ],
+  changes: true,
+  run: async (context, { flags }): Promise<Outcome<Ready>> => {
+    const { memory } = flags
+    if (memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
+    const database = readDatabaseUrl(memory ? { env: {} } : context.host, flags['database-url'])
+    if (!database.ok) return database
+    const { value: databaseUrl } = database
+    if (databaseUrl !== undefined && memory) return usage('--memory keeps nothing; it goes without --database-url.')
+    if (databaseUrl !== undefined && flags['test-clock'])
+      return usage('--test-clock moves the time of one process; with --database-url others would have another.')
+    if (flags['no-secure'] && flags['require-secure'])
+      return usage('--no-secure and --require-secure exclude each other.')
+    const { 'key-file': keyFile } = flags
+    if (keyFile === '-') return usage('--key-file takes a path; it does not read standard input.')
+    if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))
+      return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
+    const defaultDir = defaultDataDir(context.host)
+    const place = memory ? { ok: true as const, dir: defaultDir } : serverFolder(context, flags.data, true)
+    if (!place.ok) return place
+    const { dir } = place
+    if (context.dryRun) {
+      const where = databaseUrl === undefined ? `on ${dir}` : `on PostgreSQL with the keys of ${dir}`
+      return context.plan(`start a server ${memory ? 'in memory' : where}`)
+    }
+    const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
+    if (openKeys !== undefined) return openKeys
+    const folder = memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, dir !== defaultDir)
+    if (!folder.ok) return folder
+    const { warnings } = folder
+    const data = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
+    const started = flags.detach
+      ? await runDetached(context, flags, dir, warnings)
+      : await runHere(context, flags, data, warnings)
+    return started.ok || warnings.length === 0 || 'plan' in started
+      ? started
+      : { ...started, details: { ...started.details, warnings } }
+  },
+})
+
+async function runDetached(
+  context: Context,
+  flags: StartFlags,
+  dir: string,
+  warnings: readonly string[],
+): Promise<Outcome<Ready>> {
+  const { startDetached } = await import('./detach.js')
+  const started = await startDetached(context.host, flags, dir)
+  if (!started.ok) return started
+  const view: View<Ready> = {
+    headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
+    members: ['data_dir', 'log_file'],
+    next: (it) => `Next: voucherctl login --local --account NAME${dataOption(context.host, it.data_dir)}`,
+  }
+  await announce(context, started.data, view, warnings)
+  return { ok: true, printed: true }
+}
+
+async function runHere(
+  context: Context,
+  flags: StartFlags,
+  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl'>,
+  warnings: readonly string[],
+): Promise<Outcome<Ready>> {
+  const { startServer } = await import('../../../server/listen.js')
+  const { host } = context
+  let server: Awaited<ReturnType<typeof startServer>>
+  try {
+    server = await startServer({ ...optionsOf(flags), ...data })
+  } catch (error) {
+    return startFailure(error, flags)
+  }
+  const { baseUrl, pid, dataDir, operatorKeyFile, store } = server
+  const ready: Ready = { base_url: baseUrl, pid, data_dir: dataDir, operator_key_file: operatorKeyFile, store }
+  const view: View<Ready> = {
+    headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.`,
+    members: ['store', 'data_dir', 'operator_key_file'],
+  }
+  await announce(context, ready, view, warnings)
+  if (!host.signal.aborted)
+    await new Promise((resolve) => host.signal.addEventListener('abort', resolve, { once: true }))
+  await server.close()
+  return { ok: true, printed: true }
+}
+
+/** Warnings follow the ready line, since a failure leaves its error object alone on stderr. */
+async function announce({ output }: Context, ready: Ready, view: View<Ready>, warnings: readonly string[]) {
+  if (output.options.format === 'json') await output.printLine(ready)
+  else await output.print(ready, view)
+  for (const it of warnings) output.notice(`warning: ${it}`)
+}
+
+/** Names the port, the host or the folder where the system says only its code. */
+function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: StartFlags): Failure {
+  const code = codeOf(error)
+  const known: Partial<Record<string, readonly [message: string, hint: string]>> = {
+    EADDRINUSE: [
+      `Port ${port} on ${host} is in use.`,
+      'Choose another with --port N, or any free one with --port 0; `voucherctl server status` shows a server of yours.',
+    ],
+    EACCES: [
+      `Port ${port} on ${host} or the data folder is not open to you.`,
+      'Choose a port from 1024 on, and a data folder of your own with --data.',
+    ],
+    EADDRNOTAVAIL: [`${host} is not an address of this machine.`, 'Choose another with --host.'],
+    ENOSPC: ['The disk of the data folder is full.', 'Free some space, or choose another folder with --data.'],
+    ENOTFOUND: [`${host} is not known here.`, 'Choose an address of this machine with --host.'],
+  }
+  const words = known[code]
+  return words === undefined ? failureOfServer(error) : fail(isLocalCode(code) ? code : 'SERVER_START_FAILED', ...words)
+}
