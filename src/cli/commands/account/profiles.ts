@@ -10,7 +10,7 @@ import { changeProfile, configFile, DEFAULT_PROFILE, profileNotFound, updateConf
 import type { Failure } from '../../failure.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import type { Flag } from '../../flags/flags.js'
+import type { Flag, ValuesOf } from '../../flags/flags.js'
 import { choice, duration, integer, toggle } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'
 import { credentialNames, redact } from '../../host/secrets.js'
@@ -42,33 +42,31 @@ const unsettable = [
   'secure.latched',
 ] as const
 
+const setFlags = {
+  production: choice(['on', 'off'], 'Whether this is a production server'),
+  codes: choice(['reference', 'any'], 'How the server forms redeem codes'),
+  'default-output': choice(formats, 'Format of results'),
+  'default-timeout': duration('Time for a call with its repeats', 1),
+  'default-retries': integer('N', 'Repeats of a call that failed for now', 0, 20),
+  pin: pinsFlag,
+  unset: { ...choice(unsettable, `Forget this setting: ${unsettable.join(', ')}`), value: 'SETTING' },
+}
+
 /** A profile as it is shown: credentials by their prefixes. */
 function shown({ current }: Config, name: string, profile: Profile) {
-  const {
-    base_url = null,
-    account = null,
-    production = false,
-    codes = null,
-    output = null,
-    timeout = null,
-    retries = null,
-    secure = null,
-  } = profile
-  const credentials = Object.fromEntries(
-    Object.entries(profile.credentials ?? {}).map(([kind, it]) => [kind, redact(it.value)]),
-  )
+  const credentials = Object.entries(profile.credentials ?? {})
   return {
     name,
     current: name === current,
-    base_url,
-    account,
-    production,
-    codes,
-    output,
-    timeout,
-    retries,
-    secure,
-    credentials,
+    base_url: profile.base_url ?? null,
+    account: profile.account ?? null,
+    production: profile.production ?? false,
+    codes: profile.codes ?? null,
+    output: profile.output ?? null,
+    timeout: profile.timeout ?? null,
+    retries: profile.retries ?? null,
+    secure: profile.secure ?? null,
+    credentials: Object.fromEntries(credentials.map(([kind, it]) => [kind, redact(it.value)])),
   }
 }
 
@@ -142,15 +140,7 @@ export const profiles: Group = {
         'With --codes reference, redeem codes are checked for slips of the pen before a call; other servers may form theirs in any way.',
       ],
       positional: optionalName,
-      flags: {
-        production: choice(['on', 'off'], 'Whether this is a production server'),
-        codes: choice(['reference', 'any'], 'How the server forms redeem codes'),
-        'default-output': choice(formats, 'Format of results'),
-        'default-timeout': duration('Time for a call with its repeats', 1),
-        'default-retries': integer('N', 'Repeats of a call that failed for now', 0, 20),
-        pin: pinsFlag,
-        unset: { ...choice(unsettable, `Forget this setting: ${unsettable.join(', ')}`), value: 'SETTING' },
-      },
+      flags: setFlags,
       examples: [
         { command: 'voucherctl profiles set shop --base-url https://vouchers.example --production on' },
         { command: 'voucherctl profiles set shop --secure required' },
@@ -222,34 +212,18 @@ function lossOf({ base_url: baseUrl, credentials = {} }: Profile): string {
   return held.length === 0 ? `${where} are lost.` : `${where} and ${held.join(', ')} are lost.`
 }
 
-interface SetFlags {
-  readonly production: 'on' | 'off' | undefined
-  readonly codes: 'reference' | 'any' | undefined
-  readonly 'default-output': string | undefined
-  readonly 'default-timeout': number | undefined
-  readonly 'default-retries': number | undefined
-  readonly pin: readonly string[]
-  readonly unset: string | undefined
-}
-
 type Changes = { ok: true; members: Partial<Profile>; secure: SecureProfile }
 
-function changesOf({ globals }: Context, flags: SetFlags): Changes | Failure {
-  const {
-    production,
-    codes,
-    'default-output': output,
-    'default-timeout': timeoutMs,
-    'default-retries': retries,
-  } = flags
+function changesOf({ globals }: Context, flags: ValuesOf<typeof setFlags>): Changes | Failure {
+  const { production, codes, 'default-timeout': timeoutMs } = flags
   const baseUrl = globals['base-url'] === undefined ? undefined : parseBaseUrl(globals['base-url'])
   const members = defined({
     base_url: baseUrl === undefined ? undefined : baseUrl.origin + baseUrl.prefix,
     production: production === undefined ? undefined : production === 'on',
     codes: codes === 'reference' ? codes : undefined,
-    output,
+    output: flags['default-output'],
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
-    retries,
+    retries: flags['default-retries'],
   })
   const secure = defined({
     mode: globals.secure,

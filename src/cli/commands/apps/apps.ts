@@ -5,6 +5,7 @@ import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
+import type { ValuesOf } from '../../flags/flags.js'
 import { choice, list, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
 
@@ -33,18 +34,9 @@ const settings = {
   'secure-transport': choice(['optional', 'required'], 'Whether calls must be encrypted'),
 }
 
-interface SettingsGiven {
-  readonly description: string | undefined
-  readonly 'allowed-origin': readonly string[]
-  readonly 'secure-transport': 'optional' | 'required' | undefined
-}
-
-function settingsOf(flags: SettingsGiven) {
-  return {
-    ...(flags.description === undefined ? {} : { description: flags.description }),
-    ...(flags['allowed-origin'].length === 0 ? {} : { allowed_origins: [...flags['allowed-origin']] }),
-    ...(flags['secure-transport'] === undefined ? {} : { secure_transport: flags['secure-transport'] }),
-  }
+function settingsOf(flags: ValuesOf<typeof settings>) {
+  const { description, 'allowed-origin': origins, 'secure-transport': secure_transport } = flags
+  return defined({ description, allowed_origins: origins.length === 0 ? undefined : [...origins], secure_transport })
 }
 
 export const apps: Group = {

@@ -1,4 +1,4 @@
-import * as botDoor from '../../../contract/bots.js'
+import * as botContract from '../../../contract/bots.js'
 import { fulfillmentCategories } from '../../../contract/fields.js'
 import type { Template } from '../../../contract/templates.js'
 import * as contract from '../../../contract/templates.js'
@@ -13,10 +13,17 @@ import { choice, integer, pairs, text, toggle } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import { parseObject } from '../../host/parse-object.js'
 
-/** The bot-side door: the account acts for one of its bots, with its JWT. */
+/** The bot endpoints, called with the account's JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
 /** The flag, as a command that follows takes it. */
-export const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
+const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
+/** Shows whether a change of a template took place. */
+const checkOf = (bot: string | undefined) => ({ check: `voucherctl templates list${through(bot)}` })
+
+export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
+  bot === undefined
+    ? call(contract.submit, { templateId }, checkOf(bot))
+    : call(botContract.submitTemplate, { botId: bot, templateId }, checkOf(bot))
 
 const flags = {
   'external-id': text('ID', 'Your own id of the template'),
@@ -85,20 +92,15 @@ export const create = leaf({
     const definition = await readDefinition(context, given)
     if (!definition.ok) return definition
     const { bot } = given
-    const check = { check: `voucherctl templates list${through(bot)}` }
     const created =
       bot === undefined
-        ? await context.call(contract.create, definition.value as never, check)
-        : await context.call(botDoor.createTemplate, { botId: bot, ...definition.value } as never, check)
+        ? await context.call(contract.create, definition.value as never, checkOf(bot))
+        : await context.call(botContract.createTemplate, { botId: bot, ...definition.value } as never, checkOf(bot))
     if (!given.submit) return created
-    const submit = (templateId: string) =>
-      bot === undefined
-        ? context.call(contract.submit, { templateId }, check)
-        : context.call(botDoor.submitTemplate, { botId: bot, templateId }, check)
     // A dry run shows the second call too; its id is only known afterwards.
-    if (!created.ok) return 'plan' in created ? submit('TEMPLATE_ID') : created
+    if (!created.ok) return 'plan' in created ? submitTemplate(context, 'TEMPLATE_ID', bot) : created
     const { id } = created.data
-    const submitted = await submit(id)
+    const submitted = await submitTemplate(context, id, bot)
     if (submitted.ok || 'plan' in submitted) return submitted
     const hint = `The template was created as ${id}: repeat with \`voucherctl templates submit ${id}${through(bot)}\`. ${submitted.hint ?? ''}`
     return { ...submitted, hint: hint.trim(), details: { ...submitted.details, template_id: id } }

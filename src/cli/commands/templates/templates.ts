@@ -1,4 +1,4 @@
-import * as botDoor from '../../../contract/bots.js'
+import * as botContract from '../../../contract/bots.js'
 import type { Template } from '../../../contract/templates.js'
 import * as contract from '../../../contract/templates.js'
 import type { Group } from '../../command/leaf.js'
@@ -6,29 +6,7 @@ import { leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, text } from '../../flags/flags.js'
-import type { View } from '../../output/outcome.js'
-import { botFlag, create, through } from './create.js'
-
-const templateView = (done: (template: Template) => string): View<Template> => ({
-  headline: done,
-  members: [
-    'id',
-    'externalTemplateId',
-    'name',
-    'status',
-    'type',
-    'issuerName',
-    'fulfillerName',
-    'fulfillmentCategory',
-    'acquisitionSource',
-    'validity',
-    'issueLimit',
-    'issuedCount',
-    'rejectionCode',
-    'rejectionReason',
-    'createdAt',
-  ],
-})
+import { botFlag, create, submitTemplate } from './create.js'
 
 export const templates: Group = {
   name: 'templates',
@@ -58,7 +36,7 @@ export const templates: Group = {
         const filters = defined({ status, external_template_id: externalId })
         return bot === undefined
           ? fetchList(context, flags, contract.list, filters)
-          : fetchList(context, flags, botDoor.templates, { botId: bot, ...filters })
+          : fetchList(context, flags, botContract.templates, { botId: bot, ...filters })
       },
     }),
     create,
@@ -72,18 +50,30 @@ export const templates: Group = {
         { command: 'voucherctl templates submit tpl_01JC… --bot bot_01JC…' },
       ],
       view: {
-        ...templateView((it) => `Submitted template ${it.name}: ${it.status}.`),
+        headline: (it: Template) => `Submitted template ${it.name}: ${it.status}.`,
+        members: [
+          'id',
+          'externalTemplateId',
+          'name',
+          'status',
+          'type',
+          'issuerName',
+          'fulfillerName',
+          'fulfillmentCategory',
+          'acquisitionSource',
+          'validity',
+          'issueLimit',
+          'issuedCount',
+          'rejectionCode',
+          'rejectionReason',
+          'createdAt',
+        ],
         next: (it) =>
           it.status === 'reviewing'
             ? `On a local server you decide: voucherctl platform templates approve ${it.id}`
             : undefined,
       },
-      run: ({ call }, { positional: templateId, flags: { bot } }) => {
-        const check = { check: `voucherctl templates list${through(bot)}` }
-        return bot === undefined
-          ? call(contract.submit, { templateId }, check)
-          : call(botDoor.submitTemplate, { botId: bot, templateId }, check)
-      },
+      run: (context, { positional, flags }) => submitTemplate(context, positional, flags.bot),
     }),
   ],
 }

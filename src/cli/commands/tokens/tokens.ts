@@ -4,6 +4,7 @@ import type { Group } from '../../command/leaf.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
+import { defined } from '../../flags/defined.js'
 import type { Read } from '../../flags/flags.js'
 import { list, one, required, text, toggle } from '../../flags/flags.js'
 
@@ -50,7 +51,6 @@ export const tokens: Group = {
         },
       ],
       run: async (context, { flags }) => {
-        const days = flags['expires-in-days']
         const refusal = flags.save ? await confirmReplacing(context, 'token') : undefined
         if (refusal !== undefined) return refusal
         const unkept = await checkKeeping(context, flags.save)
@@ -61,7 +61,7 @@ export const tokens: Group = {
             appId: flags.app,
             name: flags.name ?? 'voucherctl',
             scopes: [...flags.scope],
-            ...(days === undefined ? {} : { expires_in_days: days }),
+            ...defined({ expires_in_days: flags['expires-in-days'] }),
           },
           { check: `voucherctl tokens list --app ${flags.app}` },
         )
