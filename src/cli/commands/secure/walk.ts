@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
+import { encodeInnerRequest } from '../../../secure/client/inner-request.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
 import type { Bootstrap, ClientSession } from '../../../secure/client/negotiation.js'
 import { bootstrapRequest, readBootstrap, readSession, sessionRequest } from '../../../secure/client/negotiation.js'
@@ -15,10 +16,10 @@ import type { SecureCode } from '../../../secure/suite.js'
 import { CLOCK_SKEW_MS, SUITE } from '../../../secure/suite.js'
 import type { Context } from '../../command/context.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
+import { findCredential } from '../../config/credentials.js'
 import type { Failure } from '../../failure.js'
+import { credentialNames, kindOf } from '../../host/secrets.js'
 import type { Result } from '../../output/outcome.js'
-import type { InnerCall } from './choose-call.js'
-import { chooseCall } from './choose-call.js'
 import { disabled, type SecureServer } from './server.js'
 
 export interface Step {
@@ -105,6 +106,43 @@ export async function walk(
   const { steps, exit } = walked
   const data = { base_url: server.baseUrl, ok: exit === undefined, steps }
   return { ok: true, data, ...(exit === undefined ? {} : { exit }) }
+}
+
+/** A call that changes nothing, ready to be sealed. */
+interface InnerCall {
+  readonly plaintext: Uint8Array
+  readonly words: string
+}
+
+/** Reads one item with the first credential that is there. */
+async function chooseCall(
+  { host, globals, settings }: Context,
+  baseUrl: string,
+  as: CredentialKind | undefined,
+): Promise<InnerCall | Failure> {
+  const reads = {
+    token: (await import('../../../contract/templates.js')).list,
+    jwt: (await import('../../../contract/apps.js')).list,
+    bot: (await import('../../../contract/webhook.js')).info,
+  }
+  const kinds = as === undefined ? (['token', 'jwt', 'bot'] as const) : ([as] as readonly (keyof typeof reads)[])
+  for (const kind of kinds) {
+    const found = await findCredential(host, globals, settings, kind, baseUrl)
+    if (!found.ok && (found.code !== 'CREDENTIAL_REQUIRED' || as !== undefined)) return found
+    if (!found.ok) continue
+    // A file holds one credential, whose form tells its kind.
+    const told = globals['token-file'] === undefined || as !== undefined ? kind : (kindOf(found.value) ?? kind)
+    const { path } = reads[told === 'operator' ? kind : told]
+    return innerCall(path, `GET ${path} with the ${credentialNames[kind]}`, { authorization: `Bearer ${found.value}` })
+  }
+  const { path } = reads.token
+  return innerCall(path, `GET ${path}; no credential is there, so that it is refused inside`, {})
+}
+
+function innerCall(path: string, words: string, headers: Readonly<Record<string, string>>): InnerCall {
+  const encoded = encodeInnerRequest({ method: 'GET', path, headers: { accept: 'application/json', ...headers } })
+  if (!encoded.ok) throw new Error('The path of an endpoint is a logical path')
+  return { plaintext: encoded.plaintext, words }
 }
 
 async function takeSteps(context: Context, server: SecureServer, inside: InnerCall, walked: Walk): Promise<void> {

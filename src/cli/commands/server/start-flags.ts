@@ -3,7 +3,7 @@ import { isCanonicalOrigin } from '../../../secure/origin.js'
 import type { RateLimit, RateLimitName, ServerOptions } from '../../../server/options.js'
 import { defined } from '../../flags/defined.js'
 import type { Flag, Read, ValuesOf } from '../../flags/flags.js'
-import { choice, integer, one, text, toggle } from '../../flags/flags.js'
+import { choice, integer, listOf, matching, text, toggle } from '../../flags/flags.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
 
@@ -63,18 +63,6 @@ const loopbackPorts: Flag<readonly number[]> = {
   },
 }
 
-type Check = (text: string) => boolean
-
-const checked = (value: string, summary: string, isValid: Check, message: string) =>
-  one(value, summary, (it) => (isValid(it) ? { ok: true, value: it } : { ok: false, message }))
-
-const checkedList = (value: string, summary: string, isValid: Check, message: string): Flag<readonly string[]> => ({
-  value,
-  summary,
-  repeatable: true,
-  read: (texts) => (texts.every(isValid) ? { ok: true, value: texts } : { ok: false, message }),
-})
-
 function isAddressOrCidr(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   // BlockList ignores an IPv6 zone, so refuse one.
@@ -93,13 +81,13 @@ export const startFlags = {
   'auto-approve': toggle('Approve what is submitted at once'),
   'test-clock': toggle('Run on a clock that `platform clock` moves'),
   'rate-limit': rateLimit,
-  'trusted-proxy': checkedList(
+  'trusted-proxy': listOf(
     'ADDRESS|CIDR',
     'A proxy in front of the server, whose X-Forwarded-For names the client that limits count',
     isAddressOrCidr,
     'must be an IPv4 or IPv6 address, or a network such as 10.0.0.0/8',
   ),
-  'jwks-url': checked(
+  'jwks-url': matching(
     'URL',
     "Verify account JWTs against this key set instead of the server's own key",
     (it) => /^https?:/i.test(it) && URL.canParse(it),
@@ -108,20 +96,20 @@ export const startFlags = {
   'key-file': text('FILE', 'Credential keys from this path instead of the data folder'),
   'no-secure': toggle('Switch the encrypted transport off'),
   'require-secure': toggle('Refuse voucher calls in plain text'),
-  'allowed-origin': checkedList(
+  'allowed-origin': listOf(
     'ORIGIN',
     'An origin that may open encrypted sessions, or *; default any',
     (it) => it === '*' || isCanonicalOrigin(it),
     'must be * or a full origin such as https://shop.example',
   ),
-  brand: checked(
+  brand: matching(
     'NAME',
     'Of the encrypted transport, default platform',
     (it) => /^[a-z0-9._-]{1,64}$/i.test(it),
     'must be 1 to 64 letters, digits, dots, _ and -',
   ),
   'dev-webhook-loopback': loopbackPorts,
-  'egress-ip': checkedList(
+  'egress-ip': listOf(
     'IP',
     'An address that deliveries come from, as getWebhookInfo reports it',
     (it) => isIP(it) !== 0,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { codeOf } from '../../../../files/error-code.js'
 import { emptyResponse, startListener } from '../../../../workbench/listener.js'
 import type { ScriptedResponse } from '../../../../workbench/responses.js'
 import { scriptedResponses } from '../../../../workbench/responses.js'
 import type { Failure } from '../../../failure.js'
 import { fail } from '../../../failure.js'
-import { untilAborted } from '../../../host/until-aborted.js'
 
 /** A delivery whose signature was checked, and that no step has taken yet. */
 export interface Arrived {
@@ -32,7 +32,7 @@ export async function openInbox(
 ): Promise<{ readonly ok: true; readonly value: ScenarioInbox } | Failure> {
   const secret = randomBytes(32).toString('base64url')
   const waiting: Arrived[] = []
-  const wakes = new Set<() => void>()
+  const events = new EventEmitter()
   const next = scriptedResponses(answers)
   try {
     const listener = await startListener({
@@ -47,7 +47,7 @@ export async function openInbox(
       onRequest({ verdict, update }) {
         if (verdict !== 'ok' || update === null) return
         waiting.push({ type: update.type, body: update.body })
-        for (const wake of wakes) wake()
+        events.emit('arrival')
       },
       now: Date.now,
     })
@@ -59,13 +59,9 @@ export async function openInbox(
         secret,
         waiting,
         async arrival(signal) {
-          let wake = () => {}
-          const woken = new Promise<void>((resolve) => {
-            wake = resolve
+          await once(events, 'arrival', { signal }).catch((error: unknown) => {
+            if (!signal.aborted) throw error
           })
-          wakes.add(wake)
-          await untilAborted(woken, signal)
-          wakes.delete(wake)
         },
         close: () => listener.close(),
       },

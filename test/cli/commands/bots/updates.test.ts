@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Following } from '../../../../src/cli/commands/bots/follow.js'
-import { follow } from '../../../../src/cli/commands/bots/follow.js'
 import type { PollResult } from '../../../../src/cli/commands/bots/polling.js'
+import type { Following } from '../../../../src/cli/commands/bots/updates.js'
+import { follow } from '../../../../src/cli/commands/bots/updates.js'
 import { exitOf, fail } from '../../../../src/cli/failure.js'
 import type { Update } from '../../../../src/contract/updates.js'
 
