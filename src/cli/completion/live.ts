@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { type Call, createCall } from '../../client/call.js'
 import { withSecure } from '../../client/secure.js'
 import * as apps from '../../contract/apps.js'
@@ -7,6 +8,7 @@ import * as platform from '../../contract/platform.js'
 import * as templates from '../../contract/templates.js'
 import * as tokens from '../../contract/tokens.js'
 import * as webhook from '../../contract/webhook.js'
+import { asMembers, type Members } from '../../secure/json.js'
 import { openPlain, secureOptions } from '../command/transport.js'
 import { findCredential } from '../config/credentials.js'
 import { refuseImpostor } from '../config/server-identity.js'
@@ -35,7 +37,7 @@ export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () =
   const answer = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
   if (!answer.ok || !isList(answer.data)) return []
   return answer.data.items.flatMap((item) => {
-    const record = typeof item === 'object' && item !== null ? (item as Readonly<Record<string, unknown>>) : {}
+    const record = asMembers(item) ?? {}
     return typeof record.id === 'string' ? [{ value: record.id, summary: source.summary(record) }] : []
   })
 }
@@ -43,7 +45,7 @@ export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () =
 interface Source {
   readonly endpoint: Endpoint
   readonly input: Readonly<Record<string, unknown>>
-  summary(record: Readonly<Record<string, unknown>>): string
+  summary(record: Members): string
 }
 
 /** @param members of a record that tell it from others; one that the server left out is left out */
@@ -101,7 +103,9 @@ async function openCall(
 ): Promise<Call | undefined> {
   // Completion never prompts, prints or retries.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
-  if (!(await isFileOrAbsent(globals['token-file']))) return undefined
+  const file = globals['token-file']
+  // A pipe or standard input gives its content once, to the command.
+  if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.isFile()) return undefined
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok) return undefined
   const { settings } = resolved
@@ -122,11 +126,4 @@ async function openCall(
           latch: { isSet: () => latched, set: () => {} },
         })
   return createCall(transport, { token: credential.value })
-}
-
-/** A pipe or standard input gives its content once, to the command. */
-async function isFileOrAbsent(path: string | undefined): Promise<boolean> {
-  if (path === undefined) return true
-  const { statSync } = await import('node:fs')
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }

@@ -50,19 +50,22 @@ export interface Config {
 
 export const DEFAULT_PROFILE = 'default'
 
-export function configDir({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>): string {
+/** What says where the profile file is. */
+type Home = Pick<Host, 'env' | 'homeDir'>
+
+export function configDir({ env, homeDir }: Home): string {
   if (env.VOUCHERCTL_CONFIG_DIR) return env.VOUCHERCTL_CONFIG_DIR
   return join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), 'voucherctl')
 }
 
-export const configFile = (host: Pick<Host, 'env' | 'homeDir'>) => join(configDir(host), 'config.json')
+export const configFile = (host: Home) => join(configDir(host), 'config.json')
 
 /** With a warning where its secrets are not safe. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
   | Failure
 
-export function readConfig(host: Pick<Host, 'env' | 'homeDir'>): ConfigResult {
+export function readConfig(host: Home): ConfigResult {
   const path = configFile(host)
   let content: string
   try {
@@ -93,6 +96,10 @@ function warningOf(path: string): string | undefined {
     : undefined
 }
 
+/** A name may be that of a member of every object. */
+export const findProfile = ({ profiles }: Config, name: string) =>
+  Object.hasOwn(profiles, name) ? profiles[name] : undefined
+
 export function profileNotFound(name: string, { profiles }: Config): Failure {
   const known = Object.keys(profiles)
   return fail(
@@ -106,10 +113,7 @@ export function profileNotFound(name: string, { profiles }: Config): Failure {
  * Changes the profile file: read again and written under a lock, so that two commands at once both keep their work.
  * Atomic, 0600, in a folder that is made with 0700; an existing folder keeps its permissions.
  */
-export async function updateConfig(
-  host: Pick<Host, 'env' | 'homeDir'>,
-  change: (config: Config) => Config,
-): Promise<Failure | undefined> {
+export async function updateConfig(host: Home, change: (config: Config) => Config): Promise<Failure | undefined> {
   return underLock(host, ({ replaceFile }) => {
     const stored = readConfig(host)
     if (!stored.ok) return stored
@@ -120,23 +124,23 @@ export async function updateConfig(
 
 /** Writes one profile, made from what it is at that moment: empty when there is none. */
 export function changeProfile(
-  host: Pick<Host, 'env' | 'homeDir'>,
+  host: Home,
   name: string,
   change: (before: Profile) => Profile,
 ): Promise<Failure | undefined> {
   return updateConfig(host, (config) => {
-    const before = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
-    return { ...config, profiles: { ...config.profiles, [name]: change(before ?? {}) } }
+    const changed = change(findProfile(config, name) ?? {})
+    return { ...config, profiles: { ...config.profiles, [name]: changed } }
   })
 }
 
 /** Why the profile file cannot be written, before something is done that cannot be done again. */
-export async function checkConfigWritable(host: Pick<Host, 'env' | 'homeDir'>): Promise<Failure | undefined> {
+export async function checkConfigWritable(host: Home): Promise<Failure | undefined> {
   return underLock(host, () => undefined)
 }
 
 async function underLock(
-  host: Pick<Host, 'env' | 'homeDir'>,
+  host: Home,
   act: (files: typeof import('../../files/replace-file.js')) => Failure | undefined,
 ): Promise<Failure | undefined> {
   const { mkdirSync } = await import('node:fs')

@@ -3,7 +3,7 @@ import { type Failure, usage } from '../failure.js'
 import { durationMs } from '../flags/flags.js'
 import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
-import { type Config, type ConfigResult, DEFAULT_PROFILE, type Profile, readConfig } from './config.js'
+import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'
 import { dataDirOf, findLocalServer, type LocalServer } from './local-server.js'
 import { type PassedOver, type ProjectFile, type ProjectResult, readProjectFile } from './project-file.js'
 import { type NotAllowed, originOf, permissionOf } from './project-permission.js'
@@ -86,8 +86,8 @@ function settle(host: Host, globals: Globals, stored: Stored, { project, passedO
   const { env } = host
 
   const profileName = profileNameOf(host, globals.profile, project, config)
-  const known = Object.hasOwn(config.profiles, profileName.value)
-  const profile = (known ? config.profiles[profileName.value] : undefined) ?? {}
+  const known = findProfile(config, profileName.value)
+  const profile = known ?? {}
   const places = { env, projectSource: fileOf(project), profileSource: `profile ${profileName.value}` }
   const shared: ProjectFile['members'] = project?.members ?? {}
 
@@ -130,7 +130,8 @@ function settle(host: Host, globals: Globals, stored: Stored, { project, passedO
     passedOver,
     notAllowed,
     profileName,
-    profileMissing: !known && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
+    profileMissing:
+      known === undefined && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
     profile,
     production,
     baseUrl,
@@ -150,13 +151,14 @@ function refusalOf(project: ProjectFile, profile: Profile, config: Config): NotA
 
 /** The current profile, if a project file selects another one for the same server. */
 function floorOf(
-  { profiles, current }: Config,
+  config: Config,
   profileName: Sourced<string>,
   project: ProjectFile | undefined,
   baseUrl: string | undefined,
 ): { readonly profile: Profile; readonly source: string } | undefined {
+  const { current } = config
   if (project === undefined || profileName.source !== fileOf(project) || profileName.value === current) return undefined
-  const profile = Object.hasOwn(profiles, current) ? profiles[current] : undefined
+  const profile = findProfile(config, current)
   if (profile === undefined) return undefined
   const isForSame = profile.base_url === undefined || originOf(profile.base_url) === originOf(baseUrl)
   return isForSame ? { profile, source: `profile ${current}, which ${fileOf(project)} cannot loosen` } : undefined
@@ -181,7 +183,7 @@ export function storedFormat(host: Host, profile: string | undefined): unknown {
   if (project?.members.output !== undefined) return project.members.output
   if (!stored.ok) return undefined
   const { value } = profileNameOf(host, profile, project, stored.config)
-  return Object.hasOwn(stored.config.profiles, value) ? stored.config.profiles[value]?.output : undefined
+  return findProfile(stored.config, value)?.output
 }
 
 const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`

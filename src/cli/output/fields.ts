@@ -1,3 +1,4 @@
+import { asMembers } from '../../secure/json.js'
 import { type Failure, fail } from '../failure.js'
 
 export interface List {
@@ -6,7 +7,7 @@ export interface List {
 }
 
 export function isList(data: unknown): data is List {
-  return typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
+  return Array.isArray(asMembers(data)?.items)
 }
 
 /** A schema of the contract, or what the command line's bundle keeps of one. */
@@ -36,10 +37,13 @@ export function refuseUnknownInAnswer(
   const known = shape === undefined ? undefined : recordOf(shape)
   const unknown = fields.filter((field) => {
     if (known === undefined ? records.length === 0 : mayHave(known, field.split('.'))) return false
-    return !records.some((record) => couldHold(record, field))
+    return records.every((record) => valueAt(record, field) === undefined)
   })
   if (unknown.length === 0) return undefined
-  const names = new Set([...records.flatMap(memberNames), ...(known === undefined ? [] : namesOf(known))])
+  const names = new Set([
+    ...records.flatMap((it) => Object.keys(asMembers(it) ?? {})),
+    ...(known === undefined ? [] : namesOf(known)),
+  ])
   return unknownField(unknown, [...names])
 }
 
@@ -80,30 +84,15 @@ function namesOf({ properties, anyOf }: Schema): string[] {
   return [...Object.keys(properties ?? {}), ...(anyOf ?? []).flatMap(namesOf)]
 }
 
+/** The value at a path; null also below a null, which has no members either, undefined where there is no such member. */
 export function valueAt(record: unknown, path: string): unknown {
-  let value = record
   // What --fields has picked by a path is a member of that name.
-  if (typeof record === 'object' && record !== null && Object.hasOwn(record, path)) {
-    return (record as Record<string, unknown>)[path]
-  }
-  for (const name of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  const names = Object.hasOwn(asMembers(record) ?? {}, path) ? [path] : path.split('.')
+  let value = record
+  for (const name of names) {
+    if (value === null) return null
+    if (typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined
     value = (value as Record<string, unknown>)[name]
   }
   return value
-}
-
-/** True also where the path ends at a null: what is not there has no members either. */
-function couldHold(record: unknown, path: string): boolean {
-  let value = record
-  for (const name of path.split('.')) {
-    if (value === null) return true
-    if (typeof value !== 'object' || !Object.hasOwn(value, name)) return false
-    value = (value as Record<string, unknown>)[name]
-  }
-  return true
-}
-
-function memberNames(record: unknown): string[] {
-  return typeof record === 'object' && record !== null ? Object.keys(record) : []
 }

@@ -6,7 +6,14 @@ import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
 import { atServer } from '../../command/store-credential.js'
 import type { Config, Profile, SecureProfile } from '../../config/config.js'
-import { changeProfile, configFile, DEFAULT_PROFILE, profileNotFound, updateConfig } from '../../config/config.js'
+import {
+  changeProfile,
+  configFile,
+  DEFAULT_PROFILE,
+  findProfile,
+  profileNotFound,
+  updateConfig,
+} from '../../config/config.js'
 import type { Failure } from '../../failure.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
@@ -71,7 +78,7 @@ function shown({ current }: Config, name: string, profile: Profile) {
 }
 
 function find({ settings: { config } }: Context, name: string): { ok: true; profile: Profile } | Failure {
-  const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
+  const profile = findProfile(config, name)
   if (profile !== undefined) return { ok: true, profile }
   return profileNotFound(name, config)
 }
