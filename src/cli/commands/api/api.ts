@@ -1,6 +1,154 @@
+import { isSecured } from '../../../client/secure.js'
+import type { SecureMode } from '../../../secure/client/options.js'
+import type { Context } from '../../command/context.js'
 import type { Group } from '../../command/leaf.js'
-import { apiCall } from './call.js'
+import { leaf } from '../../command/leaf.js'
+import type { Failure } from '../../failure.js'
+import { fromCall, usage } from '../../failure.js'
+import { choice, list, text, toggle, withLetter } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
+import { readJsonBody } from './body.js'
+import { documentOf } from './document.js'
+import { findRoute, methods } from './endpoint.js'
+import { readFields, readsStdin } from './fields.js'
+import { readPath, withoutQuery, withQuery } from './path.js'
 import { routes } from './routes.js'
+import type { AnyCall } from './send.js'
+import { prepareAny, sendAny } from './send.js'
+import { isDataAskedFor, showData, showWhole } from './show.js'
+
+const apiCall = leaf({
+  name: 'api',
+  summary: 'Call any route and print the data of its answer as JSON',
+  notes: [
+    'PATH lies under /api/v1 unless it begins with /api/v1, /_platform/v1, /healthz, /readyz or /metrics; its first slash may be left out. `voucherctl api routes` lists every route. The credential follows the route; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
+    'With -F, numbers, true, false and null are what they say, and @FILE is what the file holds, without one final line end. a.b=c and a[b]=c go inside, a[]=x adds to a list, a[] alone is an empty one. With -f everything is text. In the query of a GET the names stay as they are typed.',
+    '-i also prints answers that fail or are not JSON; the exit code stays. --curl has variables where tokens, codes and secrets belong: with those set, the command gets the same answer in bash.',
+  ],
+  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
+  second: { name: 'PATH', summary: 'Such as /open-platform/vouchers/templates?limit=5', ask: 'Path' },
+  flags: {
+    field: withLetter('F', list('NAME=VALUE', 'Typed member of the body, of a GET of its query')),
+    'raw-field': withLetter('f', list('NAME=VALUE', 'The same as text')),
+    input: text('FILE|-', 'JSON of the whole body'),
+    as: choice(['token', 'bot', 'jwt', 'operator', 'none'], 'Kind of the credential'),
+    include: withLetter('i', toggle('Print status line, headers and the whole body')),
+    all: toggle('Every page of a list'),
+    curl: toggle('Print a command with curl that makes this call; send nothing'),
+  },
+  examples: [
+    { command: 'voucherctl api GET /open-platform/vouchers/templates -F limit=5' },
+    { command: "voucherctl api POST /open-platform/applications -F name=Shop -F 'allowed_origins[]=*'" },
+    { command: 'voucherctl api POST /open-platform/vouchers/verify --input verify.json --curl' },
+    { command: 'voucherctl api GET /metrics -i' },
+  ],
+  json: true,
+  changes: true,
+  idempotent: true,
+  run: async (context, { positional: method, second: path, flags }): Promise<Outcome<unknown>> => {
+    const { field: fields, 'raw-field': rawFields, input, as } = flags
+    const read = await readCall(context, { method, path, fields, rawFields, input, as })
+    if (!read.ok) return read
+    const { call } = read
+    // The protocol's own routes are what the encryption is made with.
+    const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
+    if (flags.all) return showAll(context, call, mode, flags)
+    if (flags.curl) return showCurl(context, call, mode, flags)
+    const sent = await sendAny(context, call, mode, 'api')
+    if (!sent.ok) return sent
+    return flags.include && sent.response !== undefined
+      ? showWhole(context, call, sent, sent.response)
+      : showData(call, sent)
+  },
+})
+
+/** What the command line says about a call. */
+interface Typed {
+  readonly method: string
+  readonly path: string
+  readonly fields: readonly string[]
+  readonly rawFields: readonly string[]
+  readonly input: string | undefined
+  readonly as: AnyCall['kind'] | undefined
+}
+
+/** The call that was typed. What excludes each other is refused before a file is read. */
+async function readCall(
+  context: Context,
+  typed: Typed,
+): Promise<{ readonly ok: true; readonly call: AnyCall } | Failure> {
+  const { fields: typedFields, rawFields, input } = typed
+  const method = typed.method.toUpperCase()
+  if (!methods.includes(method))
+    return usage(`METHOD must be one of ${methods.join(', ')}.`, '`voucherctl api routes` lists the routes.')
+  const read = readPath(typed.path)
+  if (!read.ok) return usage(read.message)
+  if (input !== undefined && typedFields.length + rawFields.length > 0)
+    return usage('--input is the whole body: it goes without --field and --raw-field.')
+  if (input !== undefined && method === 'GET') return usage('A GET has no body; -F NAME=VALUE goes into its query.')
+  if (readsStdin(typedFields) + (context.globals['token-file'] === '-' ? 1 : 0) > 1)
+    return usage('Only one flag can read stdin.')
+  const route = await findRoute(method, withoutQuery(read.path))
+  const kind = typed.as ?? route?.caller
+  if (kind === undefined)
+    return usage(
+      `${method} ${withoutQuery(read.path)} is not known here.`,
+      'Say with --as which credential it takes; `voucherctl api routes` lists the known routes.',
+    )
+  const named = await readFields(context, typedFields, rawFields)
+  if (!named.ok) return named
+  const call = { method, kind, route }
+  if (method === 'GET') {
+    const query = named.fields.map(({ name, text }) => [name, text] as const)
+    return { ok: true, call: { ...call, path: withQuery(read.path, query), body: undefined } }
+  }
+  const body = named.fields.length === 0 ? await readJsonBody(context, input, '--input') : bodyOf(named.fields)
+  return body.ok ? { ok: true, call: { ...call, path: read.path, body: body.text } } : body
+}
+
+function bodyOf(fields: Parameters<typeof documentOf>[0]) {
+  const built = documentOf(fields)
+  return built.ok ? { ok: true as const, text: JSON.stringify(built.document) } : built
+}
+
+/** Every page of a list, by the members that every list of the interface takes. */
+async function showAll(
+  context: Context,
+  call: AnyCall,
+  mode: SecureMode,
+  { include, curl }: { readonly include: boolean; readonly curl: boolean },
+): Promise<Outcome<unknown>> {
+  if (call.method !== 'GET') return usage('--all reads every page of a GET.')
+  if (include || curl) return usage(`--all makes several calls: it goes without ${include ? '-i' : '--curl'}.`)
+  if (/[?&](?:page|limit)=/.test(call.path)) return usage('--all reads every page; it goes without page and limit.')
+  const { fetchAll } = await import('../../command/paging.js')
+  return fetchAll<unknown>(context, async ({ page, limit }, { timeoutMs } = {}) => {
+    const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)
+    const sent = await sendAny(context, { ...call, path: withQuery(call.path, query) }, mode, 'api', timeoutMs)
+    if (!sent.ok) return sent
+    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result)
+  })
+}
+
+async function showCurl(
+  context: Context,
+  call: AnyCall,
+  mode: SecureMode,
+  { input, include }: { readonly input: string | undefined; readonly include: boolean },
+): Promise<Outcome<unknown>> {
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  if (mode !== 'off' && isSecured(call.path))
+    return usage('curl cannot encrypt a call.', 'With --secure off, --curl shows the one in plain text.')
+  const { curlOf } = await import('./curl.js')
+  const { env, cwd, stderr } = context.host
+  const options = { kind: call.kind, routeId: call.route?.id, bodyFile: input, include, env, cwd }
+  const curl = curlOf(base.value, prepareAny(context, call, undefined), options)
+  if (isDataAskedFor(context)) return { ok: true, data: curl }
+  context.output.say(curl.command)
+  if (stderr.isTTY === true) for (const { name, holds } of curl.variables) context.output.notice(`${name}: ${holds}`)
+  return { ok: true, printed: true }
+}
 
 export const api: Group = {
   name: 'api',

@@ -3,15 +3,20 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import type { PreparedCall } from '../../../client/prepare.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import type { Host } from '../../host/host.js'
-import { credentialNames, credentialVariables } from '../../host/secrets.js'
+import { credentialNames, credentialVariables, kindOf, redactCode } from '../../host/secrets.js'
 import { shellWord } from '../../host/shell.js'
-import { hideSecrets } from './hide-secrets.js'
+
+/** A variable of a shell, and what belongs in it. */
+interface Variable {
+  readonly name: string
+  readonly holds: string
+}
 
 /** A command for bash that makes the same call, with variables where the secrets belong. */
 interface CurlCommand {
   readonly command: string
   /** What must be set for it, and what belongs there. */
-  readonly variables: readonly { readonly name: string; readonly holds: string }[]
+  readonly variables: readonly Variable[]
 }
 
 interface CurlOptions {
@@ -63,21 +68,16 @@ export function curlOf(
 /** `idempotency-key` reads Idempotency-Key. */
 const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
 
-interface WrittenOut {
-  readonly word: string
-  readonly variables: CurlCommand['variables']
-}
-
 /** The body as one word; a variable stands where `hideSecrets` found something to hide. */
-function writtenOut(body: string, routeId: string | undefined): WrittenOut {
+function writtenOut(body: string, routeId: string | undefined) {
   const marker = absentFrom(body)
   const { shown, variables } = hideSecrets(JSON.parse(body), marker, routeId)
-  if (variables.length === 0) return { word: shellWord(body), variables: [] }
+  if (variables.length === 0) return { word: shellWord(body), variables }
   const word = JSON.stringify(shown)
     .split(marker)
     .map((part, i) => `${shellWord(part)}${i < variables.length ? `"\${${variables[i]?.name}:?}"` : ''}`)
     .join('')
-  return { word, variables: uniqueBy(variables) }
+  return { word, variables }
 }
 
 function absentFrom(text: string): string {
@@ -86,5 +86,47 @@ function absentFrom(text: string): string {
   return marker
 }
 
-const uniqueBy = (variables: CurlCommand['variables']) =>
+const uniqueBy = (variables: readonly Variable[]) =>
   variables.filter((it, i) => variables.findIndex((other) => other.name === it.name) === i)
+
+/**
+ * Replaces voucher codes, webhook secrets and URLs, and tokens of a body with the marker (DECISIONS.md#hidden-values).
+ * Returns the variables that belong there, in the order of the text.
+ */
+function hideSecrets(
+  body: unknown,
+  marker: string,
+  routeId = '',
+): { readonly shown: unknown; readonly variables: readonly Variable[] } {
+  const variables: Variable[] = []
+  const names = new Map<string, string>()
+  const hide = (value: string, { name, holds }: Variable) => {
+    const known = names.get(`${name} ${value}`)
+    const used = new Set(names.values())
+    let free = name
+    for (let n = 2; used.has(free); n += 1) free = `${name}_${n}`
+    names.set(`${name} ${value}`, known ?? free)
+    const escaped = JSON.stringify(value) === `"${value}"` ? '' : ', escaped as in JSON'
+    variables.push({ name: known ?? free, holds: `${holds}${escaped}` })
+    return marker
+  }
+  const walk = (value: unknown, name: string, parent: string): unknown => {
+    if (typeof value === 'string') {
+      const variable = variableOf(value, name, parent, routeId)
+      return variable === undefined ? value : hide(value, variable)
+    }
+    if (Array.isArray(value)) return value.map((it) => walk(it, name, parent))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([member, it]) => [member, walk(it, member, name)]))
+  }
+  return { shown: walk(body, '', ''), variables }
+}
+
+function variableOf(value: string, name: string, parent: string, routeId: string): Variable | undefined {
+  if (parent === 'credential' && name === 'value') return { name: 'CODE', holds: `the code ${redactCode(value)}` }
+  if (name === 'secret_token') return { name: 'VOUCHERCTL_WEBHOOK_SECRET', holds: 'the secret of the webhook' }
+  // Whoever knows the path of a webhook can post to it.
+  if (name === 'url' && routeId.startsWith('webhook.')) return { name: 'WEBHOOK_URL', holds: 'the URL of the webhook' }
+  const kind = kindOf(value)
+  return kind === undefined ? undefined : { name: credentialVariables[kind], holds: `the ${credentialNames[kind]}` }
+}

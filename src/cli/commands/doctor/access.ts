@@ -8,9 +8,9 @@ import { openPlain, secureOptions } from '../../command/transport.js'
 import { findCredential } from '../../config/credentials.js'
 import { fromCall } from '../../failure.js'
 import { credentialNames, describeJwt, kindOf } from '../../host/secrets.js'
-import { ASK_MS } from './ask.js'
 import type { Check } from './check.js'
 import { bad, ok, skip, warn } from './check.js'
+import { ASK_MS } from './server.js'
 
 interface Question {
   readonly method: string

@@ -1,14 +1,43 @@
+import { sendPrepared } from '../../../client/call.js'
 import { readFailure } from '../../../client/response.js'
-import type { TransportResponse } from '../../../client/transport.js'
-import { paths } from '../../../secure/suite.js'
+import type { Transport, TransportResponse } from '../../../client/transport.js'
+import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiation.js'
 import type { Context } from '../../command/context.js'
+import { openPlain } from '../../command/transport.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import type { Tolerated } from '../../config/settings.js'
 import { parseObject } from '../../host/parse-object.js'
-import { ask } from './ask.js'
 import type { Check } from './check.js'
 import { bad, ok, skip, warn } from './check.js'
+
+/** Milliseconds for one question. Two of them one after another stay below what a person waits. */
+export const ASK_MS = 2_000
+
+type Answered =
+  | { readonly ok: true; readonly response: TransportResponse }
+  | { readonly ok: false; readonly message: string }
+
+/** One GET in plain text and without a credential: whatever is answered, or why nothing was. */
+async function ask(context: Context, baseUrl: string, path: string): Promise<Answered> {
+  const transport = await openPlain(context, baseUrl)
+  let response: TransportResponse | undefined
+  const keeping: Transport = async (request) => {
+    response = await transport(request)
+    return response
+  }
+  const limits = { timeoutMs: ASK_MS, signal: context.host.signal }
+  const request = { method: 'GET', path, headers: { accept: 'application/json' }, ...limits }
+  const result = await sendPrepared(keeping, {
+    ok: true,
+    request,
+    token: undefined,
+    idempotencyKey: undefined,
+    mutates: false,
+  })
+  if (response !== undefined) return { ok: true, response }
+  return { ok: false, message: result.ok ? '' : result.message }
+}
 
 /** The chosen server after the first question: whether it answers, and may be asked more. */
 interface Reached {
@@ -53,7 +82,7 @@ export async function reachServer(context: Context, tolerated: Tolerated): Promi
   const isEncrypted = settings.secure.mode.value === 'required'
   const [impostor, answer, refused] = await Promise.all([
     refuseImpostor(settings, baseUrl),
-    ask(context, baseUrl, isEncrypted ? paths.bootstrap : '/healthz'),
+    ask(context, baseUrl, isEncrypted ? bootstrapRequest.path : '/healthz'),
     isEncrypted ? undefined : ask(context, baseUrl, REFUSED_READ),
   ])
   const endedAt = context.host.now()
@@ -121,4 +150,32 @@ export function clockOf(date: string | undefined, now: number): Check {
   const message = `This machine is ${seconds.toLocaleString('en')} s ${side} the server.`
   const fix = 'Set the clock, such as with `timedatectl set-ntp true`: signatures of webhooks hold for 300 s.'
   return seconds > SKEW.failSeconds ? bad(name, message, fix) : warn(name, message, fix)
+}
+
+/** Whether the server offers it, with a key that the pins know. */
+export async function checkSecure(context: Context, baseUrl: string | undefined): Promise<Check> {
+  const name = 'encrypted transport'
+  if (baseUrl === undefined) return skip(name, 'No server to ask.')
+  const { mode, pins } = context.settings.secure
+  const isWanted = mode.value !== 'off'
+  const answer = await ask(context, baseUrl, bootstrapRequest.path)
+  if (!answer.ok) return bad(name, `${answer.message}.`, 'Check what stands between.')
+  const { response } = answer
+  if (response.status === 404 && !isWanted) return skip(name, 'The server does not offer it.')
+  const bootstrap = readBootstrap(response, pins.value)
+  if (!bootstrap.ok) {
+    const isMismatch = bootstrap.code === 'SECURE_PIN_MISMATCH'
+    const fix = isMismatch
+      ? 'Ask the operator for the pin of the current key; `voucherctl secure pin` shows the one that is served.'
+      : '`voucherctl secure check` walks through the protocol step by step.'
+    return bad(name, `${bootstrap.message} (${bootstrap.code})`, fix)
+  }
+  if (!bootstrap.enabled) {
+    const message = 'The server has it switched off'
+    return mode.value === 'required'
+      ? bad(name, `${message}, and ${mode.source} requires it.`, 'Use --secure off, if plain text is acceptable.')
+      : ok(name, `${message}.`)
+  }
+  const pinned = pins.value.length === 0 ? 'not pinned' : 'pinned'
+  return ok(name, `Offered, key ${bootstrap.kid} ${pinned}; mode ${mode.value}.`)
 }

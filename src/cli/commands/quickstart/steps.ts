@@ -1,4 +1,5 @@
 import { withSecure } from '../../../client/secure.js'
+import type { Transport } from '../../../client/transport.js'
 import * as apps from '../../../contract/apps.js'
 import { scopes } from '../../../contract/endpoint.js'
 import * as platform from '../../../contract/platform.js'
@@ -13,7 +14,6 @@ import { credentialOf } from '../vouchers/issue.js'
 import { runBotSteps } from './bot.js'
 import type { Receiver } from './receiver.js'
 import type { ServerFacts, Walkthrough } from './walkthrough.js'
-import { watchWire } from './wire.js'
 
 const account = 'demo'
 
@@ -188,4 +188,25 @@ async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Cred
   })
   if (!verified.ok) return verified
   return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined
+}
+
+/** Shows what somebody between client and server would see. */
+function watchWire(secrets: readonly string[]) {
+  const seen: string[] = []
+  let last = ''
+  return {
+    around:
+      (transport: Transport): Transport =>
+      async (request) => {
+        const response = await transport(request)
+        const { method, path, headers, body = '' } = request
+        seen.push(JSON.stringify([method, path, headers, body, response.headers, response.body]))
+        last = `${method} ${path}, ${Buffer.byteLength(body)} bytes and ${Buffer.byteLength(response.body)} back`
+        return response
+      },
+    /** `POST /api/v1/secure/dispatch, 612 bytes and 1034 back` */
+    summary: () => last,
+    /** True when one of the secrets was there in plain text. */
+    readable: () => seen.some((text) => secrets.some((it) => it !== '' && text.includes(it))),
+  }
 }
