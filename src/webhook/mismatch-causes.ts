@@ -1,40 +1,3 @@
-import type { WebhookRefusalReason } from './signature.js'
-
-/** What is wrong with a delivery: a refusal that explains itself, or why the signature does not fit. */
-export type MismatchCause =
-  | Exclude<WebhookRefusalReason, 'bad_signature'>
-  | 'timestamp_milliseconds'
-  | 'missing_dot'
-  | 'body_only'
-  | 'signature_upper_case'
-  | 'signature_base64'
-  | 'signature_prefixed'
-  | 'old_secret'
-  | 'empty_secret'
-  | 'secret_trailing_newline'
-  | 'secret_trimmed'
-  | 'secret_quoted'
-  | 'secret_prefix'
-  | 'secret_base64_decoded'
-  | 'secret_hex_decoded'
-  | 'body_trailing_newline_added'
-  | 'body_trailing_newline_removed'
-  | 'body_line_endings'
-  | 'body_bom_added'
-  | 'body_bom_removed'
-  | 'body_reserialised'
-  | 'body_stringified_twice'
-  | 'body_base64'
-  | 'body_latin1'
-  | 'body_invalid_utf8_replaced'
-  | 'body_object_text'
-  | 'body_empty'
-
-interface CauseText {
-  readonly explanation: string
-  readonly fix: string
-}
-
 const rawBytes =
   'Verify the bytes as they came, before any parser: express.raw({ type: "*/*" }) in Express, a content type parser ' +
   'with parseAs "buffer" in Fastify, Buffer.concat over the chunks in node:http, request.arrayBuffer() with Fetch.'
@@ -46,7 +9,8 @@ const clocks = 'Compare both clocks (NTP). A recorded delivery is judged by its 
 const hexDigits =
   'Write the signature as 64 lower-case hex digits and nothing else; two are joined by a comma without a space.'
 
-export const mismatchCauses: Readonly<Record<MismatchCause, CauseText>> = {
+/** What can be wrong with a delivery: refusals that explain themselves, and reasons why a signature does not fit. */
+export const mismatchCauses = {
   missing_header: {
     explanation: 'One of the three headers did not arrive.',
     fix: 'Let proxies and gateways pass every X-Platform header, and check that the request comes from the platform.',
@@ -169,4 +133,6 @@ export const mismatchCauses: Readonly<Record<MismatchCause, CauseText>> = {
     explanation: 'The body here is empty and the signed one was not: something read the stream before.',
     fix: rawBytes,
   },
-}
+} satisfies Record<string, { explanation: string; fix: string }>
+
+export type MismatchCause = keyof typeof mismatchCauses

@@ -2,6 +2,35 @@ import type { MismatchCause } from './mismatch-causes.js'
 
 type Original = readonly [MismatchCause, Uint8Array]
 
+const SECRET_PREFIX = 'whsec_'
+
+/** Keys that may have signed, if the secret here was altered in a known way, or the one that signed was. */
+export function* secretOriginals(secret: Uint8Array): Generator<readonly [MismatchCause, string | Uint8Array]> {
+  const bytes = Buffer.from(secret)
+  const text = bytes.toString('utf8')
+  yield ['secret_trailing_newline', text.replace(/\r?\n$/, '')]
+  yield ['secret_trailing_newline', text.trim()]
+  yield ['secret_trimmed', `${text}\n`]
+  yield ['secret_trimmed', `${text}\r\n`]
+  yield ['secret_quoted', text.trim().replace(/^(["'])(.*)\1$/, '$2')]
+  yield ['secret_prefix', SECRET_PREFIX + text]
+  if (text.startsWith(SECRET_PREFIX)) yield ['secret_prefix', text.slice(SECRET_PREFIX.length)]
+
+  const encoded = [bytes.toString('base64'), bytes.toString('base64url')]
+  for (const written of [...encoded, ...encoded.map((it) => it.replace(/=+$/, ''))]) {
+    yield ['secret_base64_decoded', written]
+    yield ['secret_base64_decoded', SECRET_PREFIX + written]
+  }
+  yield ['secret_hex_decoded', bytes.toString('hex')]
+  yield ['secret_hex_decoded', bytes.toString('hex').toUpperCase()]
+
+  // The other way round: the side that signed decoded what is text here.
+  yield ['secret_base64_decoded', Buffer.from(text, 'base64')]
+  if (text.startsWith(SECRET_PREFIX))
+    yield ['secret_base64_decoded', Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')]
+  yield ['secret_hex_decoded', Buffer.from(text, 'hex')]
+}
+
 /** Bodies that may have been signed, if the one that arrived was altered in a known way. Made one at a time. */
 export function* bodyOriginals(body: Uint8Array, updateId: string): Generator<Original> {
   // One character a byte, so that an edit leaves all other bytes as they are.
