@@ -1,27 +1,5 @@
 import { signWebhook, webhookHeaders } from '../webhook/signature.js'
 
-/** Mistakes on purpose, for `webhook trigger --fault` (DECISIONS.md#synthetic-updates). */
-export const faults = [
-  'bad-signature',
-  'stale',
-  'future',
-  'duplicate',
-  'reorder',
-  'tamper',
-  'swap-update-id',
-  'slow-body',
-] as const
-export type Fault = (typeof faults)[number]
-
-/** A signed delivery, ready to send. */
-interface SignedDelivery {
-  readonly updateId: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
-  /** Milliseconds over which the body is sent in pieces. */
-  readonly paceMs?: number
-}
-
 interface FaultRule {
   /** What the fault does, in a sentence. */
   readonly does: string
@@ -35,7 +13,8 @@ const SKEW_SECONDS = 600
 /** Far within the 15 seconds that the platform waits for an answer. */
 const SLOW_BODY_MS = 2_000
 
-export const faultRules: Readonly<Record<Fault, FaultRule>> = {
+/** Mistakes on purpose, for `webhook trigger --fault` (DECISIONS.md#synthetic-updates). */
+export const faultRules = {
   'bad-signature': {
     does: 'The last digit of the signature is another one.',
     right: 'refused',
@@ -76,7 +55,10 @@ export const faultRules: Readonly<Record<Fault, FaultRule>> = {
     right: 'accepted',
     because: 'a slow network is no mistake, and the platform waits 15 s for an answer',
   },
-}
+} satisfies Record<string, FaultRule>
+
+export type Fault = keyof typeof faultRules
+export const faults = Object.keys(faultRules) as Fault[]
 
 export interface UnsignedUpdate {
   readonly updateId: string
@@ -98,6 +80,14 @@ export function sendOrder<T>(updates: readonly T[], fault: Fault | undefined): T
   return fault === 'duplicate' ? updates.flatMap((it) => [it, it]) : [...updates]
 }
 
+/** A signed delivery, ready to send. */
+interface SignedDelivery {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** Milliseconds over which the body is sent in pieces. */
+  readonly paceMs?: number
+}
+
 /** Signs an update and applies the fault. */
 export function signWithFault(
   { updateId, body }: UnsignedUpdate,
@@ -106,7 +96,7 @@ export function signWithFault(
 ): SignedDelivery {
   const shift = fault === 'stale' ? -SKEW_SECONDS : fault === 'future' ? SKEW_SECONDS : 0
   const headers = signWebhook({ rawBody: body, secrets: [secret], timestamp: timestamp + shift, updateId })
-  const delivery = { updateId, headers, body }
+  const delivery = { headers, body }
   switch (fault) {
     case 'bad-signature': {
       const signature = headers[webhookHeaders.signature]

@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { VerifiedWebhook, WebhookRefusalReason, WebhookSecret } from '../webhook/signature.js'
+import type { WebhookRefusalReason, WebhookSecret } from '../webhook/signature.js'
 import { verifyWebhook } from '../webhook/signature.js'
 import type { Admission } from './duplicates.js'
 import { Duplicates } from './duplicates.js'
 import type { AppResponse, ForwardedDelivery } from './forwarding.js'
 import { pairsOf } from './header-pairs.js'
-import type { RecordedDelivery } from './inbox/lines.js'
-import type { NewResponse } from './inbox/writer.js'
+import type { RecordedDelivery, RecordedResponse } from './inbox.js'
 import { BODY_BYTES_MAX, drain, readBody } from './request-body.js'
 
 type ListenerRefusal = WebhookRefusalReason | 'no_secret' | 'method_not_allowed' | 'body_too_large' | 'inbox_unwritable'
@@ -38,8 +37,9 @@ export interface ListenerOptions {
   /** Without a secret every delivery is refused as `no_secret`. */
   readonly secrets: readonly WebhookSecret[]
   readonly inbox: {
+    /** Resolves to the id of the delivery; rejects if it cannot be recorded. */
     recordDelivery(delivery: RecordedDelivery): Promise<string>
-    recordResponse(response: NewResponse): Promise<void>
+    recordResponse(response: RecordedResponse): Promise<void>
   }
   /** Responds to verified deliveries that are not duplicates. */
   app(delivery: ForwardedDelivery, type: string | null): Promise<AppResponse>
@@ -128,69 +128,52 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     }
     const { body } = read
     const at = now()
+    const arrived = { at, method, url, headers, body }
     const verdict =
       options.secrets.length === 0
         ? ({ ok: false, reason: 'no_secret' } as const)
         : verifyWebhook({ headers: pairsOf(headers), rawBody: body, secrets: options.secrets, now: at })
-    const arrived = { at, method, url, headers, body }
     if (!verdict.ok) {
       const { reason } = verdict
-      const written = await write(inbox.recordDelivery({ ...arrived, ...unverified, reason }))
-      const more = { at, inboxId: written, rawBody: body }
-      return written === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
+      const unverified = { verdict: 'refused', reason, update_id: null, type: null } as const
+      const inboxId = await orNull(inbox.recordDelivery({ ...arrived, ...unverified }))
+      const more = { at, inboxId, rawBody: body }
+      return inboxId === null ? refuse(503, 'inbox_unwritable', more) : refuse(401, reason, more)
     }
 
     unproven.delete(request.socket)
+    const { updateId } = verdict
     const type = typeof verdict.body.type === 'string' ? verdict.body.type : null
-    const update = { id: verdict.updateId, type, body: verdict.body }
-    const admission = duplicates.admit(verdict.updateId, body)
-    if (admission.kind === 'first' && events >= (options.eventsMax ?? Number.POSITIVE_INFINITY)) {
+    const update = { id: updateId, type, body: verdict.body }
+    const admission = duplicates.admit(updateId, body)
+    const isFirst = admission.kind === 'first'
+    if (isFirst && events >= (options.eventsMax ?? Number.POSITIVE_INFINITY)) {
       admission.settle(emptyResponse(503), false)
       return sendRefusal(response, 503, 'stopping')
     }
-    if (admission.kind === 'first') events += 1
-    const outcome = await recordAndForward(
-      admission,
-      { ...arrived, ...factsOf(admission, verdict, type) },
-      type,
-      started,
-    )
-    if (outcome === undefined) return refuse(503, 'inbox_unwritable', { at, update, rawBody: body })
-    const { result, inboxId } = outcome
-    send(response, result)
-    const reason = result.failure?.reason ?? (admission.kind === 'first' && admission.idReused ? 'id_reused' : null)
-    emit({
-      at,
-      verdict: admission.kind === 'first' ? 'ok' : 'duplicate',
-      reason,
-      status: result.status,
-      inboxId,
-      failure: result.failure?.message ?? null,
-      update,
-      rawBody: body,
-    })
-  }
-
-  /** Records the delivery, forwards it, records the response; undefined if the delivery could not be recorded. */
-  const recordAndForward = async (
-    admission: Admission<AppResponse>,
-    delivery: RecordedDelivery,
-    type: string | null,
-    started: number,
-  ): Promise<{ result: AppResponse; inboxId: string } | undefined> => {
-    const inboxId = await write(inbox.recordDelivery(delivery))
+    const facts = {
+      verdict: isFirst ? 'ok' : 'duplicate',
+      reason: isFirst && admission.idReused ? 'id_reused' : null,
+    } as const
+    if (isFirst) events += 1
+    const inboxId = await orNull(inbox.recordDelivery({ ...arrived, ...facts, update_id: updateId, type }))
     if (inboxId === null) {
-      if (admission.kind === 'first') admission.settle(emptyResponse(503), false)
-      return undefined
+      if (isFirst) {
+        events -= 1
+        admission.settle(emptyResponse(503), false)
+      }
+      return refuse(503, 'inbox_unwritable', { at, update, rawBody: body })
     }
-    const result = await respond(admission, delivery, type)
-    const { status, headers, body, to, failure } = result
-    const duration_ms = Math.round(performance.now() - started)
+    const result = await respond(admission, arrived, type)
+    const { status, to, failure } = result
     const error = failure?.message ?? null
+    const duration_ms = Math.round(performance.now() - started)
+    const answered = { at: now(), status, duration_ms, to, error, headers: result.headers, body: result.body }
     // Not awaited: a delivery whose response is lost counts as failed and can be replayed.
-    const response = { of: inboxId, at: now(), status, duration_ms, to, error, replay: false, headers, body }
-    write(inbox.recordResponse(response)).catch(() => {})
-    return { result, inboxId }
+    void orNull(inbox.recordResponse({ of: inboxId, ...answered, replay: false }))
+    send(response, result)
+    const reason = failure?.reason ?? facts.reason
+    emit({ ...facts, reason, at, status, inboxId, failure: error, update, rawBody: body })
   }
 
   const respond = async (admission: Admission<AppResponse>, delivery: ForwardedDelivery, type: string | null) => {
@@ -269,18 +252,6 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   }
 }
 
-const unverified = { verdict: 'refused', update_id: null, type: null } as const
-
-function factsOf(admission: Admission<AppResponse>, { updateId }: VerifiedWebhook, type: string | null) {
-  const isFirst = admission.kind === 'first'
-  return {
-    verdict: isFirst ? 'ok' : 'duplicate',
-    reason: isFirst && admission.idReused ? 'id_reused' : null,
-    update_id: updateId,
-    type,
-  } as const
-}
-
 function sendRefusal(response: ServerResponse, status: number, reason: string): void {
   const body = JSON.stringify({ error: { reason } })
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': body.length })
@@ -292,10 +263,5 @@ export function emptyResponse(status: number | null): AppResponse {
   return { status, headers: [], body: Buffer.alloc(0), to: null, failure: null }
 }
 
-async function write<T>(writing: Promise<T>): Promise<T | null> {
-  try {
-    return await writing
-  } catch {
-    return null
-  }
-}
+/** Null if the inbox cannot be written. */
+const orNull = <T>(writing: Promise<T>): Promise<T | null> => writing.catch(() => null)

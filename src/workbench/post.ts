@@ -7,10 +7,10 @@ interface PostOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Until the head of the response; the platform waits 15,000 (DECISIONS.md#delivery-attempts). */
-  readonly timeoutMs: number
+  /** Until the head of the response; default POST_TIMEOUT_MS. */
+  readonly timeoutMs?: number
   /** Milliseconds over which the body is sent in pieces. */
-  readonly paceMs?: number
+  readonly paceMs?: number | undefined
 }
 
 export interface PostResult {
@@ -21,6 +21,7 @@ export interface PostResult {
   readonly durationMs: number
 }
 
+/** As long as the platform waits (DECISIONS.md#delivery-attempts). */
 export const POST_TIMEOUT_MS = 15_000
 
 const PIECES = 8
@@ -30,7 +31,13 @@ export function isDelivered({ status }: PostResult): boolean {
 }
 
 /** Sends on a new connection, since the receiver may have restarted. Never rejects. */
-export async function post({ url, headers, body, timeoutMs, paceMs }: PostOptions): Promise<PostResult> {
+export async function post({
+  url,
+  headers,
+  body,
+  timeoutMs = POST_TIMEOUT_MS,
+  paceMs,
+}: PostOptions): Promise<PostResult> {
   // TLS takes milliseconds to load, and most receivers here have none.
   const open = url.protocol === 'https:' ? (await import('node:https')).request : httpRequest
   const startedAt = performance.now()

@@ -1,5 +1,5 @@
 // Bundled for P14: how many verified deliveries an inbox holds, each update_id once.
-import { Inbox } from '../../src/workbench/inbox/inbox.js'
+import { Inbox } from '../../src/workbench/inbox.js'
 
 /** @param {string} dir */
 export function countUpdates(dir) {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { signWebhook } from '../../src/webhook/signature.js'
-import { InboxWriter } from '../../src/workbench/inbox/writer.js'
+import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import type { Listener, ListenerOptions, RequestEvent } from '../../src/workbench/listener.js'
 import { emptyResponse, startListener } from '../../src/workbench/listener.js'
 import { temporaryDir } from './cli.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Forwarder } from '../../src/workbench/forwarding.js'
-import type { NewResponse } from '../../src/workbench/inbox/writer.js'
+import type { RecordedResponse } from '../../src/workbench/inbox.js'
 import { post } from '../../src/workbench/post.js'
 import { anyCharacter } from '../support/any-character.js'
 import type { RawResponse } from '../support/raw-responses.js'
@@ -16,10 +16,10 @@ async function listenerBefore(first: RawResponse, timeoutMs?: number) {
   const app = await rawApp(() => responses.shift() ?? OK)
   const forwarder = new Forwarder(timeoutMs)
   onTestFinished(() => forwarder.close())
-  const recorded: NewResponse[] = []
+  const recorded: RecordedResponse[] = []
   const inbox = {
     recordDelivery: async () => '1',
-    recordResponse: async (response: NewResponse) => void recorded.push(response),
+    recordResponse: async (response: RecordedResponse) => void recorded.push(response),
   }
   return { ...(await listening({ inbox, app: (it) => forwarder.send(app, it) })), recorded }
 }

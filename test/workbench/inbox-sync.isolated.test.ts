@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { InboxWriter } from '../../src/workbench/inbox/writer.js'
+import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../support/cli.js'
 
 /** Sizes that the file had when it was synced. */

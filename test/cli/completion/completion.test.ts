@@ -5,7 +5,7 @@ import { leavesOf } from '../../../src/cli/command/help.js'
 import { kindOfFlag, kindOfPositional } from '../../../src/cli/completion/kinds.js'
 import { globalFlags } from '../../../src/cli/flags/globals.js'
 import { page } from '../../../src/cli/program.js'
-import { InboxWriter } from '../../../src/workbench/inbox/writer.js'
+import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../../support/cli.js'
 import { ask, complete } from '../../support/completion.js'
 

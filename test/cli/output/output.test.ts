@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { plain } from '../../../src/cli/output/plain.js'
 import { widthOf } from '../../../src/cli/output/show.js'
-import { InboxWriter } from '../../../src/workbench/inbox/writer.js'
+import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli.js'
 import { app, pageOf, template } from '../../support/cli-samples.js'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import process from 'node:process'
 import { defaultDataDir } from '../../../files/data-dir.js'
-import { writersIn } from '../../../workbench/inbox/files.js'
+import { writersIn } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'

@@ -1,13 +1,12 @@
+import { appendFile, chmod } from 'node:fs/promises'
 import * as bots from '../../../contract/bots.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
-import type { Update } from '../../../contract/updates.js'
 import { codeOf } from '../../../files/error-code.js'
 import { signWebhook } from '../../../webhook/signature.js'
 import type { BridgeLine, BridgeOptions } from '../../../workbench/bridge.js'
 import { FAST_DELAYS_MS, PLATFORM_DELAYS_MS, bridge as run } from '../../../workbench/bridge.js'
-import type { DeadLetterFile } from '../../../workbench/dead-letters.js'
 import type { PollOutcome } from '../../../workbench/polling.js'
-import { POST_TIMEOUT_MS, post } from '../../../workbench/post.js'
+import { post } from '../../../workbench/post.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
@@ -60,9 +59,10 @@ export const bridge = leaf({
     const secrets = await signingSecrets(context, secretFile === undefined ? [] : [secretFile])
     if (!secrets.ok) return secrets
     if (context.dryRun) return context.call(bots.updates, { timeout: 0 })
-    const letters = deadLetter === undefined ? undefined : await openLetters(deadLetter)
-    if (letters !== undefined && 'ok' in letters) return letters
-    const options = optionsOf(context, { url, secrets: secrets.value, letters, deadLetter })
+    // Create the file now, so that a path that cannot be written is reported before it is needed.
+    const unwritable = await append(deadLetter, '')
+    if (unwritable !== undefined) return unwritable
+    const options = optionsOf(context, { url, secrets: secrets.value, deadLetter })
     const delaysMs = flags['retry-fast'] ? FAST_DELAYS_MS : PLATFORM_DELAYS_MS
     return { ok: true, lines: run({ ...options, delaysMs, attemptsMax }) }
   },
@@ -71,13 +71,12 @@ export const bridge = leaf({
 interface BridgeTarget {
   readonly url: URL
   readonly secrets: readonly string[]
-  readonly letters: DeadLetterFile | undefined
   readonly deadLetter: string | undefined
 }
 
 function optionsOf(
   context: Context,
-  { url, secrets, letters, deadLetter = '' }: BridgeTarget,
+  { url, secrets, deadLetter }: BridgeTarget,
 ): Omit<BridgeOptions<Failure>, 'delaysMs' | 'attemptsMax'> {
   const { host } = context
   const polling = polls(context, (hold) => (hold === 'none' ? 0 : longestHold(context)))
@@ -85,15 +84,12 @@ function optionsOf(
     ...polling,
     poll: async (from, hold) => advised(polledOf(await polling.poll(from, hold), from)),
     confirm: async (before) => (await polling.confirm(before)).ok,
-    deliver: (update) => deliver(context, update, { url, secrets }),
-    async addDeadLetter(letter) {
-      try {
-        await letters?.append(letter)
-        return undefined
-      } catch (error) {
-        return unwritable(deadLetter, error)
-      }
+    deliver(update) {
+      const body = Buffer.from(JSON.stringify(update))
+      const headers = signWebhook({ rawBody: body, secrets, timestamp: secondsOf(context), updateId: update.update_id })
+      return post({ url, headers, body })
     },
+    addDeadLetter: (letter) => append(deadLetter, `${JSON.stringify(letter)}\n`),
     ready: () => polling.notice(`Ready: updates go to ${url.href}`),
     inWords,
     withSentence: (failure, words) => ({
@@ -104,12 +100,6 @@ function optionsOf(
   }
 }
 
-function deliver(context: Context, update: Update, { url, secrets }: Pick<BridgeTarget, 'url' | 'secrets'>) {
-  const body = Buffer.from(JSON.stringify(update))
-  const headers = signWebhook({ rawBody: body, secrets, timestamp: secondsOf(context), updateId: update.update_id })
-  return post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS })
-}
-
 /** The bridge never deletes a webhook: whoever set it may rely on it. */
 function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
   if (polled.ok || polled.failure.code !== 'WEBHOOK_ACTIVE') return polled
@@ -118,33 +108,24 @@ function advised(polled: PollOutcome<Failure>): PollOutcome<Failure> {
   return { ...polled, failure: { ...polled.failure, hint } }
 }
 
-async function openLetters(path: string): Promise<DeadLetterFile | Failure> {
-  const { openDeadLetters } = await import('../../../workbench/dead-letters.js')
+/** Appends to a file and syncs it. Only its owner can read it, since updates hold what people wrote. */
+async function append(path: string | undefined, text: string): Promise<Failure | undefined> {
+  if (path === undefined) return undefined
   try {
-    return await openDeadLetters(path)
+    await appendFile(path, text, { mode: 0o600, flush: true })
+    await chmod(path, 0o600)
+    return undefined
   } catch (error) {
-    return unwritable(path, error)
+    const message = `${path} cannot be written (${codeOf(error)}).`
+    return fail('FILE_UNWRITABLE', message, 'Name another file with --dead-letter.')
   }
 }
 
-const unwritable = (path: string, error: unknown) =>
-  fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, 'Name another file with --dead-letter.')
-
 const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
-function lineOf({
-  time,
-  update_id,
-  type,
-  outcome,
-  attempt,
-  status,
-  error,
-  duration_ms,
-  retry_in_ms,
-}: BridgeLine): string {
-  const answer = status === null ? `no answer (${error})` : String(status)
-  const next = retry_in_ms === null ? '' : `, again in ${seconds(retry_in_ms)}`
-  const result = outcome === 'dead_letter' ? 'dead letter' : outcome
-  return `${time}  #${update_id}  ${type}  ${answer}  ${duration_ms} ms  ${result}, attempt ${attempt}${next}`
+function lineOf(it: BridgeLine): string {
+  const answer = it.status === null ? `no answer (${it.error})` : String(it.status)
+  const next = it.retry_in_ms === null ? '' : `, again in ${seconds(it.retry_in_ms)}`
+  const result = it.outcome === 'dead_letter' ? 'dead letter' : it.outcome
+  return `${it.time}  #${it.update_id}  ${it.type}  ${answer}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`
 }

@@ -2,14 +2,30 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
-import type { Inbox } from '../../../workbench/inbox/inbox.js'
+import type { StoredDelivery } from '../../../workbench/inbox.js'
+import { Inbox } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
-import { fail } from '../../failure.js'
+import { fail, usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 
 export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
+
+/** Flags of commands that read either files or a delivery of an inbox. */
+export const recordedFlags = {
+  id: text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
+  ...inboxFlag,
+}
+
+/** Refuses a delivery of the inbox together with a file, and an inbox without a delivery. */
+export function wrongPlace(
+  flags: Readonly<Partial<Record<'id' | 'inbox' | 'body-file' | 'headers-file', string | undefined>>>,
+): Failure | undefined {
+  if (flags.id === undefined) return flags.inbox === undefined ? undefined : usage('--inbox belongs to --id.')
+  const file = (['body-file', 'headers-file'] as const).find((it) => flags[it] !== undefined)
+  return file === undefined ? undefined : usage(`--id and --${file} exclude each other.`)
+}
 
 export const inboxDirOf = (host: Host, named: string | undefined) =>
   resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
@@ -44,11 +60,10 @@ export interface OpenedInbox {
 const DAMAGE_SHOWN_MAX = 10
 
 /** Opens an inbox for reading and warns of damaged lines. */
-export async function openInbox({ host, output }: Context, named: string | undefined): Promise<OpenedInbox | Failure> {
+export function openInbox({ host, output }: Context, named: string | undefined): OpenedInbox | Failure {
   const dir = inboxDirOf(host, named)
   const missing = missingInbox(named, dir)
   if (missing !== undefined) return missing
-  const { Inbox } = await import('../../../workbench/inbox/inbox.js')
   let inbox: Inbox
   try {
     inbox = new Inbox(dir)
@@ -61,4 +76,25 @@ export async function openInbox({ host, output }: Context, named: string | undef
   if (damage.length > DAMAGE_SHOWN_MAX)
     output.notice(`warning: ${damage.length - DAMAGE_SHOWN_MAX} more lines are damaged.`)
   return { ok: true, inbox, dir, exit: damage.length === 0 ? 0 : 11 }
+}
+
+export const notRecorded = (id: string, dir: string): Failure =>
+  fail('DELIVERY_NOT_RECORDED', `No delivery ${id} is in ${dir}.`, 'See `voucherctl webhook inbox list`.')
+
+/** Reads a delivery by its id, or by its update_id: then the newest verified one. */
+export function recordedDelivery(
+  context: Context,
+  id: string,
+  named: string | undefined,
+): { readonly ok: true; readonly stored: StoredDelivery } | Failure {
+  const opened = openInbox(context, named)
+  if (!opened.ok) return opened
+  const { inbox, dir } = opened
+  try {
+    const listed = inbox.byId(id)
+    const stored = listed === undefined ? undefined : inbox.read(listed.id)
+    return stored === undefined ? notRecorded(id, dir) : { ok: true, stored }
+  } catch (error) {
+    return inboxFailure(error, dir)
+  }
 }

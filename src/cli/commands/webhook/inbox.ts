@@ -2,8 +2,8 @@ import { closest } from '../../../contract/closest.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { parseJson } from '../../../secure/json.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
-import type { DeliverySummary, StoredDelivery } from '../../../workbench/inbox/inbox.js'
-import type { InboxVerdict } from '../../../workbench/inbox/lines.js'
+import type { DeliverySummary, InboxVerdict, StoredDelivery } from '../../../workbench/inbox.js'
+import { clearInbox } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import type { Group } from '../../command/leaf.js'
 import { leaf } from '../../command/leaf.js'
@@ -13,8 +13,7 @@ import type { ValuesOf } from '../../flags/flags.js'
 import { choice, durationMs, integer, one, text, toggle } from '../../flags/flags.js'
 import { plain, plainLine } from '../../output/plain.js'
 import type { OpenedInbox } from './inbox-dir.js'
-import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox } from './inbox-dir.js'
-import { recordedDelivery } from './recorded.js'
+import { inboxDirOf, inboxFailure, inboxFlag, missingInbox, openInbox, recordedDelivery } from './inbox-dir.js'
 import { updateIdOf } from './update-id.js'
 
 const LIST_DEFAULT = 20
@@ -36,8 +35,12 @@ const time = (summary: string) =>
 export const sinceFlag = time('From this time on (ISO 8601), or so long ago, such as 10m')
 
 /** In milliseconds since 1970. */
-export const timeOf = <T extends Time | undefined>({ host }: Context, it: T) =>
-  (it === undefined ? undefined : 'at' in it ? it.at : host.now() - it.agoMs) as T extends Time ? number : undefined
+export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
+  if (it === undefined) return undefined
+  return 'at' in it ? it.at : host.now() - it.agoMs
+}
+
+const isoOf = (at: number) => new Date(at).toISOString()
 
 const listFlags = {
   ...inboxFlag,
@@ -65,18 +68,15 @@ const list = leaf({
   view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status'] },
   run: async (context, { flags }) => {
     const { type, verdict, failed } = flags
-    const opened = await openInbox(context, flags.inbox)
+    const opened = openInbox(context, flags.inbox)
     if (!opened.ok) return opened
     const { inbox, exit } = opened
     const mistyped = type === undefined ? undefined : mistypedType(type, opened)
     if (mistyped !== undefined) return mistyped
-    const verdicts = verdictsOf(verdict)
-    const found = inbox.find(
-      { type, verdicts, failed, since: timeOf(context, flags.since) },
-      flags.limit ?? LIST_DEFAULT,
-    )
+    const since = timeOf(context, flags.since)
+    const found = inbox.find({ type, verdicts: verdictsOf(verdict), failed, since }, flags.limit ?? LIST_DEFAULT)
     if (found.length > 0) return { ok: true, data: { items: found.map(summaryOf) }, exit }
-    await context.output.print({ items: [] }, { body: () => nothingFound(context, flags, opened) })
+    await context.output.print({ items: [] }, { body: () => nothingFound(flags, since, opened) })
     return { ok: true, printed: true, exit }
   },
 })
@@ -95,18 +95,15 @@ function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | unde
 }
 
 /** The text for an empty result: what was searched, and what else the inbox holds. */
-function nothingFound(
-  context: Context,
-  { type, verdict, failed, since }: ListFlags,
-  { inbox, dir }: OpenedInbox,
-): string {
+function nothingFound({ type, verdict, failed }: ListFlags, since: number | undefined, opened: OpenedInbox): string {
+  const { inbox, dir } = opened
   if (inbox.count === 0) return `Nothing to show: the inbox ${dir} is empty.`
   const searched = inbox.find({ verdicts: verdictsOf(verdict) }).length
   const filters = [
     ...(type === undefined ? [] : [`--type ${type}`]),
     ...(verdict === undefined ? [] : [`--verdict ${verdict}`]),
     ...(failed ? ['--failed'] : []),
-    ...(since === undefined ? [] : [`--since ${new Date(timeOf(context, since)).toISOString()}`]),
+    ...(since === undefined ? [] : [`--since ${isoOf(since)}`]),
   ]
   const apart = verdict === undefined ? inbox.count - searched : 0
   return [
@@ -117,24 +114,24 @@ function nothingFound(
   ].join(' ')
 }
 
-function summaryOf({ id, at, verdict, reason, type, update_id, status, bytes }: DeliverySummary) {
+function summaryOf({ id, at, verdict, reason, type, update_id, status, body_bytes }: DeliverySummary) {
   return {
     id,
-    time: new Date(at).toISOString(),
+    time: isoOf(at),
     verdict,
     reason,
     type,
     update_id: updateIdOf(update_id),
     // The listener refuses with 401 and records no response for it.
     status: status ?? (verdict === 'refused' ? 401 : null),
-    bytes,
+    bytes: body_bytes,
   }
 }
 
 function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, responses }: StoredDelivery) {
   return {
     id,
-    time: new Date(at).toISOString(),
+    time: isoOf(at),
     verdict,
     reason,
     update_id: updateIdOf(update_id),
@@ -145,7 +142,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     body: parsed(body) ?? null,
     body_base64: body.toString('base64'),
     answers: responses.map((it) => ({
-      time: new Date(it.at).toISOString(),
+      time: isoOf(it.at),
       status: it.status,
       duration_ms: it.duration_ms,
       to: it.to,
@@ -157,35 +154,36 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     })),
   }
 }
-type Detail = ReturnType<typeof detailOf>
 
 const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
 
-function pageOf({ id, time, verdict, reason, method, url, headers, body, body_base64, answers }: Detail): string {
-  const bytes = Buffer.from(body_base64, 'base64')
+function pageOf({ id, at, verdict, reason, method, url, headers, body, responses }: StoredDelivery): string {
+  const json = parsed(body) ?? null
   return [
-    `${id}  ${time}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
+    `${id}  ${isoOf(at)}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
     '',
     plainLine(`${method} ${url}`),
-    ...headers.map(([name, value]) => plainLine(`${name}: ${value}`)),
+    ...headerLines(headers),
     '',
-    body === null ? plain(bytes.toString('utf8')) : plain(JSON.stringify(body, null, 2)),
+    plain(json === null ? body.toString('utf8') : JSON.stringify(json, null, 2)),
     '',
-    ...answers.flatMap(answerLines),
-    ...(answers.length === 0 ? [verdict === 'refused' ? 'Answered 401.' : 'No answer was recorded.'] : []),
+    ...responses.flatMap(responseLines),
+    ...(responses.length === 0 ? [verdict === 'refused' ? 'Answered 401.' : 'No answer was recorded.'] : []),
   ].join('\n')
 }
 
+const headerLines = (headers: readonly string[]) =>
+  pairsOf(headers).map(([name, value]) => plainLine(`${name}: ${value}`))
+
 /** One response: time, sender and duration, then status, headers and body as the application sent them. */
-function answerLines({ time, status, duration_ms, to, error, replay, ...answer }: Detail['answers'][number]): string[] {
+function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: StoredDelivery['responses'][number]) {
+  const { headers, body, body_bytes } = sent
   const what = `${replay ? 'replayed' : 'answered'} ${status ?? 'not at all'} after ${duration_ms} ms`
-  const body = Buffer.from(answer.body_base64, 'base64')
-  const isCut = answer.body_bytes > body.length
   return [
-    plainLine([time, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
-    ...answer.headers.map(([name, value]) => plainLine(`${name}: ${value}`)),
+    plainLine([isoOf(at), what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
+    ...headerLines(headers),
     ...(body.length === 0 ? [] : ['', plain(body.toString('utf8'))]),
-    ...(isCut ? [`The first ${body.length} of ${answer.body_bytes} bytes were recorded.`] : []),
+    ...(body_bytes > body.length ? [`The first ${body.length} of ${body_bytes} bytes were recorded.`] : []),
     '',
   ]
 }
@@ -205,7 +203,7 @@ const show = leaf({
     { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
   ],
   run: async (context, { positional, flags }) => {
-    const read = await recordedDelivery(context, positional, flags.inbox)
+    const read = recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
     const { id, verdict, body } = read.stored
     const inbox = flags.inbox === undefined ? '' : ` --inbox ${flags.inbox}`
@@ -213,7 +211,7 @@ const show = leaf({
     if (flags.raw) context.output.printBytes(body)
     else {
       const next = () => (verdict === 'refused' ? explain : undefined)
-      await context.output.print(detailOf(read.stored), { body: pageOf, next })
+      await context.output.print(detailOf(read.stored), { body: () => pageOf(read.stored), next })
     }
     return { ok: true, printed: true }
   },
@@ -243,16 +241,15 @@ const clear = leaf({
     if (missing !== undefined) return missing
     const before = timeOf(context, flags.before)
     if (context.dryRun) {
-      const which = before === undefined ? '' : ` before ${new Date(before).toISOString()}`
+      const which = before === undefined ? '' : ` before ${isoOf(before)}`
       return context.plan(`remove every delivery of ${dir}${which}`)
     }
-    const which = before === undefined ? '' : ` from before ${new Date(before).toISOString()}`
+    const which = before === undefined ? '' : ` from before ${isoOf(before)}`
     const refusal = await context.confirm({
       action: `Clearing ${dir}`,
       loses: `Every recorded delivery of ${dir}${which} is lost.`,
     })
     if (refusal !== undefined) return refusal
-    const { clearInbox } = await import('../../../workbench/inbox/clear.js')
     try {
       const { writers, ...cleared } = clearInbox(dir, before)
       if (writers.length === 0) return { ok: true, data: { inbox: dir, ...cleared } }

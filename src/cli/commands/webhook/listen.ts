@@ -2,10 +2,14 @@ import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { updateTypes } from '../../../contract/updates.js'
 import { codeOf } from '../../../files/error-code.js'
-import type { InboxWriter as Inbox } from '../../../workbench/inbox/writer.js'
+import { replaceFile } from '../../../files/replace-file.js'
+import { inboxBytes } from '../../../workbench/inbox.js'
+import { InboxWriter } from '../../../workbench/inbox-writer.js'
+import type { Listener, ListenerOptions } from '../../../workbench/listener.js'
+import { emptyResponse, startListener } from '../../../workbench/listener.js'
 import { pause } from '../../../workbench/pause.js'
 import type { ScriptedResponse } from '../../../workbench/responses.js'
-import { parseScript } from '../../../workbench/responses.js'
+import { parseScript, scriptedResponses } from '../../../workbench/responses.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
@@ -115,26 +119,10 @@ export const listen = leaf({
 
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
   const { host, settings } = context
-  const [
-    { startListener, emptyResponse },
-    { InboxWriter },
-    { Forwarder },
-    { Expectation },
-    { scriptedResponses },
-    { inboxBytes },
-    { replaceFile },
-  ] = await Promise.all([
-    import('../../../workbench/listener.js'),
-    import('../../../workbench/inbox/writer.js'),
-    import('../../../workbench/forwarding.js'),
-    import('../../../workbench/expectation.js'),
-    import('../../../workbench/responses.js'),
-    import('../../../workbench/inbox/files.js'),
-    import('../../../files/replace-file.js'),
-  ])
+  const { port = DEFAULT_PORT, expect } = flags
   const dir = inboxDirOf(host, flags.inbox)
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
-  let inbox: Inbox
+  let inbox: InboxWriter
   try {
     // One of an earlier run would be taken for this one's.
     if (readyFile !== undefined) rmSync(readyFile, { force: true })
@@ -143,14 +131,20 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
     return inboxFailure(error, dir)
   }
 
+  // It loads TLS, which other commands of the group do not need.
+  const { Forwarder } = await import('../../../workbench/forwarding.js')
   const forwarder = new Forwarder()
   const script = flags.respond === undefined ? undefined : scriptedResponses(flags.respond)
-  const expectation = new Expectation(flags.expect)
   const ended = new AbortController()
   const pauses = new AbortController()
   let events = 0
+  const arrived = new Map([...expect.keys()].map((type) => [type, new Set<string>()]))
+  const missing = () =>
+    [...expect]
+      .map(([type, expected]) => ({ type, expected, arrived: arrived.get(type)?.size ?? 0 }))
+      .filter((it) => it.arrived < it.expected)
   const lines = new LineQueue(context, secrets, flags.insecure)
-  const app: Parameters<typeof startListener>[0]['app'] = async (delivery, type) => {
+  const app: ListenerOptions['app'] = async (delivery, type) => {
     if (flags.delay !== undefined) await pause(flags.delay, pauses.signal)
     const answer = script?.()
     if (answer !== undefined) return emptyResponse(answer === 'timeout' ? null : answer)
@@ -159,10 +153,10 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   }
 
   try {
-    let listener: Awaited<ReturnType<typeof startListener>>
+    let listener: Listener
     try {
       listener = await startListener({
-        port: flags.port ?? DEFAULT_PORT,
+        port,
         secrets,
         inbox,
         app,
@@ -171,22 +165,20 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
         drained: () => lines.drained(),
         onRequest: (event) => {
           lines.add(event)
-          if (event.update !== null) expectation.count(event.update.type, event.update.id)
+          if (event.update?.type) arrived.get(event.update.type)?.add(event.update.id)
           if (event.verdict === 'ok') events += 1
-          const isEnough = events === flags['max-events'] || (flags.expect.size > 0 && expectation.isMet)
+          const isEnough = events === flags['max-events'] || (expect.size > 0 && missing().length === 0)
           if (isEnough) ended.abort()
         },
       })
     } catch (error) {
-      return portFailure(error, flags.port ?? DEFAULT_PORT)
+      return portFailure(error, port)
     }
-    const limitMs =
-      flags.expect.size > 0 || context.globals.timeout !== undefined ? settings.timeoutMs.value : undefined
+    const limitMs = expect.size > 0 || context.globals.timeout !== undefined ? settings.timeoutMs.value : undefined
     const timer = limitMs === undefined ? undefined : setTimeout(() => ended.abort(), limitMs)
     try {
       if (readyFile !== undefined) {
-        const { url, port } = listener
-        const ready = `${JSON.stringify({ url, port, pid: process.pid })}\n`
+        const ready = `${JSON.stringify({ url: listener.url, port: listener.port, pid: process.pid })}\n`
         replaceFile(readyFile, ready, { isPrivate: false, flush: false, follow: false })
       }
       showReady(context, flags, listener.url, dir, inboxBytes(dir) > INBOX_BYTES_LARGE)
@@ -205,11 +197,12 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
     await inbox.close()
     if (readyFile !== undefined) rmSync(readyFile, { force: true })
   }
-  const isInterrupted = host.signal.aborted || host.stdout.gone?.aborted
-  if (isInterrupted || (flags.expect.size > 0 && expectation.isMet)) return { ok: true, printed: true }
-  if (flags.expect.size > 0) return notAllArrived(expectation.missing(), settings.timeoutMs.value)
-  if (flags['max-events'] === undefined || events >= flags['max-events']) return { ok: true, printed: true }
-  return fail('NOT_ALL_ARRIVED', `${events} of ${flags['max-events']} deliveries arrived in time.`)
+  const done = { ok: true, printed: true } as const
+  if (host.signal.aborted || host.stdout.gone?.aborted) return done
+  if (missing().length > 0) return notAllArrived(missing(), settings.timeoutMs.value)
+  const wanted = flags['max-events']
+  if (expect.size > 0 || wanted === undefined || events >= wanted) return done
+  return fail('NOT_ALL_ARRIVED', `${events} of ${wanted} deliveries arrived in time.`)
 }
 
 /** For a person: also where stderr is no terminal, since somebody waits for it. */

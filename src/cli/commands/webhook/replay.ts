@@ -1,7 +1,7 @@
-import { DEFAULT_TOLERANCE_SECONDS } from '../../../webhook/signature.js'
-import type { AppResponse } from '../../../workbench/forwarding.js'
-import type { DeliverySummary } from '../../../workbench/inbox/inbox.js'
-import { resign } from '../../../workbench/resign.js'
+import { DEFAULT_TOLERANCE_SECONDS, signWebhook, webhookHeaders } from '../../../webhook/signature.js'
+import { pairsOf } from '../../../workbench/header-pairs.js'
+import type { DeliverySummary, StoredDelivery } from '../../../workbench/inbox.js'
+import { InboxWriter } from '../../../workbench/inbox-writer.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
@@ -11,9 +11,8 @@ import { list, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { sinceFlag, timeOf } from './inbox.js'
 import type { OpenedInbox } from './inbox-dir.js'
-import { inboxFailure, inboxFlag, openInbox } from './inbox-dir.js'
+import { inboxFailure, inboxFlag, notRecorded, openInbox } from './inbox-dir.js'
 import { receiverUrl } from './receiver-url.js'
-import { notRecorded } from './recorded.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 import { updateIdOf } from './update-id.js'
 
@@ -70,7 +69,7 @@ export const replay = leaf({
     if (flags.resign && flags['as-recorded']) return usage('--resign and --as-recorded exclude each other.')
     const secret = await secretOf(context, flags)
     if (!secret.ok) return secret
-    const opened = await openInbox(context, flags.inbox)
+    const opened = openInbox(context, flags.inbox)
     if (!opened.ok) return opened
     try {
       const picked = pick(context, flags, opened, secret.value)
@@ -165,10 +164,7 @@ async function replayAll(
       'warning: some timestamps are older than 5 minutes; an application that verifies refuses them. See --resign.',
     )
   }
-  const [{ Forwarder }, { InboxWriter }] = await Promise.all([
-    import('../../../workbench/forwarding.js'),
-    import('../../../workbench/inbox/writer.js'),
-  ])
+  const { Forwarder } = await import('../../../workbench/forwarding.js')
   const forwarder = new Forwarder()
   const writer = new InboxWriter(dir)
   const statuses: (number | null)[] = []
@@ -181,26 +177,14 @@ async function replayAll(
       const headers = flags.resign && stored !== undefined ? resign(stored, secret, timestamp) : stored?.headers
       if (stored === undefined || headers === undefined) return notRecorded(id, dir)
       const started = performance.now()
-      const answer: AppResponse = await forwarder.send(to, { headers, body: stored.body })
+      const answer = await forwarder.send(to, { headers, body: stored.body })
       const duration_ms = Math.round(performance.now() - started)
-      const error = answer.failure?.message ?? null
-      const { status } = answer
+      const { status, failure } = answer
+      const outcome = { to: to.href, status, duration_ms, error: failure?.message ?? null }
       statuses.push(status)
-      await writer.recordResponse({
-        of: id,
-        at: host.now(),
-        status,
-        duration_ms,
-        to: to.href,
-        error,
-        replay: true,
-        headers: answer.headers,
-        body: answer.body,
-      })
-      await output.printLine(
-        { id, update_id: updateIdOf(update_id), type, to: to.href, status, duration_ms, error },
-        replay.view,
-      )
+      const content = { headers: answer.headers, body: answer.body }
+      await writer.recordResponse({ of: id, at: host.now(), ...outcome, replay: true, ...content })
+      await output.printLine({ id, update_id: updateIdOf(update_id), type, ...outcome }, replay.view)
     }
   } finally {
     forwarder.close()
@@ -217,3 +201,26 @@ function exitOf(statuses: readonly (number | null)[]): number {
 /** True if the timestamp is too old: it was on arrival, or it has become so since. */
 const isStale = ({ at, reason }: DeliverySummary, now: number) =>
   reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
+
+/**
+ * The headers of a recorded delivery with another signature and time: in the places of the old ones, each once, and at
+ * the end what was missing. Undefined when nothing tells its update_id.
+ * @param timestamp Unix seconds
+ */
+function resign({ headers, body, update_id }: StoredDelivery, secret: string, timestamp: number): string[] | undefined {
+  const pairs = pairsOf(headers)
+  const header = pairs.find(([name]) => name.toLowerCase() === webhookHeaders.updateId.toLowerCase())?.[1]
+  const updateId = update_id ?? header
+  if (updateId === undefined || !/^\d+$/.test(updateId)) return undefined
+  const signed = signWebhook({ rawBody: body, secrets: [secret], timestamp, updateId })
+  const fresh = new Map(Object.entries(signed).map((pair) => [pair[0].toLowerCase(), pair]))
+  const names = [...fresh.keys()]
+  const kept = pairs.flatMap((pair) => {
+    const name = pair[0].toLowerCase()
+    if (!names.includes(name)) return pair
+    const first = fresh.get(name) ?? []
+    fresh.delete(name)
+    return first
+  })
+  return [...kept, ...[...fresh.values()].flat()]
+}

@@ -1,3 +1,4 @@
+import { readUpdate, signWebhook } from '../../../webhook/signature.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
@@ -5,7 +6,7 @@ import { fail, usage } from '../../failure.js'
 import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
 import type { BytesResult } from '../../host/files.js'
 import { readBytes } from '../../host/files.js'
-import { recordedDelivery, recordedFlags, wrongPlace } from './recorded.js'
+import { recordedDelivery, recordedFlags, wrongPlace } from './inbox-dir.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 
 /** Digits: an id above 2^53 - 1 stays exact. */
@@ -53,11 +54,10 @@ export const sign = leaf({
     if (shared !== undefined) return shared
     const body = await bodyOf(context, flags)
     if (!body.ok) return body
-    const updateId = flags['update-id'] ?? (await updateIdOf(body.bytes))
+    const updateId = flags['update-id'] ?? updateIdOf(body.bytes)
     if (typeof updateId !== 'string') return updateId
     const secrets = await signingSecrets(context, files)
     if (!secrets.ok) return secrets
-    const { signWebhook } = await import('../../../webhook/signature.js')
     const timestamp = flags.timestamp ?? secondsOf(context)
     return { ok: true, data: signWebhook({ rawBody: body.bytes, secrets: secrets.value, timestamp, updateId }) }
   },
@@ -67,7 +67,7 @@ type BodyFlags = Readonly<Record<'id' | 'inbox' | 'body-file', string | undefine
 
 async function bodyOf(context: Context, flags: BodyFlags): Promise<BytesResult> {
   if (flags.id === undefined) return readBytes(context.host, flags['body-file'] ?? '-')
-  const read = await recordedDelivery(context, flags.id, flags.inbox)
+  const read = recordedDelivery(context, flags.id, flags.inbox)
   return read.ok ? { ok: true, bytes: read.stored.body } : read
 }
 
@@ -80,8 +80,7 @@ function headerLines(headers: Readonly<Record<string, string>>): string {
     .join('\n')
 }
 
-async function updateIdOf(body: Uint8Array): Promise<string | Failure> {
-  const { readUpdate } = await import('../../../webhook/signature.js')
+function updateIdOf(body: Uint8Array): string | Failure {
   const update = readUpdate(body)
   return update.ok
     ? update.updateId

@@ -190,8 +190,7 @@ async function* send(
     if (context.host.signal.aborted) return fail('ABORTED', 'Interrupted.')
     const { headers, body, paceMs } = signWithFault(update, { secret, timestamp: secondsOf(context) }, fault)
     const time = new Date(context.host.now()).toISOString()
-    const pace = paceMs === undefined ? {} : { paceMs }
-    const result = await post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS, ...pace })
+    const result = await post({ url, headers, body, paceMs })
     const failure = failureOf(result, fault, url)
     const { status, error, durationMs } = result
     yield {

@@ -1,14 +1,14 @@
 import { explainMismatch } from '../../../webhook/explain.js'
 import type { VerifyWebhookInput } from '../../../webhook/signature.js'
+import { DEFAULT_TOLERANCE_SECONDS, verifyWebhook } from '../../../webhook/signature.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failure.js'
+import { fail } from '../../failure.js'
 import { duration, list, requiredUnless, text, toggle } from '../../flags/flags.js'
 import { readBytes, readTextFile } from '../../host/files.js'
-import type { HeaderPairs } from './headers.js'
-import { headersOf } from './headers.js'
-import { recordedDelivery, recordedFlags, wrongPlace } from './recorded.js'
+import { recordedDelivery, recordedFlags, wrongPlace } from './inbox-dir.js'
 import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
 import { updateIdOf } from './update-id.js'
@@ -81,9 +81,9 @@ export const verify = leaf({
       rawBody: read.body,
       secrets: secrets.value,
       now: flags.timestamp === undefined ? read.at : flags.timestamp * 1000,
-      toleranceSeconds: tolerance === undefined ? 300 : Math.floor(tolerance / 1000),
+      toleranceSeconds: tolerance === undefined ? DEFAULT_TOLERANCE_SECONDS : Math.floor(tolerance / 1000),
     }
-    const data = await judge(input, flags.explain)
+    const data = judge(input, flags.explain)
     return { ok: true, data, exit: data.valid ? 0 : 10 }
   },
 })
@@ -102,15 +102,14 @@ async function readDelivery(context: Context, bodyFile: string, headersFile: str
   return { ok: true, headers: headers.pairs, body: body.bytes, at: secondsOf(context) * 1000 }
 }
 
-async function recordedAs(context: Context, id: string, inboxDir: string | undefined): Promise<Delivery> {
-  const read = await recordedDelivery(context, id, inboxDir)
+function recordedAs(context: Context, id: string, inboxDir: string | undefined): Delivery {
+  const read = recordedDelivery(context, id, inboxDir)
   if (!read.ok) return read
   const { headers, body, at } = read.stored
   return { ok: true, headers: pairsOf(headers), body, at }
 }
 
-async function judge(input: VerifyWebhookInput, explains: boolean): Promise<Verdict> {
-  const { verifyWebhook } = await import('../../../webhook/signature.js')
+function judge(input: VerifyWebhookInput, explains: boolean): Verdict {
   const verdict = verifyWebhook(input)
   const judged: Verdict = verdict.ok
     ? {
@@ -139,4 +138,50 @@ function inWords({ valid, reason, message, cause, explanation, fix }: Verdict): 
   if (cause === undefined || (valid && cause === null)) return verdict
   if (cause !== null) return `${verdict}\nCause: ${cause}. ${explanation}\nFix: ${fix}`
   return `${verdict}\nNo known mistake makes it fit: another secret signed it, or the body was changed in another way.`
+}
+
+type HeaderPairs = readonly (readonly [name: string, value: string])[]
+type HeadersRead = { readonly ok: true; readonly pairs: HeaderPairs } | Failure
+
+const unreadable = (message: string) =>
+  fail('INVALID_INPUT', message, 'It holds a line `Name: value` for each header, or a JSON object of them.')
+
+/** A headers file: `Name: value` lines, also below a request line, or JSON. A name that repeats stays repeated. */
+function headersOf(text: string): HeadersRead {
+  return /^\s*[{[]/.test(text) ? fromJson(text) : fromLines(text)
+}
+
+function fromLines(text: string): HeadersRead {
+  const pairs: [string, string][] = []
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const isStart = index === 0 && (/^[A-Z]+ \S+ HTTP\/[\d.]+$/.test(line) || line.startsWith('HTTP/'))
+    if (isStart || line.trim() === '') continue
+    const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? []
+    if (name === undefined || value === undefined) {
+      return unreadable(`Line ${index + 1} of the headers file is no header.`)
+    }
+    pairs.push([name, value])
+  }
+  return { ok: true, pairs }
+}
+
+/** `{ name: value or values }`, or a list of pairs. */
+function fromJson(text: string): HeadersRead {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return unreadable('The headers file is not JSON.')
+  }
+  const entries: unknown[] = Array.isArray(json) ? json : Object.entries(json as object)
+  const pairs: [string, string][] = []
+  for (const entry of entries) {
+    const [name, value]: unknown[] = Array.isArray(entry) && entry.length === 2 ? entry : []
+    const values = [value].flat()
+    if (typeof name !== 'string' || !values.every((it) => typeof it === 'string')) {
+      return unreadable('The headers file is JSON, but not of names with their values as text.')
+    }
+    for (const it of values) pairs.push([name, it])
+  }
+  return { ok: true, pairs }
 }

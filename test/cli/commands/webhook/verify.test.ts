@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { MismatchCause } from '../../../../src/webhook/index.js'
 import { signWebhook } from '../../../../src/webhook/index.js'
 import { mismatchCauses } from '../../../../src/webhook/mismatch-causes.js'
-import { InboxWriter } from '../../../../src/workbench/inbox/writer.js'
+import { InboxWriter } from '../../../../src/workbench/inbox-writer.js'
 import { cli, temporaryDir } from '../../../support/cli.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'

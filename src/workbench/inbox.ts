@@ -1,0 +1,306 @@
+// An inbox folder (DECISIONS.md#inbox-files): `000001.ndjson` holds the deliveries that one process received,
+// `000001.refused.ndjson` those that it refused, and `000001-PID-START.writer` exists while the process runs.
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { isAlive } from '../files/process-alive.js'
+import { replaceFile } from '../files/replace-file.js'
+import { parseLine, readAt, readLines, SUM, withSum } from '../files/summed-lines.js'
+
+export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
+
+interface Message {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** Alternating names and values, as received; each character stands for one byte. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+/** A request as it arrived. */
+export interface RecordedDelivery extends Message {
+  readonly method: string
+  /** Path and query as requested. */
+  readonly url: string
+  readonly verdict: InboxVerdict
+  /** Reason of the refusal, or `id_reused`. */
+  readonly reason: string | null
+  /** Decimal digits; null if the delivery is not verified. */
+  readonly update_id: string | null
+  readonly type: string | null
+}
+
+/** The response to a delivery or to its replay. */
+export interface RecordedResponse extends Message {
+  /** Id of the delivery. */
+  readonly of: string
+  /** Null if the sender got no response, for example with `--respond timeout`. */
+  readonly status: number | null
+  readonly duration_ms: number
+  /** URL to which the delivery was forwarded; null without an application. */
+  readonly to: string | null
+  /** Description of the failure, for display. */
+  readonly error: string | null
+  /** True when a person replayed the delivery. */
+  readonly replay: boolean
+}
+
+interface DeliveryLine extends RecordedDelivery {
+  readonly kind: 'delivery'
+  readonly id: string
+  readonly body_bytes: number
+  /** CRC-32, which finds repeats without reading the bodies. */
+  readonly body_crc: number
+}
+
+interface ResponseLine extends RecordedResponse {
+  readonly kind: 'response'
+  /** Size of the whole body, of which `body` has the first 64 KiB. */
+  readonly body_bytes: number
+}
+
+type Line = DeliveryLine | ResponseLine
+/** A line without its headers and body, which make up most of it. */
+type LineSummary = Omit<DeliveryLine, 'headers' | 'body'> | Omit<ResponseLine, 'headers' | 'body'>
+
+/** A recorded delivery without headers and bodies, which stay in its file. */
+export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> {
+  /** Status of the last response; null if the sender got none, undefined if none was recorded. */
+  readonly status: number | null | undefined
+  /** URL to which it was forwarded on arrival; null without an application. */
+  readonly to: string | null
+}
+
+export interface StoredDelivery extends DeliveryLine {
+  /** In the order in which they were recorded. */
+  readonly responses: readonly ResponseLine[]
+}
+
+interface InboxFilter {
+  readonly type?: string | undefined
+  readonly verdicts?: readonly InboxVerdict[] | undefined
+  /** Milliseconds since 1970. */
+  readonly since?: number | undefined
+  /** Verified, without a 2xx response to it or to a later repeat of the same bytes, and not waiting for one now. */
+  readonly failed?: boolean | undefined
+}
+
+interface Entry extends DeliverySummary {
+  status: number | null | undefined
+  to: string | null
+  /** Where the delivery and its responses are. */
+  readonly places: Place[]
+  /** True while its process runs, which may still record a response. */
+  readonly isGrowing: boolean
+}
+
+interface Place {
+  readonly path: string
+  readonly offset: number
+  readonly length: number
+}
+
+/** The contents of an inbox folder. All files are read once; headers and bodies are read again on demand. */
+export class Inbox {
+  /** Lines whose checksum fails. */
+  readonly damage: { readonly path: string; readonly line: number }[] = []
+  readonly #byId = new Map<string, Entry>()
+  /** Oldest first. */
+  readonly #entries: readonly Entry[]
+
+  /**
+   * A missing folder is an empty inbox.
+   * @throws errors of the file system, or an error with the code INBOX_FORMAT
+   */
+  constructor(dir: string) {
+    const files = listFiles(dir)
+    const growing = new Set(writersIn(dir).map(({ number }) => number))
+    for (const file of files) {
+      for (const { number, offset, bytes, line } of linesOf(file.path)) {
+        const place = { path: file.path, offset, length: bytes.length }
+        if (line === undefined) this.damage.push({ path: file.path, line: number })
+        else if (line.kind === 'response') this.#addResponse(line, place)
+        else {
+          const isGrowing = growing.has(file.number)
+          this.#byId.set(line.id, { ...line, status: undefined, to: null, places: [place], isGrowing })
+        }
+      }
+    }
+    this.#entries = [...this.#byId.values()].sort((a, b) => a.at - b.at)
+  }
+
+  /** A response follows its delivery, in the same file or, after a replay, in one with a higher number. */
+  #addResponse({ of, status, to, replay }: LineSummary & { kind: 'response' }, place: Place): void {
+    const entry = this.#byId.get(of)
+    if (entry === undefined) return
+    entry.places.push(place)
+    entry.status = status
+    if (!replay) entry.to ??= to
+  }
+
+  get count(): number {
+    return this.#entries.length
+  }
+
+  /** The newest `limit` that match, oldest first. */
+  find({ type, verdicts, since, failed }: InboxFilter, limit = Number.POSITIVE_INFINITY): DeliverySummary[] {
+    const failures = failed ? this.#failures() : undefined
+    const found = this.#entries.filter(
+      (it) =>
+        (failures === undefined || failures.has(it)) &&
+        (verdicts === undefined || verdicts.includes(it.verdict)) &&
+        (since === undefined || it.at >= since) &&
+        (type === undefined || it.type === type),
+    )
+    return found.slice(-limit)
+  }
+
+  #failures(): ReadonlySet<DeliverySummary> {
+    const failures = new Set<DeliverySummary>()
+    const decided = new Set<string>()
+    // From the newest back: the last of several deliveries with the same bytes decides.
+    for (const entry of this.#entries.toReversed()) {
+      const { verdict, status, update_id, body_crc } = entry
+      const isDone = status === undefined ? entry.isGrowing : status !== null && status >= 200 && status < 300
+      const content = `${update_id} ${body_crc}`
+      if (verdict === 'refused' || decided.has(content) || (verdict === 'duplicate' && !isDone)) continue
+      decided.add(content)
+      if (!isDone) failures.add(entry)
+    }
+    return failures
+  }
+
+  /** By its id, or the newest verified delivery of an update_id (digits). */
+  byId(id: string): DeliverySummary | undefined {
+    return this.#byId.get(id) ?? this.#entries.findLast((it) => it.update_id === id)
+  }
+
+  /** Reads a delivery with its responses; undefined if it was cleared since the inbox was opened. */
+  read(id: string): StoredDelivery | undefined {
+    const [delivery, ...others] = this.#byId.get(id)?.places.map(lineAt) ?? []
+    if (delivery?.kind !== 'delivery' || delivery.id !== id) return undefined
+    return { ...delivery, responses: others.filter((it) => it?.kind === 'response').filter((it) => it.of === id) }
+  }
+}
+
+/**
+ * Removes every file of the inbox, or only the deliveries that arrived before a time (milliseconds since 1970): the
+ * others keep their ids, and damaged lines stay. If the process is killed, each file is either unchanged or cleared.
+ * Removes nothing while processes write to the folder; `writers` has their PIDs.
+ */
+export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
+  // List the files before the writers: a process that starts now has a file that is not in the list.
+  const [names, files] = [namesIn(dir), listFiles(dir)]
+  const inbox = new Inbox(dir)
+  const bytes = inboxBytes(dir)
+  const writers = writersIn(dir).map(({ pid }) => pid)
+  if (writers.length > 0) return { removed: 0, left: inbox.count, bytes: 0, writers }
+  const kept = new Set(inbox.find({ since: before }).map(({ id }) => id))
+  const isKept = (line: LineSummary | undefined) =>
+    line === undefined || kept.has(line.kind === 'delivery' ? line.id : line.of)
+  if (before === Number.POSITIVE_INFINITY) for (const name of names) rmSync(join(dir, name), { force: true })
+  else {
+    for (const { path } of files) {
+      for (const { line } of linesOf(path)) {
+        if (isKept(line)) continue
+        replaceFile(path, keptBytes(path, isKept))
+        break
+      }
+    }
+    // The last file stays even if it is empty: the next one takes the number after it.
+    for (const { path } of files.slice(0, -1)) if (sizeOf(path) === 0) rmSync(path, { force: true })
+  }
+  return { removed: inbox.count - kept.size, left: kept.size, bytes: bytes - inboxBytes(dir), writers }
+}
+
+function* keptBytes(path: string, isKept: (line: LineSummary | undefined) => boolean): Generator<Buffer> {
+  for (const { bytes, line } of linesOf(path)) if (isKept(line)) yield Buffer.concat([bytes, Buffer.from('\n')])
+}
+
+const DATA = /^(\d{6,9})(\.refused)?\.ndjson$/
+const MARKER = /^(\d{6,9})-(\d+)-(\d+)\.writer$/
+/** Matches also the draft of a file, which a killed `inbox clear` leaves. */
+const ANY = /^\d{6,9}((\.refused)?\.ndjson(\.tmp-.+)?|-\d+-\d+\.writer)$/
+
+/** Names of everything that belongs to the inbox; none in a missing folder. */
+const namesIn = (dir: string) => (existsSync(dir) ? readdirSync(dir).filter((name) => ANY.test(name)) : [])
+
+/** Lists the files by ascending number, with which the ids of their deliveries begin. */
+export const listFiles = (dir: string) =>
+  namesIn(dir)
+    .flatMap((name) => {
+      const [, number, refused] = DATA.exec(name) ?? []
+      const isRefused = refused !== undefined
+      return number === undefined ? [] : [{ path: join(dir, name), number: Number(number), isRefused }]
+    })
+    .sort((a, b) => a.number - b.number)
+
+/** Size of a file; 0 if it was removed meanwhile. */
+export const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+export const inboxBytes = (dir: string) => listFiles(dir).reduce((sum, { path }) => sum + sizeOf(path), 0)
+
+export const markersIn = (dir: string) =>
+  namesIn(dir).flatMap((name) => {
+    const [, number, pid, start] = (MARKER.exec(name) ?? []).map(Number)
+    if (number === undefined || pid === undefined) return []
+    // The start tells the process from a later one with the same PID.
+    return [{ path: join(dir, name), number, pid, isRunning: isAlive(pid) && startOf(pid) === start }]
+  })
+
+/** Lists the running writers. A file that was listed before them is complete unless it has the number of one. */
+export const writersIn = (dir: string) => markersIn(dir).filter(({ isRunning }) => isRunning)
+
+/** Clock ticks from boot to the start of a process; 0 if the system does not report it. */
+export function startOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
+  } catch {
+    return 0
+  }
+}
+
+/** Version of the format, with which every line begins. */
+export const VERSION = 1
+
+export const encodeLine = ({ headers, body, ...summary }: Line) =>
+  withSum({ v: VERSION, ...summary, headers, body: body.toString('base64') })
+
+/** Decodes a whole line; undefined if it is damaged. */
+export function decodeLine(bytes: Buffer): Line | undefined {
+  const parsed = parseLine(bytes)
+  if (parsed === undefined) return undefined
+  const { v, ...line } = parsed
+  return { ...line, body: Buffer.from(String(line.body), 'base64') } as Line
+}
+
+function lineAt({ path, offset, length }: Place): Line | undefined {
+  const file = openSync(path, 'r')
+  try {
+    return decodeLine(readAt(file, offset, length))
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * Reads the lines of a file; `line` is undefined if it is damaged. Ignores a last line without a line end, which nobody
+ * acknowledged, and a file that was cleared after it was listed.
+ * @throws errors of the file system, or an error with the code INBOX_FORMAT
+ */
+export function* linesOf(path: string) {
+  if (!existsSync(path)) return
+  for (const { number, offset, bytes, isTorn } of readLines(path)) {
+    if (number === 1 && !isOwn(bytes)) throw formatError(`${path} is not an inbox file of voucherctl.`)
+    if (isTorn) return
+    const line = parseLine(bytes, 'headers') as (LineSummary & { readonly v: number }) | undefined
+    if (line !== undefined && line.v !== VERSION)
+      throw formatError(`${path} has the inbox format ${line.v}; this version of voucherctl reads ${VERSION}.`)
+    yield { number, offset, bytes, line }
+  }
+}
+
+/** True for a first line of this program, even if it is incomplete or has a damaged byte. */
+const isOwn = (line: Buffer) => '{"v":'.startsWith(line.toString('latin1', 0, 5)) || line.includes(SUM)
+
+const formatError = (message: string) => Object.assign(new Error(message), { code: 'INBOX_FORMAT' })
