@@ -2,23 +2,22 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { arePins } from '../../../secure/client/pins.js'
 import type { Context } from '../../command/context.js'
-import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { type Group, leaf } from '../../command/leaf.js'
 import { atServer } from '../../command/store-credential.js'
-import type { Config, Profile, SecureProfile } from '../../config/config.js'
 import {
+  type Config,
   changeProfile,
   configFile,
   DEFAULT_PROFILE,
   findProfile,
+  type Profile,
   profileNotFound,
+  type SecureProfile,
   updateConfig,
 } from '../../config/config.js'
-import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import type { Flag, ValuesOf } from '../../flags/flags.js'
-import { choice, duration, integer, toggle } from '../../flags/flags.js'
+import { choice, duration, type Flag, integer, toggle, type ValuesOf } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'
 import { credentialNames, redact } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -166,11 +165,8 @@ export const profiles: Group = {
         if (context.dryRun) return context.plan(`store profile ${target} in ${configFile(context.host)}`)
         const problem = await changeProfile(context.host, target, (before) => {
           const moved = changes.members.base_url === undefined ? before : atServer(before, changes.members.base_url)
-          const { codes, ...rest } = { ...moved, ...changes.members }
-          const all: Record<string, unknown> = {
-            ...rest,
-            ...(flags.codes === 'any' || codes === undefined ? {} : { codes }),
-          }
+          const all: Record<string, unknown> = { ...moved, ...changes.members }
+          if (flags.codes === 'any') delete all.codes
           const secure: Record<string, unknown> = { ...before.secure, ...changes.secure }
           if (flags.unset?.startsWith('secure.')) delete secure[flags.unset.slice('secure.'.length)]
           else if (flags.unset !== undefined) delete all[flags.unset]

@@ -1,12 +1,10 @@
 import type { Application } from '../../../contract/apps.js'
 import * as contract from '../../../contract/apps.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import type { ValuesOf } from '../../flags/flags.js'
-import { choice, list, required, text } from '../../flags/flags.js'
+import { choice, list, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
 
 const view = (done: (app: Application) => string): View<Application> => ({

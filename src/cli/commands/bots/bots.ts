@@ -3,17 +3,13 @@ import * as contract from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
 import { confirmLoss } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, storeCredential } from '../../command/store-credential.js'
-import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
-import type { ValuesOf } from '../../flags/flags.js'
-import { choice, list, pairs, required, text, toggle } from '../../flags/flags.js'
+import { choice, list, pairs, required, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { redact } from '../../host/secrets.js'
-import type { View } from '../../output/outcome.js'
 import { metrics } from './metrics.js'
 import { updates } from './updates.js'
 
@@ -51,8 +47,6 @@ const profileMembers = [
   'webhook.allowed_updates',
   'webhook.max_connections',
 ]
-
-const record = (done: (bot: Bot) => string): View<Bot> => ({ headline: done, members })
 
 /** The answer without its token, which goes into the profile; or the failure that lost it. */
 async function keepToken<Data extends { one_time_token?: string }>(
@@ -155,7 +149,8 @@ export const bots: Group = {
         },
       ],
       view: {
-        ...record((bot) => `Applied for bot ${bot.username}: ${bot.review_status}.`),
+        headline: (bot) => `Applied for bot ${bot.username}: ${bot.review_status}.`,
+        members,
         next: (bot) => `On a local server you decide: voucherctl platform bots approve ${bot.id}`,
       },
       input: ({ flags: { scope, ...flags } }) => ({

@@ -1,7 +1,6 @@
 import type { Bot } from '../../../contract/bots.js'
 import * as contract from '../../../contract/platform.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf } from '../../command/leaf.js'
+import { callLeaf, type Group } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'

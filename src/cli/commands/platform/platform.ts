@@ -1,6 +1,5 @@
 import * as contract from '../../../contract/platform.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf } from '../../command/leaf.js'
+import { callLeaf, type Group } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { choice, durationMs, integer, list, one, required, text } from '../../flags/flags.js'
 import { platformBots } from './bots.js'

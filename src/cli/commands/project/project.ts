@@ -1,12 +1,9 @@
 import type { Context } from '../../command/context.js'
-import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { type Group, leaf } from '../../command/leaf.js'
 import { updateConfig } from '../../config/config.js'
 import type { PassedOver, ProjectFile } from '../../config/project-file.js'
-import type { Permission } from '../../config/project-permission.js'
-import { permissionOf } from '../../config/project-permission.js'
-import type { Failure } from '../../failure.js'
-import { fail } from '../../failure.js'
+import { type Permission, permissionOf } from '../../config/project-permission.js'
+import { type Failure, fail } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
 
 interface Shown {
@@ -49,15 +46,8 @@ function show({ settings }: Context, projects = settings.config.projects): Shown
   const { path, members } = project
   const permission = permissionOf(project, profile, { ...config, projects: projects ?? {} })
   const baseUrl = typeof members.base_url === 'string' ? members.base_url : null
-  const { allowed, reason } = permission
-  return {
-    path,
-    base_url: baseUrl,
-    allowed: baseUrl === null ? null : allowed,
-    reason,
-    content: members,
-    passed_over: passedOver,
-  }
+  const allowed = baseUrl === null ? null : permission.allowed
+  return { path, base_url: baseUrl, allowed, reason: permission.reason, content: members, passed_over: passedOver }
 }
 
 function find({ settings: { project, passedOver } }: Context): { ok: true; project: ProjectFile } | Failure {

@@ -1,6 +1,5 @@
 import { downgradeProtection } from '../../command/downgrade-protection.js'
-import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { type Group, leaf } from '../../command/leaf.js'
 import type { Outcome } from '../../output/outcome.js'
 import { secureCall } from './call.js'
 import { check } from './check.js'

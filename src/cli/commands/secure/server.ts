@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { failureOfTransport } from '../../../client/failure.js'
 import { secureError } from '../../../client/secure.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
-import type { Bootstrap, ClientSession, DisabledBootstrap } from '../../../secure/client/negotiation.js'
 import {
+  type Bootstrap,
   bootstrapRequest,
+  type ClientSession,
   clockOffsetOf,
+  type DisabledBootstrap,
   readBootstrap,
   readSession,
   sessionRequest,
 } from '../../../secure/client/negotiation.js'
-import type { Phase, SecureFailure } from '../../../secure/failure.js'
-import { exchange, fail as failSecurely } from '../../../secure/failure.js'
+import { exchange, fail as failSecurely, type Phase, type SecureFailure } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Context } from '../../command/context.js'
 import { openPlain } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
-import type { Failure } from '../../failure.js'
-import { fromCall } from '../../failure.js'
+import { type Failure, fromCall } from '../../failure.js'
 
 /** The protocol of the chosen server one call at a time: nothing is repeated, so that each step shows what it is. */
 export interface SecureServer {

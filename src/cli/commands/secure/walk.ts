@@ -3,17 +3,20 @@ import type { CredentialKind } from '../../../contract/endpoint.js'
 import { decodeBase64url, encodeBase64url } from '../../../secure/base64url.js'
 import { encodeInnerRequest } from '../../../secure/client/inner-request.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
-import type { Bootstrap, ClientSession } from '../../../secure/client/negotiation.js'
-import { bootstrapRequest, readBootstrap, readSession, sessionRequest } from '../../../secure/client/negotiation.js'
-import type { SealedRequest } from '../../../secure/dispatch.js'
-import { openAnswer, sealRequest } from '../../../secure/dispatch.js'
-import type { SecureFailure } from '../../../secure/failure.js'
-import { secureCodeOf } from '../../../secure/failure.js'
+import {
+  type Bootstrap,
+  bootstrapRequest,
+  type ClientSession,
+  readBootstrap,
+  readSession,
+  sessionRequest,
+} from '../../../secure/client/negotiation.js'
+import { openAnswer, type SealedRequest, sealRequest } from '../../../secure/dispatch.js'
+import { type SecureFailure, secureCodeOf } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import { asMembers, parseJson } from '../../../secure/json.js'
 import { kidOf } from '../../../secure/public-key.js'
-import type { SecureCode } from '../../../secure/suite.js'
-import { CLOCK_SKEW_MS, SUITE } from '../../../secure/suite.js'
+import { CLOCK_SKEW_MS, type SecureCode, SUITE } from '../../../secure/suite.js'
 import type { Context } from '../../command/context.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
 import { findCredential } from '../../config/credentials.js'
@@ -157,14 +160,9 @@ async function takeSteps(context: Context, server: SecureServer, inside: InnerCa
   await walked.take('clock', () => checkClock(offset))
 
   const keyPair = makeClientKeyPair(randomBytes)
-  const opened = await walked.take<HttpResponse>('session', async () => {
-    const request = sessionRequest(bootstrap, keyPair, origin)
-    const sent = await server.send(request, 'session')
-    if (!sent.ok) return sent
-    const { response } = sent
-    if (response.status !== 200 && response.status !== 201) return refusedWith(response, 'the session')
-    return { ok: true, value: response, result: `answered ${response.status}`, request, answer: response }
-  })
+  const opened = await walked.take<HttpResponse>('session', () =>
+    accepted(server, 'session', sessionRequest(bootstrap, keyPair, origin), [200, 201], (it) => `answered ${it}`),
+  )
   if (opened === undefined) return
   const session = await walked.take<ClientSession>('ECDH and HKDF', () => {
     const read = readSession(opened, bootstrap, keyPair, { origin, serverNow: now() + offset })
@@ -215,13 +213,9 @@ async function takeDispatch(
 ): Promise<void> {
   const seal = () => sealRequest(inside.plaintext, session, serverNow(), randomBytes) as SealedRequest
   const first = seal()
-  const answered = await walked.take<HttpResponse>('dispatch', async () => {
-    const sent = await server.send(first.request, 'dispatch')
-    if (!sent.ok) return sent
-    const { response } = sent
-    if (response.status !== 200) return refusedWith(response, 'the dispatch')
-    return { ok: true, value: response, result: `${inside.words}; outer 200`, request: first.request, answer: response }
-  })
+  const answered = await walked.take<HttpResponse>('dispatch', () =>
+    accepted(server, 'dispatch', first.request, [200], () => `${inside.words}; outer 200`),
+  )
   if (answered === undefined) return
   const refusal = (step: string, code: SecureCode, request: HttpRequest) =>
     walked.take(step, () => expectRefusal(server, code, request))
@@ -237,8 +231,8 @@ async function takeDispatch(
     if (!opened.ok) return opened
     const { status, body } = opened.response
     const code = asMembers(parseJson(body))?.code
-    const said = typeof code === 'string' ? `${status} ${code}` : String(status)
-    return { ok: true, value: true, result: `six fields repeated, tag verified; inner status ${said}` }
+    const inner = said(status, typeof code === 'string' ? code : undefined)
+    return { ok: true, value: true, result: `six fields repeated, tag verified; inner status ${inner}` }
   })
 }
 
@@ -250,20 +244,29 @@ async function expectRefusal(server: SecureServer, code: SecureCode, request: Ht
   if (answer.status >= 400 && found === code) {
     return { ok: true, value: true, result: `${answer.status} ${code}`, request, answer }
   }
-  const said = `${answer.status}${found === undefined ? '' : ` ${found}`}`
-  return { ok: false, code: 'NOT_REFUSED', message: `The server answered ${said} in place of ${code}.`, answer }
+  const message = `The server answered ${said(answer.status, found)} in place of ${code}.`
+  return { ok: false, code: 'NOT_REFUSED', message, answer }
 }
 
-function refusedWith(answer: HttpResponse, what: string): Failed {
+/** A request that must be answered with one of these statuses. */
+async function accepted(
+  server: SecureServer,
+  phase: 'session' | 'dispatch',
+  request: HttpRequest,
+  statuses: readonly number[],
+  result: (status: number) => string,
+): Promise<Verdict<HttpResponse>> {
+  const sent = await server.send(request, phase)
+  if (!sent.ok) return sent
+  const { response: answer } = sent
+  if (statuses.includes(answer.status))
+    return { ok: true, value: answer, result: result(answer.status), request, answer }
   const code = secureCodeOf(answer.body)
-  const said = `${answer.status}${code === undefined ? '' : ` ${code}`}`
-  return {
-    ok: false,
-    code: code ?? 'SECURE_ANSWER_REFUSED',
-    message: `The server answered ${said} to ${what}.`,
-    answer,
-  }
+  const message = `The server answered ${said(answer.status, code)} to the ${phase}.`
+  return { ok: false, code: code ?? 'SECURE_ANSWER_REFUSED', message, answer }
 }
+
+const said = (status: number, code: string | undefined) => `${status}${code === undefined ? '' : ` ${code}`}`
 
 /** The same envelope, one bit of its tag turned. */
 function withOtherTag({ request, envelope }: SealedRequest): HttpRequest {

@@ -1,5 +1,4 @@
-import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 

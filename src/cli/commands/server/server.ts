@@ -1,7 +1,6 @@
 import type { SecureKey } from '../../../contract/platform.js'
 import * as contract from '../../../contract/platform.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { operatorNotes } from '../platform/operator-notes.js'
 import { status, stop } from './control.js'

@@ -2,8 +2,17 @@ import { isIP } from 'node:net'
 import { isCanonicalOrigin } from '../../../secure/origin.js'
 import type { RateLimit, RateLimitName, ServerOptions } from '../../../server/options.js'
 import { defined } from '../../flags/defined.js'
-import type { Flag, Read, ValuesOf } from '../../flags/flags.js'
-import { choice, integer, listOf, matching, text, toggle } from '../../flags/flags.js'
+import {
+  choice,
+  type Flag,
+  integer,
+  listOf,
+  matching,
+  type Read,
+  text,
+  toggle,
+  type ValuesOf,
+} from '../../flags/flags.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
 

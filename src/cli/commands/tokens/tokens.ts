@@ -1,12 +1,10 @@
 import { scopes } from '../../../contract/endpoint.js'
 import * as contract from '../../../contract/tokens.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import { defined } from '../../flags/defined.js'
-import type { Read } from '../../flags/flags.js'
-import { list, one, required, text, toggle } from '../../flags/flags.js'
+import { list, one, type Read, required, text, toggle } from '../../flags/flags.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']

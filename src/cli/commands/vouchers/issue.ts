@@ -3,13 +3,11 @@ import type { IssuedVoucher } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import type { Failure } from '../../failure.js'
-import { fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
 import { textOf } from '../../output/show.js'
-import type { Replay } from './replay.js'
-import { isReplay, replaySentence, replayShape, withVoucherReplay } from './replay.js'
+import { isReplay, type Replay, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
 /** The value of a credential of an issued voucher; absent where a server does not answer it. */
 export function credentialOf(

@@ -1,14 +1,12 @@
 import type { Redemption, Verification } from '../../../contract/vouchers.js'
 import * as contract from '../../../contract/vouchers.js'
-import type { Group } from '../../command/leaf.js'
-import { callLeaf, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
 import { credentialFlags, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
-import type { Replay } from './replay.js'
-import { isReplay, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
+import { isReplay, type Replay, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 
 /** Shape of the result of redeem or reverse, with the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }

@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { codeOf } from '../../../../files/error-code.js'
 import { emptyResponse, startListener } from '../../../../workbench/listener.js'
-import type { ScriptedResponse } from '../../../../workbench/responses.js'
-import { scriptedResponses } from '../../../../workbench/responses.js'
-import type { Failure } from '../../../failure.js'
-import { fail } from '../../../failure.js'
+import { type ScriptedResponse, scriptedResponses } from '../../../../workbench/responses.js'
+import { type Failure, fail } from '../../../failure.js'
 
 /** A delivery whose signature was checked, and that no step has taken yet. */
 export interface Arrived {

@@ -1,11 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
-import type { Failure } from '../../../failure.js'
-import { fail, usage } from '../../../failure.js'
+import { type Failure, fail, usage } from '../../../failure.js'
 import { Appender } from './appender.js'
-import type { BulkFormat } from './input/read-rows.js'
-import { formatOf } from './input/read-rows.js'
+import { type BulkFormat, formatOf } from './input/read-rows.js'
 import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 
 /** The rows of one run that have no voucher, and why. Made when there is one; the next run makes it anew. */

@@ -4,11 +4,9 @@ import type { CallFailure, CallResult } from '../../../../client/result.js'
 import type { IssuedVoucher } from '../../../../contract/vouchers.js'
 import * as contract from '../../../../contract/vouchers.js'
 import { codeOf } from '../../../../files/error-code.js'
-import type { Failure } from '../../../failure.js'
-import { exitOf, fail, fromCall } from '../../../failure.js'
+import { exitOf, type Failure, fail, fromCall } from '../../../failure.js'
 import { untilAborted } from '../../../host/until-aborted.js'
-import type { ReadRow, Row } from './input/row.js'
-import { idempotencyKeyOf, isBad, UnreadableInput } from './input/row.js'
+import { idempotencyKeyOf, isBad, type ReadRow, type Row, UnreadableInput } from './input/row.js'
 import { TooManyCalls } from './open-call.js'
 import type { Results } from './results.js'
 import type { Counters } from './show-progress.js'
@@ -111,7 +109,11 @@ class Run {
       const answersBefore = this.#answers
       const result = await this.#ask(row, idempotencyKey)
       if (result === undefined) return
-      if (result.ok) return this.#keep(row, idempotencyKey, result.data, result.replayed)
+      if (result.ok) {
+        this.#answered()
+        this.#it.counters[result.replayed ? 'replayed' : 'issued'] += 1
+        return this.#it.results.keep({ row, idempotencyKey, voucher: result.data })
+      }
       if (result.code === 'ABORTED') return
       const verdict = verdictOf(result)
       if (verdict === 'run') return this.#fail(result)
@@ -145,12 +147,6 @@ class Run {
       }
     }
     return undefined
-  }
-
-  #keep(row: Row, idempotencyKey: string, voucher: IssuedVoucher, replayed: boolean): Promise<void> {
-    this.#answered()
-    this.#it.counters[replayed ? 'replayed' : 'issued'] += 1
-    return this.#it.results.keep({ row, idempotencyKey, voucher })
   }
 
   #answered(): void {

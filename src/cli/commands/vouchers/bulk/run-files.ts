@@ -2,18 +2,15 @@ import { createReadStream, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf } from '../../../../files/error-code.js'
-import type { Failure } from '../../../failure.js'
-import { fail, usage } from '../../../failure.js'
+import { type Failure, fail, usage } from '../../../failure.js'
 import { holdLock } from '../../../host/lock.js'
 import { Appender } from './appender.js'
 import { ErrorsFile } from './errors-file.js'
 import { readCsv } from './input/csv-records.js'
 import { readLines } from './input/lines.js'
-import type { BulkFormat } from './input/read-rows.js'
-import { formatOf } from './input/read-rows.js'
+import { type BulkFormat, formatOf } from './input/read-rows.js'
 import { idempotencyKeyOf } from './input/row.js'
-import type { LoadedJournal, RunIdentity } from './journal.js'
-import { encodeHeader, loadJournal } from './journal.js'
+import { encodeHeader, type LoadedJournal, loadJournal, type RunIdentity } from './journal.js'
 import { headOf, resultColumns } from './output-lines.js'
 import type { ResultFiles } from './results.js'
 
@@ -70,9 +67,12 @@ export async function openRun(paths: RunPaths, identity: RunIdentity, resume: bo
       const hint = `Wait for it. If none runs, on another machine neither, remove ${paths.journal}.lock.`
       return fail('RESULTS_IN_USE', `Another run writes to ${paths.out}.`, hint)
     }
-    const opened = await openUnderLock(paths, identity, resume)
-    if (!opened.ok) release()
-    else return { ...opened, close: () => opened.close().finally(release) }
+    const opened = await openUnderLock(paths, identity, resume).catch((error: unknown) => {
+      release()
+      throw error
+    })
+    if (opened.ok) return { ...opened, close: () => opened.close().finally(release) }
+    release()
     return opened
   } catch (error) {
     const hint = 'Check the folder of --out and its permissions.'

@@ -8,10 +8,8 @@ import { issueRows } from './issue-rows.js'
 import type { RunIdentity } from './journal.js'
 import { openCall } from './open-call.js'
 import { Results } from './results.js'
-import type { RunFiles, RunPaths } from './run-files.js'
-import { openRun } from './run-files.js'
-import type { Counters } from './show-progress.js'
-import { doneOf, showProgress } from './show-progress.js'
+import { openRun, type RunFiles, type RunPaths } from './run-files.js'
+import { type Counters, doneOf, showProgress } from './show-progress.js'
 import { Throttle } from './throttle.js'
 
 export interface BulkRun {

@@ -1,7 +1,6 @@
 /** Without a word of the server about it, the pause after the first 429, which doubles up to the second. */
 const PAUSE_MS = 1_000
 const PAUSE_MS_MAX = 30_000
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * How many calls run at once. A 429 lets all of them wait as long as the server asks, and halves their number; answers
@@ -81,7 +80,7 @@ export class Throttle {
   #wakeAfterPause(): void {
     if (this.pauseMs === 0) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#wake(), Math.min(LONGEST_TIMER_MS, Math.ceil(this.pauseMs)))
+    this.#timer = setTimeout(() => this.#wake(), Math.ceil(this.pauseMs))
   }
 
   #wake(): void {

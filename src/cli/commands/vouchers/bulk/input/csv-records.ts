@@ -1,8 +1,6 @@
 import { parse } from 'csv-parse/sync'
-import type { Line, ReadLine } from './lines.js'
-import { ROW_BYTES_MAX } from './lines.js'
-import type { BadRow } from './row.js'
-import { bad } from './row.js'
+import { type Line, type ReadLine, ROW_BYTES_MAX } from './lines.js'
+import { type BadRow, bad } from './row.js'
 
 /** The values of one record, and the line on which it begins. */
 interface CsvRecord {

@@ -1,12 +1,10 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf } from '../../../../../files/error-code.js'
-import type { Failure } from '../../../../failure.js'
-import { fail } from '../../../../failure.js'
+import { type Failure, fail } from '../../../../failure.js'
 import { openFifo } from '../../../../host/files.js'
 import type { Host } from '../../../../host/host.js'
-import type { BulkFormat } from './read-rows.js'
-import { formatOf } from './read-rows.js'
+import { type BulkFormat, formatOf } from './read-rows.js'
 
 /** Where the rows come from. */
 export interface BulkInput {

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { BadRow } from './row.js'
-import { bad, UnreadableInput } from './row.js'
+import { type BadRow, bad, UnreadableInput } from './row.js'
 
 /** A line without its line feed; a carriage return before it is still there. */
 export interface Line {

@@ -1,9 +1,7 @@
 import { asMembers } from '../../../../../secure/json.js'
 import { readCsv } from './csv-records.js'
-import type { ReadLine } from './lines.js'
-import { readLines } from './lines.js'
-import type { BadRow, ReadRow } from './row.js'
-import { bad, ids, isBad, rowOf, UnreadableInput } from './row.js'
+import { type ReadLine, readLines } from './lines.js'
+import { type BadRow, bad, ids, isBad, type ReadRow, rowOf, UnreadableInput } from './row.js'
 
 export type BulkFormat = 'csv' | 'ndjson'
 
