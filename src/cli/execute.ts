@@ -13,6 +13,8 @@ import type { JqFilter } from './output/jq.js'
 import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
 
+export { storedFormat } from './config/settings.js'
+
 /** Runs the command of a parsed line and returns its exit code. */
 export async function execute(
   line: CommandLine,

@@ -1,5 +1,4 @@
 import { CommandLine } from './command-line.js'
-import { storedFormat } from './config/settings.js'
 import { type Failure, fail } from './failure.js'
 import { formatIn, type Globals, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
@@ -26,20 +25,21 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
 async function dispatch(line: CommandLine, mistake: Failure | undefined, host: Host): Promise<number> {
   const { globals, failure } = readGlobals(line.given)
   const format = formatOf(line, globals, host)
+  let refused = mistake ?? failure
+  const filter = refused !== undefined || globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
+  refused ??= await filter?.check()
+  if (refused === undefined && line.shows !== undefined) {
+    return show(line, new Output(host, { format: knownFormat(format), filter }))
+  }
+  // Loaded here, because help and the version need no settings.
+  const { execute, storedFormat } = await import('./execute.js')
   const output = new Output(host, {
-    // Needed for usage failures only: a command with valid flags takes its format from its settings.
+    // A command with valid flags takes its format from its settings.
     get format() {
       return knownFormat(format ?? storedFormat(host, globals.profile))
     },
   })
-  const refused = mistake ?? failure
-  if (refused !== undefined) return output.fail(refused)
-  const filter = globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
-  const invalid = await filter?.check()
-  if (invalid !== undefined) return output.fail(invalid)
-  if (line.shows !== undefined) return show(line, new Output(host, { format: knownFormat(format), filter }))
-  const { execute } = await import('./execute.js')
-  return execute(line, globals, filter, output)
+  return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)
 }
 
 /** Prints help or the version, as a JSON document if JSON was requested. */

@@ -1,5 +1,4 @@
-import { type Endpoint, type Evidence, evidenceOf } from '../contract/endpoint.js'
-import { credentialTypes } from '../contract/vouchers.js'
+import { credentialTypes, type Endpoint, type Evidence, evidenceOf } from '../contract/endpoint.js'
 import { asMembers, type Members } from '../secure/json.js'
 
 /** Describes the first required member that `data` lacks or that does not match; undefined if `data` is a success. */

@@ -1,6 +1,6 @@
+import { credentialTypes } from './endpoint.js'
 import { instant, nullable, oneOf } from './fields.js'
 import { type Static, Type } from './schema.js'
-import { credentialTypes } from './vouchers.js'
 
 export const chatTypes = ['private', 'group'] as const
 

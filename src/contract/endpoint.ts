@@ -40,6 +40,9 @@ export type LimitName =
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+export const credentialTypes = ['qr_token', 'redeem_code'] as const
+export type CredentialType = (typeof credentialTypes)[number]
+
 /**
  * Condition on a member of `data` for a success: a non-empty text, a boolean, a list, a list with a redeem code or QR
  * token, one given text, or equal to the input member of that name.

@@ -1,4 +1,4 @@
-import { endpoint } from './endpoint.js'
+import { credentialTypes, endpoint } from './endpoint.js'
 import {
   fulfillmentCategories,
   input,
@@ -11,9 +11,6 @@ import {
   text,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
-
-export const credentialTypes = ['qr_token', 'redeem_code'] as const
-export type CredentialType = (typeof credentialTypes)[number]
 
 /** A credential (DECISIONS.md#credentials). The domain checks the form of its value. */
 export const credential = input({

@@ -1,4 +1,4 @@
-import type { CredentialType } from '../contract/vouchers.js'
+import type { CredentialType } from '../contract/endpoint.js'
 import { ALPHABET, encodeBits } from './crockford.js'
 import { hmacSha256 } from './hmac.js'
 

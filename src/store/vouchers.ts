@@ -1,12 +1,6 @@
+import type { CredentialType } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import type {
-  Credential,
-  CredentialType,
-  IssuedVoucher,
-  Redemption,
-  Verification,
-  Voucher,
-} from '../contract/vouchers.js'
+import type { Credential, IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
 import { IDEMPOTENCY_LIFETIME_MS, type IdempotencyKey } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'

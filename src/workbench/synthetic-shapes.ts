@@ -1,7 +1,7 @@
 import { chatTypes } from '../contract/chats.js'
+import { credentialTypes } from '../contract/endpoint.js'
 import { fulfillmentCategories } from '../contract/fields.js'
 import type { UpdateType } from '../contract/updates.js'
-import { credentialTypes } from '../contract/vouchers.js'
 
 /** A member with one value: what it may be, and what it is in a sample. */
 export interface Leaf {

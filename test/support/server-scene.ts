@@ -1,6 +1,5 @@
-import type { Endpoint } from '../../src/contract/endpoint.js'
+import type { CredentialType, Endpoint } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
-import type { CredentialType } from '../../src/contract/vouchers.js'
 import { deriveCredential } from '../../src/domain/credentials.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
