@@ -2,7 +2,7 @@ import type { CredentialKind } from '../contract/endpoint.js'
 
 export interface CallOptions {
   /** Sent as Idempotency-Key; made fresh for idempotent endpoints when absent. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   readonly signal?: AbortSignal
   /** Milliseconds for the call with all its repeats; default 30,000. */
   readonly timeoutMs?: number

@@ -1,6 +1,7 @@
-import { createCall } from '../../client/call.js'
-import type { CallOptions, CallSettings } from '../../client/settings.js'
+import { sendPrepared } from '../../client/call.js'
+import { prepareCall } from '../../client/prepare.js'
 import type { Transport } from '../../client/transport.js'
+import type { OutputOf } from '../../contract/endpoint.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
 import { projectNotAllowed } from '../config/project-permission.js'
@@ -43,40 +44,33 @@ export function createContext(
           ? await context.credential(endpoint.caller, base.value)
           : { ok: true as const, value: target.credential }
       if (!credential.ok) return credential
-      const idempotencyKey = endpoint.idempotent ? (globals['idempotency-key'] ?? host.newId()) : undefined
-      const callOptions: CallOptions = {
-        signal: options.signal ?? host.signal,
-        timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-      }
-      const callSettings: CallSettings = { token: credential.value }
+      const prepared = await prepareCall(
+        endpoint,
+        input as Record<string, unknown>,
+        { token: credential.value, newIdempotencyKey: () => host.newId() },
+        {
+          signal: options.signal ?? host.signal,
+          timeoutMs: options.timeoutMs ?? settings.timeoutMs.value,
+          idempotencyKey: endpoint.idempotent ? globals['idempotency-key'] : undefined,
+        },
+      )
+      if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
       if (context.dryRun) {
-        const { planCall } = await import('./dry-run.js')
-        const step = await planCall(
-          base.value,
-          endpoint,
-          input as Record<string, unknown>,
-          callSettings,
-          callOptions,
-          settings.secure,
-        )
-        if ('ok' in step) return step
-        planned.push(step)
+        const { planRequest } = await import('./dry-run.js')
+        const { mode, origin } = settings.secure
+        planned.push(planRequest(base.value, prepared.request, mode.value, origin.value, endpoint.id))
         return { ok: false, plan: planned }
       }
       const impostor = await refuseImpostor(settings, base.value)
       if (impostor !== undefined) return impostor
       showProductionBanner(context, base.value)
       transports[base.value] ??= openInMode(context, base.value).then((it) => withRepeats(context, it))
-      const work = createCall((await transports[base.value]) as Transport, callSettings)(endpoint, input, callOptions)
+      const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[base.value]) as Transport, prepared)
       const showsProgress = host.stderr.isTTY === true && !globals.quiet && !globals.debug
-      const result = showsProgress
-        ? await (await import('../output/progress.js')).withProgress(
-            host,
-            `${options.progress ?? endpoint.summary} …`,
-            work,
-          )
-        : await work
+      const text = `${options.progress ?? endpoint.summary} …`
+      const result = await (showsProgress
+        ? (await import('../output/progress.js')).withProgress(host, text, work)
+        : work)
       if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
       if (result.status === 426) {
         const { forbidPlaintext } = await import('./downgrade-protection.js')

@@ -1,33 +1,16 @@
 import { parseBaseUrl } from '../../client/base-url.js'
-import { prepareCall } from '../../client/prepare.js'
 import { isSecured, type SecureMode } from '../../client/secure.js'
-import type { CallOptions, CallSettings } from '../../client/settings.js'
 import type { TransportRequest } from '../../client/transport.js'
-import type { Endpoint } from '../../contract/endpoint.js'
-import type { SecureSettings } from '../config/secure-settings.js'
-import { type Failure, fail } from '../failure.js'
+import type { Failure } from '../failure.js'
 import { scrubAll } from '../host/scrub.js'
 import { redact, redactCode } from '../host/secrets.js'
 import { Output } from '../output/output.js'
 
-/** What would be sent: the credential by its prefix, codes by their last four symbols, no webhook's secret and path. */
-export async function planCall(
-  baseUrl: string,
-  endpoint: Endpoint,
-  input: Readonly<Record<string, unknown>>,
-  settings: CallSettings,
-  options: CallOptions,
-  secure: SecureSettings,
-): Promise<PlannedRequest | Failure> {
-  const prepared = await prepareCall(endpoint, input, settings, options)
-  if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
-  return planRequest(baseUrl, prepared.request, secure.mode.value, secure.origin.value, endpoint.id)
-}
-
 type PlannedRequest = ReturnType<typeof planRequest>
 
 /**
- * A request as a dry run shows it; `secure` where all of it travels inside of an envelope, of which `outer` is seen.
+ * A request as a dry run shows it: the credential by its prefix, codes by their last four symbols, no webhook's secret
+ * and path; `secure` where all of it travels inside of an envelope, of which `outer` is seen.
  * @param id of the endpoint, where it is known: some have more to hide than others
  */
 export function planRequest(

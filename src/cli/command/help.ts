@@ -3,9 +3,7 @@ import { globalFlags } from '../flags/globals.js'
 import type { Output } from '../output/output.js'
 import { wrap } from '../output/wrap.js'
 import type { Topic } from '../topics.js'
-import { type Entry, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
-
-/** Help is made from the command tree, without the parser: `--help` is the first thing that anybody tries. */
+import { type Entry, type Group, isGroup, type Leaf, type Node, type Positional } from './leaf.js'
 
 const WIDTH = 80
 
@@ -85,7 +83,7 @@ function helpOfNode(node: Node, path: readonly string[]): string {
   return lines(helpOfLeaf(node.own, path), '', 'Beneath it:', ...rows(rest))
 }
 
-function helpOfGroup(group: Extract<Node, { commands: readonly Node[] }>, path: readonly string[]): string {
+function helpOfGroup(group: Group, path: readonly string[]): string {
   const leaves = leavesOf(group)
   return lines(
     `${group.summary}.`,

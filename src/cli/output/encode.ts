@@ -12,12 +12,6 @@ export function encodeJson(data: unknown, indent?: number): string {
 export const escapeControls = (text: string) =>
   text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Entries of a list, without the name of the list. */
-export async function encodeYamlItems(items: readonly unknown[]): Promise<string> {
-  const text = await encodeYaml({ items })
-  return text.slice(text.indexOf('\n') + 1)
-}
-
 export async function encodeYaml(data: unknown): Promise<string> {
   const { stringify } = await import('yaml')
   const quoted = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE' } as const

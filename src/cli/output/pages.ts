@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Failure } from '../failure.js'
-import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYamlItems } from './encode.js'
+import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import { type List, refuseUnknownInAnswer, selectFields } from './fields.js'
 import { jqOutOfMemory } from './jq.js'
 import type { View } from './outcome.js'
@@ -128,7 +128,10 @@ function yaml(output: Output): Writer {
   const spool = new Spool()
   return {
     async add({ items }) {
-      if (items.length > 0) await spool.write(await encodeYamlItems(items))
+      if (items.length === 0) return
+      const text = await encodeYaml({ items })
+      // Without the name of the list.
+      await spool.write(text.slice(text.indexOf('\n') + 1))
     },
     async end(items) {
       await output.write(items === 0 ? 'items: []\n' : 'items:\n')

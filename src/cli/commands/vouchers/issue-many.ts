@@ -2,7 +2,7 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import * as contract from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import type { Failure } from '../../failure.js'
+import { type Failure, fail } from '../../failure.js'
 import { integer, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Row } from './bulk/input/row.js'
@@ -109,11 +109,14 @@ async function planFirst(
   row: Row | undefined,
 ): Promise<{ readonly requests: readonly unknown[] } | Failure> {
   if (row === undefined) return { requests: [] }
-  const { planCall } = await import('../../command/dry-run.js')
+  const { prepareCall } = await import('../../../client/prepare.js')
+  const { planRequest } = await import('../../command/dry-run.js')
   const { idempotencyKeyOf } = await import('./bulk/input/row.js')
   const { line: _line, ...members } = row
   const idempotencyKey = idempotencyKeyOf(template, row)
   const call = { template_id: template, ...members }
-  const step = await planCall(baseUrl, contract.issue, call, { token }, { idempotencyKey }, settings.secure)
-  return 'ok' in step ? step : { requests: [step] }
+  const prepared = await prepareCall(contract.issue, call, { token }, { idempotencyKey })
+  if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
+  const { mode, origin } = settings.secure
+  return { requests: [planRequest(baseUrl, prepared.request, mode.value, origin.value, contract.issue.id)] }
 }
