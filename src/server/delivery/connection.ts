@@ -27,8 +27,6 @@ interface Answer {
   readonly status: number
   /** Of the final head, by `performance.now()`. */
   readonly at: number
-  readonly retryAfter: string | null
-  readonly body: Buffer
 }
 
 /** An answer, or what happened instead. `unsent`: not a byte of the request was written. */
@@ -36,9 +34,8 @@ export type Exchange =
   | { readonly answer: Answer }
   | { readonly answer: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
-/** Bytes of the body that are read, and that are kept (DECISIONS.md#delivery-attempts). */
+/** Bytes of the body that are read (DECISIONS.md#delivery-attempts). */
 const maxBodyBytes = 16 * 1024
-const keptBodyBytes = 1024
 const maxHeadBytes = 16 * 1024
 
 /**
@@ -113,10 +110,9 @@ export class Connection {
     const path = url.pathname + url.search
     return new Promise((resolve, reject) => {
       let sent = false
-      let head: Omit<Answer, 'body'> | undefined
+      let answer: Answer | undefined
       let bodyTimer: NodeJS.Timeout | undefined
       let settled = false
-      const body: Buffer[] = []
       let bodyBytes = 0
 
       const settle = (failure: ExchangeErrorCode) => {
@@ -124,8 +120,7 @@ export class Connection {
         settled = true
         clearTimeout(bodyTimer)
         limit.unlisten(stop)
-        if (head === undefined) resolve({ answer: null, unsent: !sent, failure })
-        else resolve({ answer: { ...head, body: Buffer.concat(body) } })
+        resolve(answer === undefined ? { answer: null, unsent: !sent, failure } : { answer })
       }
       // Whoever sent the delivery destroys a connection that is not reusable, and with it what still runs.
       const stop = () => settle(limit.reached ?? 'response_timeout')
@@ -138,15 +133,12 @@ export class Connection {
             sent = true
             limit.waitsFor = 'response'
           },
-          onResponseStart: (_controller, status, headers) => {
+          onResponseStart: (_controller, status) => {
             if (status < 200) return
-            const retryAfter = headers['retry-after']
-            head = { status, at: performance.now(), retryAfter: typeof retryAfter === 'string' ? retryAfter : null }
+            answer = { status, at: performance.now() }
             bodyTimer = setTimeout(stop, bodyWaitMs)
           },
           onResponseData: (_controller, chunk) => {
-            // A copy, because a part would keep the whole chunk in memory.
-            if (bodyBytes < keptBodyBytes) body.push(Buffer.from(chunk.subarray(0, keptBodyBytes - bodyBytes)))
             bodyBytes += chunk.byteLength
             if (bodyBytes > maxBodyBytes) stop()
           },

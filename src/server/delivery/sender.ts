@@ -15,7 +15,6 @@ export interface Delivery {
 
 /** One attempt. It succeeded when `error` is null. */
 export interface AttemptResult {
-  readonly delivered: boolean
   /** Of the final answer, if there was one. */
   readonly statusCode: number | null
   readonly error: DeliveryError | null
@@ -23,10 +22,6 @@ export interface AttemptResult {
   readonly durationMs: number
   /** The address that was connected to, or that was tried first. Null when there was none, or none was allowed. */
   readonly ipAddress: string | null
-  /** The first 1 KiB of the answer's body, as UTF-8. The receiver's words: never for a terminal as they are. */
-  readonly response: string
-  /** Seconds that the receiver asked for (Retry-After in digits). Noted, not obeyed. */
-  readonly retryAfterSeconds: number | null
 }
 
 export interface SenderOptions {
@@ -63,13 +58,10 @@ export function createSender(options: SenderOptions = {}): Sender {
   async function attempt(delivery: Delivery, limit: AttemptLimit): Promise<AttemptResult> {
     const startedAt = performance.now()
     const failed = (error: DeliveryError, ipAddress: string | null = null): AttemptResult => ({
-      delivered: false,
       statusCode: null,
       error,
       durationMs: Math.round(performance.now() - startedAt),
       ipAddress,
-      response: '',
-      retryAfterSeconds: null,
     })
 
     const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
@@ -88,18 +80,9 @@ export function createSender(options: SenderOptions = {}): Sender {
       const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
       const exchange = await post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
       if (exchange.answer !== null) {
-        const { status, at, body, retryAfter } = exchange.answer
-        const error = statusError(status)
-        return {
-          delivered: error === null,
-          statusCode: status,
-          error,
-          durationMs: Math.round(at - startedAt),
-          ipAddress: address,
-          // Databases refuse NUL in a text.
-          response: body.toString('utf8').replaceAll('\0', '\ufffd'),
-          retryAfterSeconds: retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null,
-        }
+        const { status, at } = exchange.answer
+        const durationMs = Math.round(at - startedAt)
+        return { statusCode: status, error: statusError(status), durationMs, ipAddress: address }
       }
       const failure = failed(deliveryError(exchange.failure), address)
       // What may have been received is not sent to a second address.
