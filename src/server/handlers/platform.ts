@@ -3,7 +3,7 @@ import { refuse } from '../../contract/errors.js'
 import { endpoints } from '../../contract/index.js'
 import type { Review } from '../../contract/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
-import { formatInstant, instantOrNull, parseInstant } from '../../domain/time.js'
+import { formatInstant, parseInstant } from '../../domain/time.js'
 import * as apps from '../../store/apps.js'
 import * as bots from '../../store/bots/bots.js'
 import * as chats from '../../store/bots/chats.js'
@@ -28,15 +28,7 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }
   const { store, clock, newId, random, keys, accounts, faults, requestLog } = deps
   const newDeliveryId = () => newId('dlv')
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
-  const secureKeys = () =>
-    deps.secure.keys.list(clock.now()).map(({ kid, state, pin, createdAt, activatedAt, graceUntil }) => ({
-      kid,
-      state,
-      pin,
-      created_at: formatInstant(createdAt),
-      activated_at: instantOrNull(activatedAt),
-      grace_until: instantOrNull(graceUntil),
-    }))
+  const secureKeys = () => ({ ok: true, data: { items: deps.secure.keys.list(clock.now()) } }) as const
   const setBlocked = ({ chatId }: { chatId: string }, blocked: boolean) =>
     write(() => chats.setBlocked(chatId, blocked, { now: clock.now(), newDeliveryId }))
   return {
@@ -94,10 +86,10 @@ export const platformHandlers: MakeHandlers<'platform'> = (deps, { read, write }
     blockChat: (input) => setBlocked(input, true),
     unblockChat: (input) => setBlocked(input, false),
 
-    secureKeys: async () => ({ ok: true, data: { items: secureKeys() } }),
+    secureKeys: async () => secureKeys(),
     rotateSecureKeys: async () => {
       await deps.secure.keys.rotate(clock.now())
-      return { ok: true, data: { items: secureKeys() } }
+      return secureKeys()
     },
 
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),

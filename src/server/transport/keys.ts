@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
+import type { SecureKey } from '../../contract/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
-import { CLOCKS_APART_MS_MAX } from '../../domain/time.js'
+import { CLOCKS_APART_MS_MAX, formatInstant, instantOrNull } from '../../domain/time.js'
 import { removeDrafts, replaceFile } from '../../files/replace-file.js'
 import { decodeBase64url, encodeBase64url } from '../../secure/base64url.js'
 import { pinOf } from '../../secure/public-key.js'
@@ -10,7 +11,7 @@ import { KeysUnusable } from '../folder.js'
 /** How long a replaced key still opens sessions (DECISIONS.md#server-keys). */
 const KEY_GRACE_MS = 120_000
 
-type KeyState = 'next' | 'current' | 'grace'
+type KeyState = SecureKey['state']
 
 /** A static key as the file keeps it. Times in ms since the epoch. */
 interface KeptKey {
@@ -26,16 +27,6 @@ interface KeyFile {
   keys: KeptKey[]
 }
 
-export interface KeyFacts {
-  readonly kid: string
-  readonly state: KeyState
-  /** `sha256:` and 43 characters. */
-  readonly pin: string
-  readonly createdAt: number
-  readonly activatedAt: number | null
-  readonly graceUntil: number | null
-}
-
 export interface TransportKeys {
   readonly current: ServerKey
   /** The current key, or the one with this kid while sessions may still be opened with it. */
@@ -44,7 +35,7 @@ export interface TransportKeys {
   rotate(now: number): void | Promise<void>
   /** Destroys the keys whose grace is over. */
   forget(now: number): void | Promise<void>
-  list(now: number): KeyFacts[]
+  list(now: number): SecureKey[]
 }
 
 export interface SecureKeyFile {
@@ -124,16 +115,16 @@ export class SecureKeys implements TransportKeys {
     if (kept.length < this.#keys.length) this.#keep(kept)
   }
 
-  list(now: number): KeyFacts[] {
+  list(now: number): SecureKey[] {
     return this.#keys
       .filter((it) => !isOver(it, now))
       .map(({ key, state, created_at, activated_at, grace_until }) => ({
         kid: key.kid,
         state,
         pin: pinOf(decodeBase64url(key.publicKey) as Uint8Array),
-        createdAt: created_at,
-        activatedAt: activated_at,
-        graceUntil: grace_until,
+        created_at: formatInstant(created_at),
+        activated_at: instantOrNull(activated_at),
+        grace_until: instantOrNull(grace_until),
       }))
   }
 

@@ -1,3 +1,4 @@
+import type { SecureKey } from '../../contract/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'
@@ -5,7 +6,7 @@ import type { ServerKey } from '../../secure/server/key.js'
 import * as kept from '../../store/secure-keys.js'
 import type { Store } from '../../store/store.js'
 import type { Clock } from '../clock.js'
-import { type KeyFacts, SecureKeys, type TransportKeys } from './keys.js'
+import { SecureKeys, type TransportKeys } from './keys.js'
 
 /** What they are sealed for. */
 export const OWNER = 'transport keys'
@@ -47,7 +48,7 @@ export class SharedSecureKeys implements TransportKeys {
     return this.#keys.keyFor(kid, now)
   }
 
-  list(now: number): KeyFacts[] {
+  list(now: number): SecureKey[] {
     return this.#keys.list(now)
   }
 
