@@ -7,7 +7,7 @@ import { type KeyCheck, type Sums, totalOf } from '../../store/move/format.js'
 import type { MoveSource } from '../../store/move/session.js'
 import { inHeader } from '../../store/move/tables.js'
 import { OWNER } from '../transport/shared-keys.js'
-import { ExportFile } from './export-file.js'
+import { writeExportFile } from './export-file.js'
 import {
   Aborted,
   explained,
@@ -92,21 +92,22 @@ async function copy(
 ): Promise<Sums> {
   const filled = await filledTables(source)
   const total = filled.reduce((sum, it) => sum + it.rows, 0)
-  const text = exportText(source, header, filled)
-  const file = 'path' in to ? await ExportFile.create(to.path) : undefined
-  try {
+  let sums: Sums | undefined
+  const pieces = async function* (): AsyncGenerator<string> {
+    const text = exportText(source, header, filled)
     for (let done = 0; ; ) {
       if (signal.aborted) throw new Aborted('Interrupted before the export was whole.')
       const next = await text.next()
       if (next.done) {
-        await file?.finish()
-        return next.value
+        sums = next.value
+        return
       }
-      await (file ?? (to as { write(text: string): Promise<void> })).write(next.value.text)
+      yield next.value.text
       done += next.value.rows
       onProgress?.(done, total)
     }
-  } finally {
-    await file?.discard()
   }
+  if ('path' in to) await writeExportFile(to.path, pieces())
+  else for await (const piece of pieces()) await to.write(piece)
+  return sums as Sums
 }
