@@ -65,7 +65,9 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     const caller = await authenticate(deps, endpoint, request)
     if ('ok' in caller) return countFailedCredential(deps, request, caller)
     noteCaller(deps, request, caller)
-    return takeRateLimit(deps, endpoint, caller, reply) ?? refuseEncoding(request)
+    return (
+      takeRateLimit(deps, endpoint, caller, reply) ?? (isPlainUtf8(request) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
+    )
   }
 
   /** The steps from the body on. */
@@ -85,7 +87,8 @@ export function bind({ app, deps, inFlight }: Binding, endpoint: Endpoint, handl
     if (!input.ok) return refused(input)
     const idempotencyKey = readIdempotencyKey(request, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return refused(idempotencyKey)
-    const connection = connectionOf(request, reply)
+    // The response leaves by this connection: for a call from an envelope, by that of the envelope.
+    const connection = request.inner?.outer ?? { request: request.raw, response: reply.raw }
     const call = callOf(request, connection, idempotencyKey)
     const drop = () => connection.response.destroy()
     const run = () => deps.faults.run(endpoint.id, () => handle(input.value, call), drop)
@@ -127,15 +130,6 @@ function takeRateLimit(
   return allowed ? null : rateLimited(verdict)
 }
 
-function refuseEncoding(request: FastifyRequest): Refusal<'UNSUPPORTED_MEDIA_TYPE'> | null {
-  return isPlainUtf8(request) ? null : refuse('UNSUPPORTED_MEDIA_TYPE')
-}
-
-interface ReadInput {
-  readonly ok: true
-  readonly value: Record<string, unknown>
-}
-
 /** The flat input of a call, validated by its schemas and then by the check of its handler. */
 function readInput(
   request: FastifyRequest,
@@ -143,7 +137,7 @@ function readInput(
   body: unknown,
   validate: Form['validate'],
   check: CheckedHandler<Endpoint>['check'] | undefined,
-): ReadInput | Refusal<'VALIDATION_FAILED'> {
+): { readonly ok: true; readonly value: Record<string, unknown> } | Refusal<'VALIDATION_FAILED'> {
   const params = request.params as Record<string, string>
   const query = readQuery(request.query as Record<string, unknown>, querySchema)
   const issues = validate(params, query, body) ?? conflictOf(query, body) ?? check?.(body) ?? []
@@ -199,11 +193,6 @@ function callOf(
     isInner: request.inner !== null,
     gone: () => goneSignal(connection),
   } as Call<Endpoint>
-}
-
-/** The connection that the response leaves by: for a call from an envelope, that of the envelope. */
-function connectionOf({ inner, raw }: FastifyRequest, reply: FastifyReply): Outer {
-  return inner?.outer ?? { request: raw, response: reply.raw }
 }
 
 /**

@@ -215,7 +215,11 @@ async function accepting(
     void sweeper.start(now)
     // Left by a process that ended or failed.
     settle()
-    forgetSecure(deps, now).catch(failed('keys of the encrypted transport were not destroyed'))
+    const { sessions, keys } = deps.secure
+    sessions
+      .forget(now)
+      .then(() => keys.forget(now))
+      .catch(failed('keys of the encrypted transport were not destroyed'))
   }
   const timers = [
     setInterval(() => deps.tokenUses.flush().catch(failed('token uses were not written')), TOKEN_USE_INTERVAL_MS),
@@ -264,11 +268,6 @@ async function accepting(
       return closing
     },
   }
-}
-
-async function forgetSecure({ secure: { keys, sessions } }: Deps, now: number): Promise<void> {
-  await sessions.forget(now)
-  await keys.forget(now)
 }
 
 /**

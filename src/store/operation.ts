@@ -52,6 +52,13 @@ export type Step = Statement | Several | Notice | SubjectLock
  */
 export type Op<T> = Generator<Step, T, unknown>
 
+/** An operation that waits for its turn, and its caller. */
+export interface Pending {
+  readonly op: () => Op<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
 /**
  * Thrown by an operation that finds at its end that another one came first. Its transaction is rolled back and it
  * runs anew, so that it sees what the other has left. Where there is one writer it cannot happen.

@@ -1,4 +1,4 @@
-import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
+import type { Chat, Message } from '../../contract/chats.js'
 import { formatInstant } from '../time.js'
 import type { ChatRow, MessageRow } from './rows.js'
 
@@ -33,14 +33,6 @@ export function messageRecord(row: MessageRow, chat: ChatRow): Message {
     from: row.from_bot === 1 ? { id: chat.bot_id, is_bot: true } : userParty(chat.user_id),
     text: row.text,
   }
-}
-
-export function transcriptRecord(
-  row: MessageRow,
-  chat: ChatRow,
-  voucher: TranscriptMessage['voucher'],
-): TranscriptMessage {
-  return { ...messageRecord(row, chat), voucher }
 }
 
 /** Payload of my_chat_member: what the user did to the bot. */

@@ -24,7 +24,7 @@ export class BotCalls {
 
   note({ botId, path, status, code }: AnsweredCall, now: number): void {
     const method = path.slice(PREFIX.length)
-    this.#add({ botId, minute: minuteOf(now), method, status, code: code ?? '', calls: 1 })
+    this.#add({ bot_id: botId, minute: minuteOf(now), method, status, code: code ?? '', calls: 1 })
   }
 
   /** Writes what was counted; what could not be written is kept for the next time. */
@@ -33,7 +33,7 @@ export class BotCalls {
     const buckets = this.#buckets
     this.#buckets = new Map()
     try {
-      await this.#store.write(() => botCalls.add(buckets.values()))
+      await this.#store.write(() => botCalls.add(buckets))
     } catch (error) {
       for (const bucket of buckets.values()) this.#add(bucket)
       throw error
@@ -41,8 +41,8 @@ export class BotCalls {
   }
 
   #add(bucket: botCalls.BotCallBucket): void {
-    const { botId, minute, method, status, code } = bucket
-    const key = [botId, minute, method, status, code].join(' ')
+    const { bot_id, minute, method, status, code } = bucket
+    const key = [bot_id, minute, method, status, code].join(' ')
     this.#buckets.set(key, { ...bucket, calls: bucket.calls + (this.#buckets.get(key)?.calls ?? 0) })
   }
 }

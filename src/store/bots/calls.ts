@@ -8,33 +8,30 @@ import {
   percentileOffset,
   TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
-import { all, count, type Op, one, run, runEach } from '../operation.js'
+import { all, count, inserting, type Op, one, runEach } from '../operation.js'
 import { approved } from './bots.js'
 
 /** Calls of one bot that were answered alike within one minute. */
 export interface BotCallBucket extends CallCount {
-  readonly botId: string
+  readonly bot_id: string
   /** Minutes since the epoch. */
   readonly minute: number
 }
 
-export function* add(buckets: Iterable<BotCallBucket>): Op<void> {
+const addCalls = inserting<BotCallBucket>(
+  'bot_calls',
+  `on conflict (bot_id, minute, method, status, code) do update set calls = bot_calls.calls + excluded.calls`,
+)
+
+/** @param buckets by what they have in common */
+export function* add(buckets: ReadonlyMap<string, BotCallBucket>): Op<void> {
   // In one order, so that two processes that count the same calls wait for each other and never crosswise.
-  const key = ({ botId, minute, method, status, code }: BotCallBucket) =>
-    [botId, minute, method, status, code].join(' ')
-  const sorted = [...buckets].sort((a, b) => (key(a) < key(b) ? -1 : 1))
-  for (const { botId, minute, method, status, code, calls } of sorted) {
-    yield* run(
-      `insert into bot_calls (bot_id, minute, method, status, code, calls) values ($1, $2, $3, $4, $5, $6)
-       on conflict (bot_id, minute, method, status, code) do update set calls = bot_calls.calls + excluded.calls`,
-      [botId, minute, method, status, code, calls],
-    )
-  }
+  for (const [, bucket] of [...buckets].sort(([a], [b]) => (a < b ? -1 : 1))) yield* addCalls(bucket)
 }
 
 /** Deletes up to `limit` rows that no metrics have shown for an hour; answers how many. */
 export function* forgetOldCalls(now: number, limit: number): Op<number> {
-  const old = yield* all<Omit<CallCount, 'calls'> & { bot_id: string; minute: number }>(
+  const old = yield* all<Omit<BotCallBucket, 'calls'>>(
     'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
     [minuteOf(now - METRICS_MS - 3_600_000), limit],
     'skip',

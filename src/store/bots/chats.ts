@@ -1,7 +1,7 @@
 import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { refuseUnapproved } from '../../domain/bot/bot.js'
-import { chatRecord, type MemberStatus, memberChange, messageRecord, transcriptRecord } from '../../domain/bot/chat.js'
+import { chatRecord, type MemberStatus, memberChange, messageRecord } from '../../domain/bot/chat.js'
 import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
@@ -96,7 +96,7 @@ export function* messages(
   )
   const total = chat.last_message_id
   return {
-    items: rows.map((row) => transcriptRecord(row, chat, voucherOf(row, keys))),
+    items: rows.map((row) => ({ ...messageRecord(row, chat), voucher: voucherOf(row, keys) })),
     pagination: { page, limit, total, pages: Math.ceil(total / limit) },
   }
 }

@@ -213,7 +213,9 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenera
   for await (const chunk of chunks) {
     const buffer =
       typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-    if (number === 1 && bytes === 0) refusePacked(buffer)
+    if (number === 1 && bytes === 0 && buffer[0] === 0x1f && buffer[1] === 0x8b) {
+      throw new ExportUnusable('it is compressed; unpack it into a pipe: gunzip -c')
+    }
     const end = buffer.lastIndexOf(LF)
     if (end < 0) {
       held.push(buffer)
@@ -236,8 +238,4 @@ function placeOfNoText(block: Buffer): number {
     if (end < 0 || !isUtf8(block.subarray(at, end))) return line
     at = end + 1
   }
-}
-
-function refusePacked([one, two]: Buffer): void {
-  if (one === 0x1f && two === 0x8b) throw new ExportUnusable('it is compressed; unpack it into a pipe: gunzip -c')
 }

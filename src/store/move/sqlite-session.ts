@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Row, Value } from '../operation.js'
-import { prepareStatement, preparing, rollBack, type SqliteDatabase } from '../sqlite/engine.js'
+import { type PreparedStatement, prepareStatement, rollBack, type SqliteDatabase } from '../sqlite/engine.js'
 import { migrations } from '../sqlite/migrations.js'
 import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite/open.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
@@ -57,6 +57,16 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
       db.exec(`pragma user_version = ${migrations.length}; commit`)
       isOpen = false
     },
+  }
+}
+
+/** Prepares each SQL text once. */
+function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
+  const prepared = new Map<string, PreparedStatement>()
+  return (sql) => {
+    const statement = prepared.get(sql) ?? prepareStatement(db, sql)
+    prepared.set(sql, statement)
+    return statement
   }
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Op } from '../operation.js'
+import type { Op, Pending } from '../operation.js'
 import { DatabaseFailure, unavailable } from './errors.js'
 import { perform } from './perform.js'
 import type { Connections, PooledConnection } from './pool.js'
@@ -9,12 +9,7 @@ const BATCH_MAX = 64
 
 const BEGIN = 'begin transaction isolation level repeatable read, read only'
 
-interface Pending {
-  readonly op: () => Op<unknown>
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-  isRetry: boolean
-}
+type PendingRead = Pending & { isRetry: boolean }
 
 /**
  * Runs read-only operations, many on one connection. Most have one step; those that have more begin again in a
@@ -22,7 +17,7 @@ interface Pending {
  */
 export class Reads {
   readonly #connections: Connections
-  readonly #waiting: Pending[] = []
+  readonly #waiting: PendingRead[] = []
   #isLending = false
 
   constructor(connections: Connections) {
@@ -54,7 +49,7 @@ export class Reads {
     this.#isLending = false
   }
 
-  async #runBatch(batch: readonly Pending[], connection: PooledConnection): Promise<void> {
+  async #runBatch(batch: readonly PendingRead[], connection: PooledConnection): Promise<void> {
     const first = await Promise.all(
       batch.map((it) =>
         this.#settle(it, perform(it.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : it)),
@@ -65,7 +60,7 @@ export class Reads {
   }
 
   /** @returns whether there is nothing left to do */
-  async #settle(pending: Pending, running: Promise<IteratorResult<unknown, unknown>>): Promise<boolean> {
+  async #settle(pending: PendingRead, running: Promise<IteratorResult<unknown, unknown>>): Promise<boolean> {
     try {
       const { done, value } = await running
       if (done) pending.resolve(value)

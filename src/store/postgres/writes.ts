@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Op, Superseded } from '../operation.js'
+import { type Op, type Pending, Superseded } from '../operation.js'
 import type { GroupCommit } from '../store.js'
 import { DatabaseFailure, type PostgresProblem, unavailable } from './errors.js'
 import { perform } from './perform.js'
@@ -10,12 +10,7 @@ const BATCH_MAX = 64
 /** Runs of an operation that ends in a problem; `away` and `stale` may be of one connection alone. */
 const RUNS_MAX: Partial<Record<PostgresProblem, number>> = { conflict: 8, constraint: 3, away: 2, stale: 2 }
 
-interface Pending {
-  readonly op: () => Op<unknown>
-  readonly conflictKey: string
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
+type PendingWrite = Pending & { readonly conflictKey: string }
 
 /** Why a transaction was not committed, or may not have been. */
 interface Failure {
@@ -37,7 +32,7 @@ export interface Notices {
 export class Writes {
   readonly #connections: Connections
   readonly #notices: Notices
-  readonly #groups = new Map<string, Pending[]>()
+  readonly #groups = new Map<string, PendingWrite[]>()
 
   constructor(connections: Connections, notices: Notices) {
     this.#connections = connections
@@ -68,7 +63,7 @@ export class Writes {
   }
 
   /** Settles every operation of the batch. @returns the failure that all operations would end in */
-  async #commit(batch: readonly Pending[]): Promise<DatabaseFailure | undefined> {
+  async #commit(batch: readonly PendingWrite[]): Promise<DatabaseFailure | undefined> {
     let common: DatabaseFailure | undefined
     if (batch.length > 1) {
       const failure = await this.#attempt(batch)
@@ -88,7 +83,7 @@ export class Writes {
   }
 
   /** Settles the operation, unless it returns a failure that all operations would end in. */
-  async #commitAlone(pending: Pending): Promise<DatabaseFailure | undefined> {
+  async #commitAlone(pending: PendingWrite): Promise<DatabaseFailure | undefined> {
     const runs = new Map<PostgresProblem, number>()
     for (;;) {
       const failure = await this.#attempt([pending])
@@ -105,7 +100,7 @@ export class Writes {
   }
 
   /** Runs the operations in one transaction; resolves them after its commit. */
-  async #attempt(batch: readonly Pending[]): Promise<Failure | null> {
+  async #attempt(batch: readonly PendingWrite[]): Promise<Failure | null> {
     let connection: PooledConnection
     try {
       connection = await this.#connections.lend('writes')
@@ -142,7 +137,7 @@ const NOTIFY = 'select pg_notify($1, $2)'
 
 /** @returns what each operation returned. @throws the failure that the others follow from, once none is under way */
 async function performAll(
-  batch: readonly Pending[],
+  batch: readonly PendingWrite[],
   connection: PooledConnection,
   subjects: string[],
 ): Promise<readonly unknown[]> {
@@ -156,9 +151,9 @@ async function performAll(
 }
 
 /** Takes at most one operation of each row. They lock their rows in one order, so that two processes do not deadlock. */
-function takeBatch(waiting: Pending[]): readonly Pending[] {
+function takeBatch(waiting: PendingWrite[]): readonly PendingWrite[] {
   const rows = new Set<string>()
-  const taken: Pending[] = []
+  const taken: PendingWrite[] = []
   for (const it of waiting.splice(0)) {
     if (taken.length < BATCH_MAX && !rows.has(it.conflictKey)) {
       rows.add(it.conflictKey)

@@ -134,19 +134,6 @@ export function prepareStatement(db: SqliteDatabase, sql: string): PreparedState
   }
 }
 
-/** Prepares each SQL text once. */
-export function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
-  const prepared = new Map<string, PreparedStatement>()
-  return (sql) => {
-    let statement = prepared.get(sql)
-    if (statement === undefined) {
-      statement = prepareStatement(db, sql)
-      prepared.set(sql, statement)
-    }
-    return statement
-  }
-}
-
 export function rollBack(db: SqliteDatabase): void {
   try {
     db.exec('rollback')
