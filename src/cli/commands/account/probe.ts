@@ -6,7 +6,7 @@ import type { Plan, Result } from '../../output/outcome.js'
 type Target = NonNullable<ContextCallOptions['target']>
 type Answer = Promise<Result<unknown> | Plan | Failure>
 
-/** Codes that a server answers to a credential that it knows. */
+/** Refusals that only a known credential gets. */
 const known = ['INSUFFICIENT_SCOPE', 'APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED']
 
 /** Asks the server whether it accepts a credential, by reading something that needs one of its kind. */

@@ -48,7 +48,7 @@ const profileMembers = [
   'webhook.max_connections',
 ]
 
-/** The answer without its token, which goes into the profile; or the failure that lost it. */
+/** Stores the token in the profile and returns the other members; or the failure that lost it. */
 async function keepToken<Data extends { one_time_token?: string }>(
   context: Context,
   botId: string,
@@ -66,7 +66,7 @@ const another = (botId: string) => `Make another: voucherctl bots regenerate-tok
 
 const oneTimeToken = (botId: string) => ({ member: 'one_time_token', otherwise: another(botId) })
 
-/** --save kept nothing: said, unless the profile holds the token that the bot has. */
+/** Warns that `--save` stored no token, unless the profile already has it. */
 function sayNoneCame({ output, settings }: Context, botId: string, bot: Partial<Bot> | null): void {
   const prefix = bot?.token_prefix
   if (typeof prefix === 'string' && settings.profile.credentials?.bot?.value.startsWith(prefix)) return

@@ -26,7 +26,6 @@ export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value
 
 export const longestHold = (context: Context) => (isEncrypted(context) ? HOLD_ENCRYPTED_SECONDS_MAX : HOLD_SECONDS_MAX)
 
-/** What a poll was answered with. */
 export type PollResult = Result<{ readonly items?: readonly Update[] } | null> | Plan | Failure
 
 interface Asked {
@@ -47,7 +46,7 @@ export const pollOnce = (
     { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
   )
 
-/** Polls that go on. After one that failed the next goes to the local server that is there by then. */
+/** Repeated polls. After a failed one the next goes to the local server that runs by then. */
 export function polls(context: Context, secondsOf: (hold: PollHold) => number, asked: Asked = {}) {
   const { host, settings, output } = context
   // The error object of a script stands alone on stderr.
@@ -61,7 +60,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, a
       failed = !answered.ok
       return answered
     },
-    /** Confirms the updates before this one at once. */
+    /** Confirms the updates before this one. */
     confirm: (before: number): Promise<PollResult> =>
       by.call(
         contract.updates,

@@ -85,13 +85,13 @@ interface Payload {
 }
 
 export interface Following extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
-  /** Reads what waits from an update on, which confirms those before it. */
+  /** Reads updates from an id on, which confirms those before it. */
   poll(from: number | undefined): Promise<PollResult>
-  /** Confirms the updates before this one at once, after the signal. */
+  /** Confirms the updates before this one, after the signal. */
   confirm(before: number): Promise<PollResult>
   /** The server is away, or is back. */
   notice(text: string): void
-  /** What must be done so that nothing comes twice. */
+  /** Says how to avoid receiving updates twice. */
   warn(text: string): void
 }
 
@@ -100,7 +100,7 @@ export interface Following extends Pick<PollingOptions<Failure>, 'signal' | 'rec
  * that the next run goes on where this one ended. A reader that has gone asks for nothing more: what it was handed
  * since the last poll is not confirmed and comes again.
  *
- * A server that was there and is away is waited for; one that never answered is a failure at once.
+ * It waits for a server that responded before; a server that never responded is a failure.
  */
 export async function* follow(
   { poll, confirm, warn, ...following }: Following,

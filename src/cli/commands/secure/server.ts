@@ -85,7 +85,7 @@ export async function openSession(
 
 export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstrap')
 
-/** As the commands fail: exit 10, or 9 where no answer came. */
+/** As commands fail: exit 10, or 9 without a response. */
 export async function failureOf(failure: SecureFailure): Promise<Failure> {
   return fromCall(failureOfTransport(secureError(failure, {}), { idempotencyKey: undefined, mutates: false }))
 }

@@ -54,7 +54,7 @@ interface Passed<Value> {
 type Failed = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: string; readonly message: string }
 type Verdict<Value> = Passed<Value> | Failed
 
-/** No answer at all is the network's affair: exit 9. */
+/** No response is a network failure: exit 9. */
 const unanswered = ['SECURE_NO_ANSWER', 'SECURE_TIMEOUT', 'SECURE_ABORTED']
 const ELSEWHERE = 'https://elsewhere.invalid'
 
@@ -248,7 +248,7 @@ async function expectRefusal(server: SecureServer, code: SecureCode, request: Ht
   return { ok: false, code: 'NOT_REFUSED', message, answer }
 }
 
-/** A request that must be answered with one of these statuses. */
+/** Sends a request that must be accepted with one of these statuses. */
 async function accepted(
   server: SecureServer,
   phase: 'session' | 'dispatch',

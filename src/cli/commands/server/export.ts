@@ -71,7 +71,7 @@ export const exportStore = leaf({
   },
 })
 
-/** Whoever reads no further has no backup: unlike elsewhere, that is a failure. */
+/** A reader that stops has no backup: unlike for other commands, that is a failure. */
 function stdoutOf({ host, output }: Context) {
   return {
     async write(text: string) {

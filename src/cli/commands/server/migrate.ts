@@ -10,7 +10,7 @@ interface Report {
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
 }
 
-/** A dry run is SQL that psql takes; anything else is said in a comment of it. */
+/** SQL that psql accepts; everything else is a comment in it. */
 function shown({ database, from, to, applied, steps }: Report): string {
   if (steps.length === 0) return `-- ${database} has the schema of this version (${to}) already.`
   const names = steps.map(({ name }) => name).join(', ')

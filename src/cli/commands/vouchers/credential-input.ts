@@ -35,7 +35,7 @@ export async function readCredential(context: Context, flags: CredentialGiven): 
   return checkCode(context, value.text) ?? { ok: true, value: { type: 'redeem_code', value: value.text } }
 }
 
-/** As it was typed, and as a server that read it may write it. */
+/** The code as typed, and the forms in which a server may return it. */
 function formsOf(code: string): string[] {
   const symbols = code.replace(/[\s-]/g, '').toUpperCase()
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
@@ -50,7 +50,7 @@ async function askCode(context: Context): Promise<{ ok: true; text: string } | F
   return asked.ok ? { ok: true, text: asked.value } : asked
 }
 
-/** A code is a credential on one line; the line feed of its source is not part of it. */
+/** A credential is one line; the line feed after it does not belong to it. */
 async function read({ host, globals }: Context, flag: string, value: string) {
   if (value !== '-') return { ok: true, text: value } as const
   if (globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
@@ -63,7 +63,7 @@ async function read({ host, globals }: Context, flag: string, value: string) {
     : ({ ok: true, text: line } as const)
 }
 
-/** Found before a call, where the server is known to form its codes so; other servers may form them in any way. */
+/** Finds a typing error before the call if the server is known to use codes of this form. */
 function checkCode({ settings }: Context, code: string): Failure | undefined {
   const { value: baseUrl } = settings.baseUrl
   const known =

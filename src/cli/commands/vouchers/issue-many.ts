@@ -8,7 +8,7 @@ import type { Outcome } from '../../output/outcome.js'
 import type { Row } from './bulk/input/row.js'
 import type { BulkRun, BulkSummary } from './bulk/run.js'
 
-/** Twice what a server carries out together: while it works on some, the answers of the others are taken. */
+/** Twice the size of a server's group commit, so that it has work while the command reads responses. */
 const CONCURRENCY = 64
 const CONCURRENCY_MAX = 256
 

@@ -9,7 +9,7 @@ import { pairs, required, requiredUnless, text, toggle } from '../../flags/flags
 import { textOf } from '../../output/show.js'
 import { isReplay, type Replay, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
-/** The value of a credential of an issued voucher; absent where a server does not answer it. */
+/** The value of a credential of an issued voucher; undefined if the response lacks it. */
 export function credentialOf(
   voucher: Partial<IssuedVoucher> | null,
   type: 'redeem_code' | 'qr_token',
@@ -22,7 +22,7 @@ export function credentialOf(
   return typeof found?.value === 'string' ? found.value : undefined
 }
 
-/** What the largest QR code holds at error correction level M (ISO/IEC 18004); longer data would end in an exception. */
+/** Capacity of the largest QR code at error correction level M (ISO/IEC 18004); the library throws beyond it. */
 const QR_BYTES_MAX = 2_331
 
 export const issue = leaf({

@@ -9,7 +9,7 @@ export type Jq = (
   { readonly ok: true; readonly values: readonly unknown[] } | { readonly ok: false; readonly message: string }
 >
 
-/** What a step got: an answer, a refusal, or a delivery, which has no status. */
+/** What a step got: a success, a refusal, or a delivery, which has no status. */
 export type StepOutcome =
   | { readonly ok: true; readonly status: number | null; readonly replayed: boolean; readonly data: unknown }
   | {
@@ -20,7 +20,7 @@ export type StepOutcome =
       readonly details: Readonly<Record<string, unknown>>
     }
 
-/** What is not as expected, a line each. */
+/** Describes each failed assertion in a line. */
 export async function failedAssertions(expect: Expected, outcome: StepOutcome, jq: Jq): Promise<string[]> {
   const isOther =
     (expect.status !== undefined && expect.status !== outcome.status) ||
@@ -52,7 +52,7 @@ export function outcomeOf(outcome: StepOutcome): string {
   return `${outcome.status === 0 ? '' : `${outcome.status} `}${outcome.code}: ${outcome.message}`
 }
 
-/** Where `actual` lacks what is expected of it, a line each. Records may hold more, lists may not. */
+/** Describes each difference in a line. Records may have more members, lists may not have more items. */
 export function differences(expected: unknown, actual: unknown, path: string): string[] {
   const here = [`${path}: expected ${shown(expected)}, got ${actual === undefined ? 'nothing' : shown(actual)}`]
   if (Array.isArray(expected)) {

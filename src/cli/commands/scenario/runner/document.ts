@@ -2,13 +2,13 @@ import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
 import type { ScriptedResponse } from '../../../../workbench/responses.js'
 import type { Route } from '../../api/endpoint.js'
 
-/** Of the server that is started for a scenario; meaningless for one that runs already. */
+/** Options of the server that is started for a scenario; ignored for a running one. */
 interface FixtureOptions {
   readonly autoApprove: boolean
   readonly requireSecure: boolean
 }
 
-/** What an answer or a delivery must look like; a member that is absent is not looked at. */
+/** What a response or a delivery must contain; an absent member is not checked. */
 export interface Expected {
   readonly status?: number
   /** Of the refusal that the step is about; absent: the call must succeed. */
@@ -30,7 +30,7 @@ interface StepCommon {
   readonly capture: Readonly<Record<string, string>>
   /** Credentials of the steps that follow, as templates. */
   readonly use: Readonly<Partial<Record<CredentialKind, string>>>
-  /** Milliseconds that the expectation may take to come true; null: it must hold at once. */
+  /** Milliseconds in which the expectation must become true; null: with the first response. */
   readonly withinMs: number | null
 }
 
@@ -63,7 +63,7 @@ export interface AdvanceStep extends StepCommon {
 
 export type Step = CallStep | ReceiveStep | AdvanceStep
 
-/** A file of steps, checked: whatever can be known before a call is made is right. */
+/** A file of steps that passed every check that needs no call. */
 export interface Scenario {
   readonly file: string
   readonly name: string
@@ -71,6 +71,6 @@ export interface Scenario {
   readonly answers: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly Step[]
-  /** Run whatever came before, each for itself. */
+  /** Run whatever happened before, each on its own. */
   readonly teardown: readonly Step[]
 }

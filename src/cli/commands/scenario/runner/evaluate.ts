@@ -3,7 +3,7 @@ import type { Jq } from './assertion.js'
 import type { Scenario } from './document.js'
 import { filledWith } from './variables.js'
 
-/** jq expressions on answers and deliveries, until the signal. */
+/** Evaluates jq expressions on responses and deliveries. */
 export function evaluator(thread: JqThread, signal: AbortSignal): Jq {
   return async (expression, data) => {
     const ran = await thread.run(expression, JSON.stringify(data) ?? 'null', signal)

@@ -14,7 +14,7 @@ import { openInbox, type ScenarioInbox } from './inbox.js'
 
 type Credential = { readonly ok: true; readonly value: string } | Failure
 
-/** What a scenario runs on: a server, a receiver of webhooks, and the credentials that are there from the start. */
+/** What a scenario runs on: a server, a receiver of webhooks, and the initial credentials. */
 export interface Fixture {
   readonly transport: Transport
   readonly inbox: ScenarioInbox
@@ -26,7 +26,7 @@ type FixtureResult = { readonly ok: true; readonly fixture: Fixture } | Failure
 
 const ACCOUNT = 'scenario'
 
-/** @param baseUrl of a server that runs; undefined starts one that is gone with the fixture */
+/** @param baseUrl of a running server; undefined starts one that ends with the fixture */
 export async function openFixture(
   context: Context,
   { server: wanted, answers }: Scenario,
@@ -73,14 +73,14 @@ export async function openFixture(
   }
 }
 
-/** Refuses what stands in the place of a server that was named; said once, not for every file. */
+/** Refuses another process on the port of a local server. Called once, not for every file. */
 export async function checkServer(context: Context, baseUrl: string): Promise<Failure | undefined> {
   const impostor = await refuseImpostor(context.settings, baseUrl)
   if (impostor === undefined) showProductionBanner(context, baseUrl)
   return impostor
 }
 
-/** A step sees what the server answers: calls are repeated only where --retries says so. */
+/** A step sees the first response: calls are retried only with --retries. */
 async function open(context: Context, baseUrl: string): Promise<Transport> {
   const transport = await openInMode(context, baseUrl)
   return context.globals.retries === undefined ? transport : withRepeats(context, transport)

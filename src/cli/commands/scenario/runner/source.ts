@@ -16,8 +16,8 @@ const ALIASES_MAX = 100
 export type Yaml = typeof import('yaml')
 
 /**
- * A YAML file as values, which knows the line of each and gathers what is wrong with them. Readers of a value return
- * undefined when it is absent, and also when it is wrong.
+ * The values of a YAML file with their lines; gathers what is wrong with them. Readers return undefined for an absent
+ * value, and for a wrong one.
  */
 export class Source {
   readonly value: unknown

@@ -20,10 +20,10 @@ import { filled, filledExpression, filledText, UnknownVariable } from './variabl
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
 
-/** What is wrong with the outcome of a step, a line each; none: it passed. */
+/** Why a step failed, a line each; empty if it passed. */
 type Problems = readonly string[]
 
-/** Runs steps one after another; what they capture is known to those that follow. */
+/** Runs steps in order; later steps know what earlier ones captured. */
 export class StepRunner {
   readonly #context: Context
   readonly #fixture: Fixture
@@ -177,12 +177,12 @@ function arrivedInstead(waiting: readonly Arrived[]): string[] {
   return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
 }
 
-/** Members of answers that hold a secret; `value` is that of a voucher's credential. */
+/** Members of responses that hold a secret; `value` is that of a voucher's credential. */
 const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
 /** Shorter texts would be found everywhere. */
 const SECRET_LENGTH_MIN = 8
 
-/** Secrets that came by while a scenario ran: no report shows them. */
+/** Secrets of a scenario, which no report shows. */
 class Secrets {
   readonly #known = new Set<string>()
 

@@ -9,7 +9,7 @@ export class UnknownVariable extends Error {
   override readonly name = 'UnknownVariable'
 }
 
-/** Names that a value refers to, in the texts inside of it. */
+/** Names of the variables in the texts of a value. */
 export function referencesIn(value: unknown): string[] {
   if (typeof value === 'string')
     return [...value.matchAll(REFERENCE)].flatMap(([, name]) => (name === undefined ? [] : [name]))

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** A file that is appended to from a place on, which its owner alone may read. */
+/** A file that only its owner may read, appended to from a given place. */
 export class Appender {
   readonly #file: FileHandle
   #end: number
@@ -10,7 +10,7 @@ export class Appender {
     this.#end = end
   }
 
-  /** A file of an earlier run, or a new one. What lies beyond `end` was not finished, and is cut off. */
+  /** Opens a file of an earlier run, or creates one. Bytes beyond `end` were not finished and are cut off. */
   static async resume(path: string, end: number): Promise<Appender> {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
     await file.chmod(0o600)
@@ -32,7 +32,7 @@ export class Appender {
     }
   }
 
-  /** On disk when this is over. */
+  /** Resolves when everything is on disk. */
   async sync(): Promise<void> {
     await this.#file.datasync()
   }

@@ -6,7 +6,7 @@ import { Appender } from './appender.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
 import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 
-/** The rows of one run that have no voucher, and why. Made when there is one; the next run makes it anew. */
+/** The rows of one run that have no voucher, and why. Created for the first one; the next run replaces it. */
 export class ErrorsFile {
   readonly path: string
   readonly format: BulkFormat
@@ -39,7 +39,7 @@ export class ErrorsFile {
     await (await this.#file).append(text)
   }
 
-  /** Takes away what an earlier run has left. */
+  /** Removes the file of an earlier run. */
   async clear(): Promise<void> {
     await rm(this.path, { force: true })
   }

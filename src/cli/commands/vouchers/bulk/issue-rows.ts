@@ -15,7 +15,7 @@ import type { Throttle } from './throttle.js'
 interface Issuing {
   readonly template: string
   readonly rows: AsyncIterable<readonly ReadRow[]>
-  /** Repeats by itself what failed for now; a 429 comes out as TooManyCalls. */
+  /** Retries transient failures; throws TooManyCalls for a 429. */
   readonly call: Call
   readonly timeoutMs: number
   readonly concurrency: number
@@ -24,20 +24,20 @@ interface Issuing {
   readonly results: Results
   readonly counters: Counters
   readonly throttle: Throttle
-  /** Called when a 429 makes all rows wait, with the milliseconds of the wait. */
+  /** Called when a 429 pauses all rows. */
   onPause(ms: number): void
-  /** Takes no further row; what is in flight ends by itself. */
+  /** Stops taking rows; calls in flight finish. */
   readonly signal: AbortSignal
 }
 
-/** What is in flight when the run is interrupted has so long; afterwards its rows are asked for by the next run. */
+/** Time for calls in flight after an interruption; the next run requests the rows of those that did not finish. */
 const GRACE_MS = 10_000
 /** A Retry-After above this ends the run; --resume continues it. */
 const PAUSE_MS_MAX = 5 * 60_000
-/** Rows in a row that a server fails while it answers, before it counts as broken. */
+/** Successive rows that fail with a 5xx before the run ends. */
 const TROUBLE_MAX = 10
 
-/** Issues every row once. Undefined when all were tried; else why the run ended before. */
+/** Issues every row once. Returns undefined if all were tried, else why the run ended early. */
 export async function issueRows(issuing: Issuing): Promise<Failure | undefined> {
   const run = new Run(issuing)
   const workers = await Promise.allSettled(Array.from({ length: issuing.concurrency }, () => run.work()))
@@ -64,14 +64,14 @@ class Run {
 
   constructor(issuing: Issuing) {
     this.#it = issuing
-    // As many listeners as calls at once are no leak.
+    // Each concurrent call adds a listener; that is no leak.
     setMaxListeners(0, this.#stop.signal, this.#calls.signal)
     this.#rows = eachOf(issuing.rows, this.#stop.signal)
     issuing.signal.addEventListener('abort', this.#onSignal, { once: true })
     if (issuing.signal.aborted) this.#interrupt()
   }
 
-  /** Takes rows until there are none, or the run ends. @throws what nobody expects, after it has ended the others */
+  /** Takes rows until there are none or the run ends. Ends the other workers before it throws a bug. */
   async work(): Promise<void> {
     try {
       await this.#takeRows()
@@ -117,7 +117,7 @@ class Run {
       if (result.code === 'ABORTED') return
       const verdict = verdictOf(result)
       if (verdict === 'run') return this.#fail(result)
-      // Where others were answered meanwhile, the server is there, and the row is asked for once more.
+      // If other calls got responses meanwhile, the server is there: try the row once more.
       if (verdict === 'away' && this.#answers === answersBefore) return this.#fail(result)
       if (verdict === 'away' && !again) continue
       if (verdict === 'row') this.#answered()
@@ -127,7 +127,7 @@ class Run {
     }
   }
 
-  /** The answer, however long the server asks to wait; undefined when the run has ended before. */
+  /** Calls until the response is not a 429; undefined if the run ended before. */
   async #ask(row: Row, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
     const { throttle, call, template, timeoutMs } = this.#it
     const { line: _line, ...input } = row
@@ -155,9 +155,9 @@ class Run {
     this.#it.throttle.answered()
   }
 
-  /** The first failure ends the run; those that were in flight beside it say the same. */
+  /** The first failure ends the run; those of other calls in flight say the same. */
   #fail(result: CallFailure): void {
-    // The keys of the rows are made from the rows: nobody repeats with one by hand.
+    // Keys are derived from the rows, so the hint must not suggest --idempotency-key.
     const { idempotencyKey: _key, ...rest } = result
     this.failure ??= fromCall({ ...rest, outcomeUnknown: false })
     this.#stop.abort()
@@ -183,12 +183,12 @@ async function* eachOf(
 }
 
 /**
- * What a failed call says: `row` is about this one alone; `run` would be the answer to every other row too; `away` is
- * no answer, or the answer of a proxy whose server is away; `trouble` is a server that fails while it answers.
+ * What a failure means: `row` fails this row alone; `run` would fail every row; `away` is no response, or that of a
+ * proxy whose server is away; `trouble` is another 5xx.
  */
 type Verdict = 'row' | 'run' | 'away' | 'trouble'
 
-/** Of the template, not of the row. A used-up quota is none of them: vouchers that are there are still answered. */
+/** Failures of the template or the transport. Not an exhausted quota: existing vouchers are still returned. */
 const ofTheRun: readonly string[] = [
   'TEMPLATE_NOT_ACTIVE',
   'TEMPLATE_VALIDITY_ENDED',
@@ -204,7 +204,7 @@ function verdictOf(failure: CallFailure): Verdict {
   // Not a response of a voucher service: it decides nothing about the row, so the run ends.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
-  // A credential that no header carries; what cannot be encrypted is the row's own size.
+  // Without a reason, a header cannot carry the credential; with one, the row is too large to encrypt.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
   const exit = exitOf(fromCall(failure))
   // Not allowed, no such template, not encrypted: every row would fail the same way.

@@ -1,7 +1,7 @@
 // The journal of issue-many (DECISIONS.md#journal-of-issue-many).
 import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
 
-/** What a run issues, and where: another run may go on only with the same. No secret is in it. */
+/** What a run issues, and where: only a run with the same may continue it. It holds no secret. */
 export interface RunIdentity {
   readonly template: string
   /** Origin and path of the base URL. */
@@ -23,7 +23,7 @@ export const encodeHeader = (identity: RunIdentity) => withSum({ journal: PROGRA
 export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
 export interface LoadedJournal {
-  /** Undefined when the first line is not what a run of this version wrote; `problem` says why. */
+  /** Undefined if no run of this version wrote the first line; `problem` says why. */
   readonly identity: RunIdentity | undefined
   readonly problem: 'damaged' | 'another version' | undefined
   /** Idempotency keys of the rows that have their voucher. */
@@ -32,13 +32,13 @@ export interface LoadedJournal {
   readonly damaged: readonly number[]
   /** Bytes of the journal up to the end of its last whole line. */
   readonly end: number
-  /** Bytes of the results that the journal knows. */
+  /** Bytes of the results that the journal covers. */
   readonly resultsEnd: number
 }
 
 /**
- * Reads a journal up to its last whole line: what a kill or a power failure has torn is as if it had not been written,
- * and its rows are asked for again under their keys. Damaged lines before it are passed over.
+ * Reads a journal up to its last whole line. Rows of a torn line are requested again under their keys, damaged lines
+ * before it are skipped.
  * @throws what the file system throws
  */
 export function loadJournal(path: string): LoadedJournal {

@@ -7,7 +7,7 @@ import { openInMode, openPool, withRepeats } from '../../../command/transport.js
 import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
 
-/** A 429, which is no failure here: the row waits and is asked for again. */
+/** A 429, which is no failure here: the row waits and is sent again. */
 export class TooManyCalls extends Error {
   override readonly name = 'TooManyCalls'
   readonly retryAfterMs: number | null
@@ -24,7 +24,7 @@ interface OpenedCall {
   close(): Promise<void>
 }
 
-/** Calls of the chosen server over kept connections, in the chosen mode, repeated as any call is, save after a 429. */
+/** Opens calls over kept connections in the chosen mode; retries transient failures except a 429. */
 export async function openCall(
   context: Context,
   baseUrl: string,
@@ -40,7 +40,7 @@ export async function openCall(
   return { ok: true, call: createCall(repeating, { token }), close: pool.close }
 }
 
-/** Lets a 429 pass through all repeats, so that one place decides how long everybody waits. */
+/** Lets a 429 bypass the retries, so that the throttle alone decides how long to wait. */
 function raisingTooManyCalls(transport: Transport, now: () => number): Transport {
   return async (request) => {
     try {

@@ -20,7 +20,7 @@ type LineOf<Columns extends readonly string[]> = Readonly<Record<Columns[number]
 /** What a file begins with. */
 export const headOf = (columns: readonly string[], format: BulkFormat) => (format === 'csv' ? csvLine(columns) : '')
 
-/** One line: CSV as RFC 4180 has it, with LF, exact values; or a JSON object. What is absent is empty, or null. */
+/** One line: CSV (RFC 4180) with LF and exact values, or a JSON object. An absent value is empty, or null. */
 export function encodeLine<Columns extends readonly string[]>(
   columns: Columns,
   format: BulkFormat,

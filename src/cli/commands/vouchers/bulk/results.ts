@@ -28,20 +28,20 @@ type Entry =
   | { readonly row: Row; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
   | { readonly row: Row | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
 
-/** What comes in so long goes to disk together. */
+/** Milliseconds in which entries gather, so that one fsync covers many. */
 const GATHER_MS = 100
-/** Characters that may wait for the disk. */
+/** Characters of the journal that may wait for the disk. */
 const WAITING_MAX = 4_000_000
 
 /**
- * What each row got, on disk in an order from which another run can go on: first the results, and when they are on disk
- * the journal, which names the byte where each of them ends. So the journal never names a result that is not there, and
- * results that it does not name are cut off and asked for again.
+ * Writes what each row got in an order from which another run can continue: first the results, and once they are on
+ * disk the journal, which names the byte where each result ends. So the journal never names a missing result; results
+ * that it does not name are cut off and requested again.
  */
 export class Results {
   readonly #files: ResultFiles
   #taken: Entry[] = []
-  // As text soon: answers that wait as objects grow old, and what has grown old stays in memory for long.
+  // Encoded early: objects that wait are promoted to the old generation and stay in memory for long.
   #waiting = { results: '', errors: '', journal: '' }
   #resultsEnd: number
   #writing: Promise<void> | undefined
@@ -53,7 +53,7 @@ export class Results {
     this.#resultsEnd = files.results.end
   }
 
-  /** What went wrong with a file: then nothing more is kept, and the run must end. */
+  /** The first error of a file: nothing more is written, and the run must end. */
   get error(): unknown {
     return this.#error
   }
@@ -64,7 +64,7 @@ export class Results {
     while (this.#waiting.journal.length > WAITING_MAX && this.#error === undefined) await this.#writing
   }
 
-  /** After everything that arrived with it was answered with a next request, so that the server has work meanwhile. */
+  /** Runs after the workers have sent their next requests, so that the server has work meanwhile. */
   #encode(): void {
     const taken = this.#taken
     this.#taken = []
@@ -88,7 +88,7 @@ export class Results {
     }
   }
 
-  /** Everything is on disk, or `error` says why not. */
+  /** Resolves when everything is on disk, or `error` says why not. */
   async close(): Promise<void> {
     this.#encode()
     this.#closing.abort()

@@ -27,14 +27,14 @@ export const pathsOf = (out: string, errors?: string): RunPaths => ({
   errors: errors ?? out.replace(/(\.\w+)$/, '.errors$1'),
 })
 
-/** The same from a folder on: names that differ may be one file. */
+/** Absolute paths: different names may be one file. */
 export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): RunPaths => ({
   out: resolve(folder, out),
   journal: resolve(folder, journal),
   errors: resolve(folder, errors),
 })
 
-/** What can be said of the names alone. */
+/** Checks the names alone. */
 export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
   if (out === '-' || errors === '-') {
     return usage(
@@ -59,7 +59,7 @@ export interface RunFiles {
   close(): Promise<void>
 }
 
-/** Opens the files of a new run, or of one that goes on. Nothing that another has written is overwritten. */
+/** Opens the files of a new run or of one that continues. Files of others are not overwritten. */
 export async function openRun(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
   try {
     const release = holdLock(`${paths.journal}.lock`)
@@ -93,7 +93,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const begun = before?.identity === undefined ? undefined : before
 
   const format = formatOf(paths.out) as BulkFormat
-  // Rows of damaged lines are in the results, as far as whole lines follow: issued again they would be there twice.
+  // Rows of damaged lines that whole lines follow are in the results: issued again they would occur twice.
   if (begun !== undefined && begun.damaged.length > 0) {
     for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
       begun.done.add(idempotencyKeyOf(identity.template, row))
@@ -112,7 +112,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const files = { results, journal, format, errors }
   const close = async () => {
     await Promise.all([results.close(), journal.close(), errors.close()])
-    // A run that came to nothing, for want of a right token say, does not stand in the way of the next one.
+    // A run without any result, for example with a wrong token, must not refuse the next one.
     if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
   const { done, damaged } = begun ?? { done: new Set(), damaged: [] }
@@ -125,7 +125,7 @@ const exists = ({ out, journal }: RunPaths, isOut: boolean) =>
     'Go on with that run with --resume, or name another file with --out.',
   )
 
-/** Why a run does not go on with what is there. */
+/** Why a run cannot continue with the existing files. */
 function checkResume(
   { out, journal }: RunPaths,
   identity: RunIdentity,
@@ -133,7 +133,7 @@ function checkResume(
   bytes: Readonly<Record<'journal' | 'out', number | undefined>>,
 ): Failure | undefined {
   const another = 'Name another file with --out.'
-  // A run that was killed before it wrote anything has left nothing to go on with.
+  // A run that was killed before it wrote anything left empty files.
   if (before?.identity === undefined) {
     if (!bytes.out && !bytes.journal) return undefined
     const why =

@@ -16,7 +16,7 @@ export interface BulkRun {
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
-  /** The same as they were given. */
+  /** As they were given, for messages. */
   readonly names: RunPaths
   readonly resume: boolean
   readonly concurrency: number
@@ -92,7 +92,7 @@ function summaryOf({ identity, names }: BulkRun, { files }: RunFiles, counters: 
   }
 }
 
-/** Why the run ended before its last row, how far it came, and how to go on. */
+/** Why the run ended before its last row, its counters, and how to continue. */
 function resumable(failure: Failure, counters: Counters, summary: BulkSummary): Failure {
   const { issued, replayed, skipped, failed } = summary
   const have = (issued + replayed + skipped).toLocaleString('en-US')

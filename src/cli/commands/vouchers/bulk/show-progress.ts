@@ -7,7 +7,7 @@ export interface Counters {
   total: number | null
   /** New vouchers. */
   issued: number
-  /** Vouchers that were there already, of an earlier call whose answer this run did not have. */
+  /** Vouchers that an earlier call issued, whose response did not reach the results. */
   replayed: number
   /** Rows that an earlier run has in its results. */
   skipped: number
@@ -17,15 +17,15 @@ export interface Counters {
 export const doneOf = ({ issued, replayed, skipped, failed }: Counters) => issued + replayed + skipped + failed
 
 const FRAME_MS = 200
-/** Without a terminal: a line now and then, so that the log of a job shows that it goes on. */
+/** Without a terminal: a line now and then, so that the log of a job shows progress. */
 const LINE_MS = 10_000
-/** The rate is of so many milliseconds. */
+/** The rate is an average of this many milliseconds. */
 const RATE_MS = 5_000
-/** What a terminal shows for Ctrl-C still fits on the line, so that it is taken away with it. */
+/** Leaves room for the `^C` that a terminal shows, so that clearing the line removes it. */
 const MARGIN = 3
 const CLEAR_LINE = '\r\u001b[K'
 
-/** Shows on stderr how far a run is, until the function that it answers is called. */
+/** Shows the progress of a run on stderr until the returned function is called. */
 export function showProgress(
   { host, output, globals }: Context,
   counters: Readonly<Counters>,
@@ -50,7 +50,7 @@ export function showProgress(
   }
 }
 
-/** How many a second, over the last seconds. */
+/** Rows a second, over the last seconds. */
 function rateOf(): (count: number) => number {
   const samples = [{ at: performance.now(), count: 0 }]
   return (count) => {
@@ -62,10 +62,9 @@ function rateOf(): (count: number) => number {
   }
 }
 
-/** What the line is made from. */
 interface Progress {
   readonly counters: Readonly<Counters>
-  /** Rows that were answered in a second, of late. */
+  /** Recent rate of responses. */
   readonly perSecond: number
   /** Milliseconds that the server asks to wait. */
   readonly pauseMs: number
@@ -74,7 +73,7 @@ interface Progress {
 const BAR_LONGEST = 30
 const number = (it: number) => it.toLocaleString('en-US')
 
-/** One line of at most so many columns: done and total, share, bar, rate, time left, what failed. */
+/** One line that fits the columns: done and total, share, bar, rate, time left, failures. */
 export function progressLine({ counters, perSecond, pauseMs }: Progress, columns: number): string {
   const { total, failed } = counters
   const done = doneOf(counters)

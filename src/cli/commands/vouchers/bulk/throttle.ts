@@ -1,10 +1,10 @@
-/** Without a word of the server about it, the pause after the first 429, which doubles up to the second. */
+/** Pause after a 429 without Retry-After; it doubles up to the maximum. */
 const PAUSE_MS = 1_000
 const PAUSE_MS_MAX = 30_000
 
 /**
- * How many calls run at once. A 429 lets all of them wait as long as the server asks, and halves their number; answers
- * bring them back one by one. No row fails for it.
+ * Limits how many calls run concurrently. A 429 pauses all of them for as long as the server asks and halves the limit;
+ * responses raise it again one by one. No row fails for it.
  */
 export class Throttle {
   readonly #most: number

@@ -11,7 +11,7 @@ import { encodeLine, errorColumns } from './output-lines.js'
 import { errorOf } from './results.js'
 import type { RunPaths } from './run-files.js'
 
-/** Of the rows that cannot be sent, so many are in the failure itself. */
+/** Bad rows that the failure itself lists; the file of errors has all. */
 const SHOWN_MAX = 10
 
 /** What a file holds, known before its first voucher is issued. */
@@ -23,7 +23,7 @@ interface Validation {
   readonly first: Row | undefined
 }
 
-/** Reads a file through. Where a row cannot be sent, nothing is: all of them are in the list of errors. */
+/** Reads a whole file. One bad row refuses all of it; the file of errors lists every bad row. */
 export async function validateFile(context: Context, input: BulkInput, paths: RunPaths): Promise<Validation | Failure> {
   const { host, dryRun } = context
   const errors = await ErrorsFile.at(paths.errors)

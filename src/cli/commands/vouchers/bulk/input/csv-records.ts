@@ -9,9 +9,9 @@ interface CsvRecord {
 }
 
 /**
- * Records of CSV (RFC 4180) in blocks. They are told apart by counting quotes, and parsed many at a time; where that
- * fails, one by one, so that a malformed record costs itself alone and has its line. Where a quote never ends, the line
- * on which it begins is malformed and reading goes on with the next one.
+ * Reads records of CSV (RFC 4180) in blocks. Counting quotes finds where a record ends; records are parsed many at a
+ * time, and one by one if that fails, so that only the malformed record is bad. If a quote never ends, the line where it
+ * begins is bad and reading continues on the next one.
  */
 export async function* readCsv(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<(CsvRecord | BadRow)[]> {
   let open: ReadLine[] = []
@@ -23,7 +23,7 @@ export async function* readCsv(blocks: AsyncIterable<ReadLine[]>): AsyncGenerato
   yield parseAll(assemble(open, true).records)
 }
 
-/** The records of lines, quoted values over several of them. @param final no line follows: what is open stays open */
+/** Joins lines into records. @param final no line follows, so an open quote never ends */
 function assemble(lines: readonly ReadLine[], final: boolean) {
   const records: ReadLine[] = []
   let at = 0
@@ -86,7 +86,7 @@ function parseOne({ line, text }: Line): CsvRecord | BadRow {
     const parsed: string[][] = parse(text, options)
     if (parsed.length === 1) return { line, values: parsed[0] as string[] }
   } catch {
-    // Its words tell of the parser's own count of lines.
+    // The parser's message counts lines on its own.
   }
   return bad(line, 'MALFORMED', 'is no CSV: a quote stands beside other text (RFC 4180)')
 }

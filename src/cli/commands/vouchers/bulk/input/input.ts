@@ -8,11 +8,11 @@ import { type BulkFormat, formatOf } from './read-rows.js'
 
 /** Where the rows come from. */
 export interface BulkInput {
-  /** For a person. */
+  /** For messages. */
   readonly name: string
-  /** By its name; undefined where its first byte tells. */
+  /** Undefined if its first byte tells. */
   readonly format: BulkFormat | undefined
-  /** False for a pipe: it is read once, so that its rows are judged while they are issued. */
+  /** False for a pipe, which is read once: its rows are validated while they are issued. */
   readonly isFile: boolean
   chunks(): AsyncIterable<Uint8Array | string>
   close(): Promise<void>
@@ -20,7 +20,7 @@ export interface BulkInput {
 
 const CHUNK_BYTES = 64 * 1024
 
-/** Opens a file, a FIFO, or standard input by the name `-`. A file stays the same file for both of its readings. */
+/** Opens a file, a FIFO, or standard input (`-`). A file stays open for both readings. */
 export async function openInput(host: Host, path: string): Promise<{ ok: true; input: BulkInput } | Failure> {
   if (path === '-') {
     const input = { name: 'standard input', format: undefined, isFile: false }

@@ -10,13 +10,13 @@ export interface Line {
 
 export type ReadLine = Line | BadRow
 
-/** Longer lines, and rows of several lines, are faults: one that never ends must not fill the memory. */
+/** Maximum length of a row: a line that never ends must not fill the memory. */
 export const ROW_BYTES_MAX = 1024 * 1024
 
 const LF = 0x0a
 
 /**
- * Lines of UTF-8 in blocks, as they come. A byte order mark is dropped.
+ * Reads lines of UTF-8 in blocks.
  * @throws UnreadableInput for UTF-16
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ReadLine[]> {
@@ -56,7 +56,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
   if (held.length > 0 && !skipping) yield linesOf(held, number)
 }
 
-/** What Excel saves as "Unicode text" is told apart by its first bytes. */
+/** Drops the byte order mark. Excel saves "Unicode text" as UTF-16, which starts with its own mark. */
 function withoutMark(start: Buffer): Buffer {
   const [first, second] = start
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {

@@ -5,14 +5,14 @@ import { type BadRow, bad, ids, isBad, type ReadRow, rowOf, UnreadableInput } fr
 
 export type BulkFormat = 'csv' | 'ndjson'
 
-/** By the ending of its name; undefined for any other, as for standard input. */
+/** The format that the ending of a name says; undefined for any other name. */
 export function formatOf(path: string): BulkFormat | undefined {
   if (/\.csv$/i.test(path)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(path) ? 'ndjson' : undefined
 }
 
 /**
- * The rows of an input in blocks, each with its line; those that cannot be sent with their fault.
+ * Reads the rows of an input in blocks; a bad row has its fault.
  * @param format undefined: NDJSON when it begins with a brace, else CSV
  * @throws UnreadableInput
  */
@@ -93,7 +93,7 @@ const noHeader = ({ line, fault }: BadRow) =>
 
 const METADATA = 'metadata.'
 
-/** @throws UnreadableInput for what is missing, unknown or named twice */
+/** @throws UnreadableInput for a missing, unknown or duplicate column */
 function headerOf(values: readonly string[]): readonly string[] {
   const isKnown = (name: string) => members.includes(name) || (name.startsWith(METADATA) && name !== METADATA)
   const line = values.join(',')
@@ -142,7 +142,7 @@ function csvRow(header: readonly string[], { line, values }: { line: number; val
   return rowOf(line, metadata.length === 0 ? row : { ...row, metadata: Object.fromEntries(metadata) })
 }
 
-/** What is no JSON is no object either, which is what the row is then told. */
+/** Malformed JSON stays text, so the row fails for metadata that is no object. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

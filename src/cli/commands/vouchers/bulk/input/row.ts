@@ -6,7 +6,7 @@ export interface Row {
   readonly line: number
   readonly external_issue_id: string
   readonly recipient_user_id: string
-  /** Sent as it is: the interface says nothing of it. */
+  /** Sent unchanged: the interface does not define its members. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
@@ -23,7 +23,7 @@ interface RowFault {
   readonly message: string
 }
 
-/** A row that cannot be sent, with what could be read of it. */
+/** A row that cannot be sent, with the ids that could be read. */
 export interface BadRow {
   readonly line: number
   readonly fault: RowFault
@@ -39,7 +39,7 @@ export const bad = (line: number, code: RowFault['code'], message: string): BadR
   fault: { code, message },
 })
 
-/** An input of which not even the rows can be told: nothing of it is issued. */
+/** Input without readable rows: nothing is issued. */
 export class UnreadableInput extends Error {
   override readonly name = 'UnreadableInput'
   readonly hint: string | null
