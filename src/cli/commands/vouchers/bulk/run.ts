@@ -3,7 +3,7 @@ import { forbidPlaintext } from '../../../command/downgrade-protection.js'
 import type { Failure } from '../../../failure.js'
 import type { Outcome } from '../../../output/outcome.js'
 import type { BulkInput } from './input/input.js'
-import { readRows } from './input/read-rows.js'
+import { markDuplicates, readRows } from './input/read-rows.js'
 import { issueRows } from './issue-rows.js'
 import type { RunIdentity } from './journal.js'
 import { openCall } from './open-call.js'
@@ -54,9 +54,11 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
     const counters: Counters = { total: run.total, issued: 0, replayed: 0, skipped: 0, failed: 0 }
     const throttle = new Throttle(run.concurrency, () => performance.now())
     const stopProgress = showProgress(context, counters, throttle)
+    const rows = readRows(run.input.chunks(), run.input.format)
     const failure = await issueRows({
       template: run.identity.template,
-      rows: readRows(run.input.chunks(), run.input.format),
+      // The validation of a file has found its duplicates.
+      rows: run.input.isFile ? rows : markDuplicates(rows),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,
       concurrency: run.concurrency,

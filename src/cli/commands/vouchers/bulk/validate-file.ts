@@ -5,7 +5,7 @@ import type { Context } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 import { ErrorsFile } from './errors-file.js'
 import type { BulkInput } from './input/input.js'
-import { readRows } from './input/read-rows.js'
+import { markDuplicates, readRows } from './input/read-rows.js'
 import { isBad, type Row, UnreadableInput } from './input/row.js'
 import { encodeLine, errorColumns } from './output-lines.js'
 import { errorOf } from './results.js'
@@ -39,7 +39,7 @@ export async function validateFile(context: Context, input: BulkInput, paths: Ru
   let [rows, bad] = [0, 0]
   let first: Row | undefined
   try {
-    for await (const block of readRows(summed(), input.format)) {
+    for await (const block of markDuplicates(readRows(summed(), input.format))) {
       if (host.signal.aborted) break
       rows += block.length
       first ??= block.find((it): it is Row => !isBad(it))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { BulkFormat } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
-import { formatOf, readRows } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
+import { formatOf, markDuplicates, readRows } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
 import type { ReadRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 import { isBad } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 
@@ -10,7 +10,7 @@ async function* inChunks(bytes: Buffer, size: number) {
 
 async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_000): Promise<ReadRow[]> {
   const rows: ReadRow[] = []
-  for await (const block of readRows(inChunks(Buffer.from(input as string), size), format))
+  for await (const block of markDuplicates(readRows(inChunks(Buffer.from(input as string), size), format)))
     for (const row of block) rows.push(row)
   return rows
 }

@@ -26,8 +26,7 @@ export async function* readRows(
   const [line] = first ?? []
   const isJson = format === 'ndjson' || (format === undefined && line && 'text' in line && /^\s*\{/.test(line.text))
   const all = again(first ?? [], blocks)
-  const check = duplicateFinder()
-  for await (const block of isJson ? jsonRows(all) : csvRows(all)) yield block.map(check)
+  yield* isJson ? jsonRows(all) : csvRows(all)
 }
 
 async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
@@ -36,16 +35,19 @@ async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): Asyn
 }
 
 /** Marks rows that repeat the external_issue_id of an earlier row (DECISIONS.md#rows-of-issue-many). */
-function duplicateFinder(): (row: ReadRow) => ReadRow {
+export async function* markDuplicates(blocks: AsyncIterable<readonly ReadRow[]>): AsyncGenerator<readonly ReadRow[]> {
   const lines = new Map<string, number>()
-  return (row) => {
+  const check = (row: ReadRow) => {
     if (isBad(row)) return row
-    const { metadata: _metadata, ...read } = row
-    const first = lines.get(read.external_issue_id)
-    if (first === undefined) lines.set(read.external_issue_id, read.line)
-    else return { ...read, ...bad(read.line, 'DUPLICATE', `has the external_issue_id of line ${first}`) }
+    const first = lines.get(row.external_issue_id)
+    if (first !== undefined) {
+      const { metadata: _metadata, ...read } = row
+      return { ...read, ...bad(row.line, 'DUPLICATE', `has the external_issue_id of line ${first}`) }
+    }
+    lines.set(row.external_issue_id, row.line)
     return row
   }
+  for await (const block of blocks) yield block.map(check)
 }
 
 const members: readonly string[] = [...ids, 'metadata']
