@@ -70,48 +70,45 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
   }
 }
 
-const headersOf = (outcome: Outcome) => (outcome.ok ? outcome.response.headers : (outcome.error.secure?.headers ?? {}))
+type Outcome = TransportResponse | TransportError
 
-type Outcome = { ok: true; response: TransportResponse } | { ok: false; error: TransportError }
+const headersOf = (outcome: Outcome) => (isTransportError(outcome) ? (outcome.secure?.headers ?? {}) : outcome.headers)
 
 async function attemptOnce(transport: Transport, request: TransportRequest): Promise<Outcome> {
   try {
-    return { ok: true, response: await transport(request) }
+    return await transport(request)
   } catch (error) {
-    if (isTransportError(error)) return { ok: false, error }
+    if (isTransportError(error)) return error
     throw error
   }
 }
 
 function isWorthRepeating(outcome: Outcome, { repeatable = false }: TransportRequest): boolean {
-  if (!outcome.ok) {
-    const { kind, maybeProcessed, secure } = outcome.error
+  if (isTransportError(outcome)) {
+    const { kind, maybeProcessed, secure } = outcome
     if (kind === 'aborted' || secure?.retryable === false) return false
     return repeatable || !maybeProcessed
   }
-  const { status } = outcome.response
+  const { status } = outcome
   if (status === 429 || status === 503) return true
-  return repeatable && status >= 400 && (status >= 500 || readFailure(outcome.response).retryable)
+  return repeatable && status >= 400 && (status >= 500 || readFailure(outcome).retryable)
 }
 
 /** A 503 and everything below 500 says that the server declined; any other 5xx may come after the work was done. */
 function wasMaybeProcessed(outcome: Outcome): boolean {
-  return outcome.ok ? outcome.response.status >= 500 && outcome.response.status !== 503 : outcome.error.maybeProcessed
+  return isTransportError(outcome) ? outcome.maybeProcessed : outcome.status >= 500 && outcome.status !== 503
 }
 
 function describe(outcome: Outcome): { status: number; code: string } {
-  if (!outcome.ok) {
-    const { kind, secure } = outcome.error
-    return { status: secure?.status ?? 0, code: secure?.code ?? kind }
-  }
-  return { status: outcome.response.status, code: readFailure(outcome.response).code }
+  if (!isTransportError(outcome)) return { status: outcome.status, code: readFailure(outcome).code }
+  return { status: outcome.secure?.status ?? 0, code: outcome.secure?.code ?? outcome.kind }
 }
 
 /** The last outcome, with the doubt that earlier tries left. */
 function finish(outcome: Outcome, maybeProcessed: boolean): TransportResponse {
-  if (outcome.ok) return maybeProcessed ? { ...outcome.response, maybeProcessed } : outcome.response
-  if (!maybeProcessed || outcome.error.maybeProcessed) throw outcome.error
-  const { kind, message, secure } = outcome.error
+  if (!isTransportError(outcome)) return maybeProcessed ? { ...outcome, maybeProcessed } : outcome
+  if (!maybeProcessed || outcome.maybeProcessed) throw outcome
+  const { kind, message, secure } = outcome
   throw new TransportError(kind, message, { maybeProcessed, secure })
 }
 

@@ -1,3 +1,4 @@
+import { mapTexts } from '../output/plain.js'
 import type { Host } from './host.js'
 import { credentialVariables, redact, redactCode, webhookSecretVariable } from './secrets.js'
 
@@ -28,12 +29,7 @@ export function scrub(host: Pick<Host, 'env'>, text: string): string {
 }
 
 /** The same of every text in a value. */
-export function scrubAll(host: Pick<Host, 'env'>, value: unknown): unknown {
-  if (typeof value === 'string') return scrub(host, value)
-  if (Array.isArray(value)) return value.map((it) => scrubAll(host, it))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, it]) => [scrub(host, name), scrubAll(host, it)]))
-}
+export const scrubAll = (host: Pick<Host, 'env'>, value: unknown) => mapTexts(value, (text) => scrub(host, text))
 
 const CREDENTIAL = /\b(?:(?:sop|sbot|opk)_[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)/g
 const CODE = /\b(?:VQ1-[0-9A-Z]{20,}|[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}(?![-\w]))/g

@@ -1,4 +1,4 @@
-import { plain } from './plain.js'
+import { mapTexts, plain } from './plain.js'
 
 /** Characters that JSON leaves as they are and a terminal would obey. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
@@ -47,7 +47,7 @@ export async function csvRows(
   onTerminal: boolean,
 ): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
-  const rows = records.map((record) => flatten(onTerminal ? withPlainText(record) : record))
+  const rows = records.map((record) => flatten(onTerminal ? mapTexts(record, plain) : record))
   return stringify(rows, { header, columns: columns.map((key) => ({ key })), cast: { boolean: String } })
 }
 
@@ -58,11 +58,4 @@ function flatten(value: unknown, prefix = '', row: Record<string, unknown> = Obj
   }
   for (const [name, it] of Object.entries(value)) flatten(it, prefix === '' ? name : `${prefix}.${name}`, row)
   return row
-}
-
-function withPlainText(value: unknown): unknown {
-  if (typeof value === 'string') return plain(value)
-  if (Array.isArray(value)) return value.map(withPlainText)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, it]) => [plain(name), withPlainText(it)]))
 }

@@ -14,3 +14,11 @@ export function plain(text: string): string {
 export function plainLine(text: string): string {
   return plain(text).replace(/[\t\n]+/g, ' ')
 }
+
+/** A value with every text in it changed, names of members too. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((it) => mapTexts(it, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, it]) => [change(name), mapTexts(it, change)]))
+}
