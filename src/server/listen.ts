@@ -10,7 +10,7 @@ import type { Keyring } from '../domain/keyring.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'
-import { BACKLOG } from '../store/delivery/backlog.js'
+import { BACKLOG, settleBacklog } from '../store/delivery/backlog.js'
 import { knowsNoKeys, lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
 import { type ProcessSession, processesWithout } from '../store/postgres/key-locks.js'
@@ -21,7 +21,7 @@ import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import { ownAccountKeys, remoteAccountKeys } from './accounts.js'
 import { buildApp } from './app.js'
 import { BotCalls } from './background/bot-calls.js'
-import { ExpirySweeper, settlesBacklogs } from './background/expiry-sweeper.js'
+import { ExpirySweeper } from './background/expiry-sweeper.js'
 import { TokenUses } from './background/token-uses.js'
 import { createClientAddresses } from './client-address.js'
 import { systemClock, TestClock } from './clock.js'
@@ -203,11 +203,10 @@ async function accepting(
 
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const sweeper = new ExpirySweeper(deps.store, failed('what has expired was not removed'))
-  const backlogs = new ExpirySweeper(
-    deps.store,
-    failed('a backlog was not settled'),
-    settlesBacklogs(() => deps.newId('dlv')),
-  )
+  // Of setting and deleting webhooks, and of dropped updates (store/delivery/backlog.ts).
+  const backlogs = new ExpirySweeper(deps.store, failed('a backlog was not settled'), [
+    (now) => settleBacklog({ now, newDeliveryId: () => deps.newId('dlv') }),
+  ])
   const settle = () => void backlogs.start(deps.clock.now())
   const stopSettling = deps.store.listen((subject) => subject === BACKLOG && settle(), settle)
   const forget = () => {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { DELIVERY_KEPT_MS } from '../../domain/delivery.js'
 import { forgetOldCalls } from '../../store/bots/calls.js'
-import { SETTLED_PER_WRITE, settleBacklog } from '../../store/delivery/backlog.js'
+import { SETTLED_PER_WRITE } from '../../store/delivery/backlog.js'
 import { forget as forgetDeliveries } from '../../store/delivery/deliveries.js'
 import { forgetOld } from '../../store/delivery/updates.js'
 import { deleteExpiredRecords } from '../../store/idempotency.js'
@@ -20,11 +20,6 @@ const expiry: readonly Kind[] = [
   (now) => forgetDeliveries(now - DELIVERY_KEPT_MS, FORGOTTEN_PER_WRITE),
   (now) => forgetOldCalls(now, FORGOTTEN_PER_WRITE),
 ]
-
-/** Settles the backlogs of `webhook set`, `webhook delete` and dropped updates (store/backlog.ts) in small writes. */
-export function settlesBacklogs(newDeliveryId: () => string): readonly Kind[] {
-  return [(now) => settleBacklog({ now, newDeliveryId })]
-}
 
 /**
  * Deletes expired rows in small writes, each followed by as long a pause, so that calls come between
