@@ -202,6 +202,13 @@ test('a template comes from a file or stdin, and flags win over it', async () =>
   expect(received[0]?.body).toEqual({ ...definition, name: 'Other' })
   const broken = await cli(`templates create --file - --base-url ${baseUrl}`, { env: secrets, stdin: '[1]' })
   expect(broken.exit).toBe(2)
+  // A member of this name is none of the command's own results.
+  const withOk = { ...definition, ok: false }
+  const sent = await cli(`templates create --file - --base-url ${baseUrl}`, {
+    env: secrets,
+    stdin: JSON.stringify(withOk),
+  })
+  expect([sent.exit, received[1]?.body]).toEqual([0, withOk])
 })
 
 test('templates create --submit sends both calls, and says what is left to do when the second fails', async () => {

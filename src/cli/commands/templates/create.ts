@@ -2,7 +2,7 @@ import * as botContract from '../../../contract/bots.js'
 import { fulfillmentCategories } from '../../../contract/fields.js'
 import type { Template } from '../../../contract/templates.js'
 import * as contract from '../../../contract/templates.js'
-import type { Context } from '../../command/context.js'
+import type { Context, Found } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -105,17 +105,16 @@ export const create = leaf({
   },
 })
 
-async function readDefinition(
-  context: Context,
-  given: Given,
-): Promise<{ ok: true; value: Record<string, unknown> } | Failure> {
+type Definition = Found<Record<string, unknown>> | Failure
+
+async function readDefinition(context: Context, given: Given): Promise<Definition> {
   const conflict = conflictOf(given)
   if (conflict !== undefined) return conflict
-  const file = given.file === undefined ? {} : await readDefinitionFile(context, given.file)
-  if ('ok' in file) return file as Failure
+  const file = await readDefinitionFile(context, given.file)
+  if (!file.ok) return file
   const { description, metadata } = given
   const validity = validityOf(given)
-  const value: Record<string, unknown> = { ...file, ...defined({ validity, description, metadata }) }
+  const value: Record<string, unknown> = { ...file.value, ...defined({ validity, description, metadata }) }
   for (const [member, flag] of needed)
     if (member !== 'validity' && given[flag] !== undefined) value[member] = given[flag]
   const missing = needed.filter(([member]) => value[member] === undefined)
@@ -162,15 +161,12 @@ function validityOf(given: Given): Record<string, unknown> | undefined {
   return { type: 'fixed', starts_at: given['valid-from'], ends_at: given['valid-to'] }
 }
 
-async function readDefinitionFile(
-  { host, globals }: Context,
-  path: string,
-): Promise<Record<string, unknown> | Failure> {
+async function readDefinitionFile({ host, globals }: Context, path: string | undefined): Promise<Definition> {
+  if (path === undefined) return { ok: true, value: {} }
   if (path === '-' && globals['token-file'] === '-') return usage('--file and --token-file cannot both read stdin.')
   const content = await readTextFile(host, path)
   if (!content.ok) return content
-  return (
-    parseObject(content.text) ??
-    fail('INVALID_INPUT', `${path === '-' ? 'Standard input' : path} is not a JSON object.`)
-  )
+  const value = parseObject(content.text)
+  if (value !== undefined) return { ok: true, value }
+  return fail('INVALID_INPUT', `${path === '-' ? 'Standard input' : path} is not a JSON object.`)
 }
