@@ -14,7 +14,7 @@ import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/plain.js'
 import type { Scenario } from './runner/document.js'
-import type { ScenarioReport, StepReport } from './runner/run.js'
+import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
 const PARALLEL_MAX = 64
 
@@ -136,9 +136,7 @@ async function allowed(
   return checkServer(context, baseUrl)
 }
 
-interface SuiteOptions {
-  readonly baseUrl: string | undefined
-  readonly webhookPort: number
+interface SuiteOptions extends RunOptions {
   readonly parallel: number
   readonly junit: string | undefined
 }

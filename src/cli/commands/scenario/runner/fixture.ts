@@ -3,7 +3,7 @@ import type { Transport } from '../../../../client/transport.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import * as platform from '../../../../contract/platform.js'
 import type { RunningServer } from '../../../../server/options.js'
-import type { Context } from '../../../command/context.js'
+import type { Context, Found } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, withRepeats } from '../../../command/transport.js'
 import { readOperatorKey } from '../../../config/local-server.js'
@@ -12,7 +12,7 @@ import { type Failure, fail, failureOfServer, fromCall } from '../../../failure.
 import type { Scenario } from './document.js'
 import { openInbox, type ScenarioInbox } from './inbox.js'
 
-type Credential = { readonly ok: true; readonly value: string } | Failure
+type Credential = Found<string> | Failure
 
 /** What a scenario runs on: a server, a receiver of webhooks, and the initial credentials. */
 export interface Fixture {
@@ -22,8 +22,6 @@ export interface Fixture {
   close(): Promise<void>
 }
 
-type FixtureResult = { readonly ok: true; readonly fixture: Fixture } | Failure
-
 const ACCOUNT = 'scenario'
 
 /** @param baseUrl of a running server; undefined starts one that ends with the fixture */
@@ -32,14 +30,14 @@ export async function openFixture(
   { server: wanted, answers }: Scenario,
   baseUrl: string | undefined,
   webhookPort: number,
-): Promise<FixtureResult> {
+): Promise<Found<Fixture> | Failure> {
   const inbox = await openInbox(answers, webhookPort)
   if (!inbox.ok) return inbox
-  const close = inbox.value.close
+  const { close } = inbox.value
   if (baseUrl !== undefined) {
     const transport = await open(context, baseUrl)
     const credential = (kind: CredentialKind) => context.credential(kind, baseUrl)
-    return { ok: true, fixture: { transport, inbox: inbox.value, credential, close } }
+    return { ok: true, value: { transport, inbox: inbox.value, credential, close } }
   }
   let server: RunningServer
   try {
@@ -61,7 +59,7 @@ export async function openFixture(
   const transport = await open(context, server.baseUrl)
   return {
     ok: true,
-    fixture: {
+    value: {
       transport,
       inbox: inbox.value,
       credential: bundledCredentials(transport, server),

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { codeOf } from '../../../../files/error-code.js'
 import { emptyResponse, startListener } from '../../../../workbench/listener.js'
 import { type ScriptedResponse, scriptedResponses } from '../../../../workbench/responses.js'
+import type { Found } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 
 /** A delivery whose signature was checked, and that no step has taken yet. */
@@ -27,7 +28,7 @@ export interface ScenarioInbox {
 export async function openInbox(
   answers: readonly [ScriptedResponse, ...ScriptedResponse[]],
   port: number,
-): Promise<{ readonly ok: true; readonly value: ScenarioInbox } | Failure> {
+): Promise<Found<ScenarioInbox> | Failure> {
   const secret = randomBytes(32).toString('base64url')
   const waiting: Arrived[] = []
   const events = new EventEmitter()

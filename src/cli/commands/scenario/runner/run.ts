@@ -23,7 +23,7 @@ export interface ScenarioReport {
   readonly teardown: readonly StepReport[]
 }
 
-interface RunOptions {
+export interface RunOptions {
   readonly baseUrl: string | undefined
   readonly webhookPort: number
 }
@@ -43,7 +43,7 @@ export async function runScenario(
   const { signal } = context.host
   const jq = new JqThread()
   try {
-    const stepRunner = new StepRunner(context, opened.fixture, scenario.vars, jq)
+    const stepRunner = new StepRunner(context, opened.value, scenario.vars, jq)
     const steps: StepReport[] = []
     for (const step of scenario.steps) {
       const goesOn = steps.every((it) => it.status === 'passed') && !signal.aborted
@@ -59,7 +59,7 @@ export async function runScenario(
     return { ok: true, report: { file, name, passed, duration_ms: since(startedAt), steps, teardown } }
   } finally {
     jq.close()
-    await opened.fixture.close()
+    await opened.value.close()
   }
 }
 
