@@ -76,7 +76,7 @@ export const localFailures = {
   ABORTED: 130,
 } as const satisfies Record<string, number>
 
-export type LocalCode = keyof typeof localFailures
+type LocalCode = keyof typeof localFailures
 
 export const isLocalCode = (code: string): code is LocalCode => Object.hasOwn(localFailures, code)
 

@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { MismatchCause } from './mismatch-causes.js'
-import { mismatchCauses } from './mismatch-causes.js'
+import { type MismatchCause, mismatchCauses } from './mismatch-causes.js'
 import { bodyOriginals, secretOriginals } from './originals.js'
-import type { VerifyWebhookInput } from './signature.js'
-import { bytesOf, keysOf, readHeaders, verifyWebhook } from './signature.js'
+import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, verifyWebhook } from './signature.js'
 
 export interface MismatchExplanation {
   readonly cause: MismatchCause

@@ -1,9 +1,7 @@
 import type { Update } from '../contract/updates.js'
 import { pause } from './pause.js'
-import type { PollingOptions, PollPosition } from './polling.js'
-import { pollUpdates } from './polling.js'
-import type { PostResult } from './post.js'
-import { isDelivered } from './post.js'
+import { type PollingOptions, type PollPosition, pollUpdates } from './polling.js'
+import { isDelivered, type PostResult } from './post.js'
 
 /** An update that the app did not accept. */
 export interface DeadLetter {

@@ -1,7 +1,6 @@
 import { closest } from '../contract/closest.js'
 import type { UpdateType } from '../contract/updates.js'
-import type { Leaf, Open, Shape } from './synthetic-shapes.js'
-import { updateShape } from './synthetic-shapes.js'
+import { type Leaf, type Open, type Shape, updateShape } from './synthetic-shapes.js'
 
 /** One member of an update in place of its sample. */
 export interface Override {

@@ -1,5 +1,4 @@
-import type { LeafDescription } from '../command/help.js'
-import { describeFlags, describeLeaf, leavesOf, listed } from '../command/help.js'
+import { describeFlags, describeLeaf, type LeafDescription, leavesOf, listed } from '../command/help.js'
 import { type Entry, type Leaf, leaf } from '../command/leaf.js'
 import { globalFlags } from '../flags/globals.js'
 

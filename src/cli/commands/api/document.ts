@@ -1,5 +1,4 @@
-import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import type { Field } from './fields.js'
 
 type Members = Record<string, unknown>

@@ -1,6 +1,5 @@
 import type { Context } from '../../command/context.js'
-import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
 import { kindOf } from '../../host/secrets.js'
 

@@ -1,6 +1,5 @@
 import { leaf } from '../../command/leaf.js'
-import type { Route } from './endpoint.js'
-import { knownRoutes } from './endpoint.js'
+import { knownRoutes, type Route } from './endpoint.js'
 
 /** A route as it is listed. */
 interface Listed {

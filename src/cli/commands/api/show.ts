@@ -3,13 +3,11 @@ import { ANSWER_DEPTH_MAX } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
 import { parseJson } from '../../../secure/json.js'
 import type { Context } from '../../command/context.js'
-import type { Failure } from '../../failure.js'
-import { exitOf, fromCall } from '../../failure.js'
+import { exitOf, type Failure, fromCall } from '../../failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/plain.js'
 import type { Route } from './endpoint.js'
-import type { AnyCall, Sent } from './send.js'
-import { isBare } from './send.js'
+import { type AnyCall, isBare, type Sent } from './send.js'
 
 /** The data of the answer; or what is wrong with it. */
 export function showData({ method, route }: AnyCall, { result, response }: Sent): Outcome<unknown> {

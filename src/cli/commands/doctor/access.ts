@@ -8,8 +8,7 @@ import { openPlain, secureOptions } from '../../command/transport.js'
 import { findCredential } from '../../config/credentials.js'
 import { fromCall } from '../../failure.js'
 import { credentialNames, describeJwt, kindOf } from '../../host/secrets.js'
-import type { Check } from './check.js'
-import { bad, ok, skip, warn } from './check.js'
+import { bad, type Check, ok, skip, warn } from './check.js'
 import { ASK_MS } from './server.js'
 
 interface Question {

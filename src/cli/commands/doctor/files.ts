@@ -8,8 +8,7 @@ import type { Tolerated } from '../../config/settings.js'
 import type { Failure } from '../../failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
-import type { Check } from './check.js'
-import { bad, ok, warn } from './check.js'
+import { bad, type Check, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
 

@@ -8,8 +8,7 @@ import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Host } from '../../host/host.js'
 import { proxyVariables } from '../api/curl.js'
-import type { Check } from './check.js'
-import { bad, ok, skip, warn } from './check.js'
+import { bad, type Check, ok, skip, warn } from './check.js'
 
 const NODE = { major: 20, minor: 19 }
 

@@ -8,8 +8,7 @@ import { projectNotAllowed } from '../../config/project-permission.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import type { Tolerated } from '../../config/settings.js'
 import { parseObject } from '../../host/parse-object.js'
-import type { Check } from './check.js'
-import { bad, ok, skip, warn } from './check.js'
+import { bad, type Check, ok, skip, warn } from './check.js'
 
 /** Milliseconds for one question. Two of them one after another stay below what a person waits. */
 export const ASK_MS = 2_000

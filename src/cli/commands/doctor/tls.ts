@@ -1,14 +1,12 @@
 import { isIP } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
-import { connect } from 'node:tls'
+import { type ConnectionOptions, connect } from 'node:tls'
 import { parseBaseUrl } from '../../../client/base-url.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { UNITS_MS } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
-import type { Check } from './check.js'
-import { bad, ok, skip, warn } from './check.js'
+import { bad, type Check, ok, skip, warn } from './check.js'
 
 const RENEW_DAYS = 21
 

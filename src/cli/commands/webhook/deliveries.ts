@@ -4,8 +4,7 @@ import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text, toggle } from '../../flags/flags.js'
-import type { List } from '../../output/fields.js'
-import { isList } from '../../output/fields.js'
+import { isList, type List } from '../../output/fields.js'
 import { plainLine } from '../../output/plain.js'
 
 export const deliveries = leaf({

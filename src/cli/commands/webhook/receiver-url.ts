@@ -1,5 +1,4 @@
-import type { Read } from '../../flags/flags.js'
-import { one } from '../../flags/flags.js'
+import { one, type Read } from '../../flags/flags.js'
 
 /** The URL of a receiver. */
 export function readReceiverUrl(text: string): Read<URL> {

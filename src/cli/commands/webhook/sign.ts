@@ -1,11 +1,9 @@
 import { readUpdate, signWebhook } from '../../../webhook/signature.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import type { Failure } from '../../failure.js'
-import { fail, usage } from '../../failure.js'
+import { type Failure, fail, usage } from '../../failure.js'
 import { integer, list, one, requiredUnless, text } from '../../flags/flags.js'
-import type { BytesResult } from '../../host/files.js'
-import { readBytes } from '../../host/files.js'
+import { type BytesResult, readBytes } from '../../host/files.js'
 import { recordedDelivery, recordedFlags, wrongPlace } from './inbox-dir.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 

@@ -3,8 +3,7 @@ import { platformUpdateTypes } from '../../../contract/platform.js'
 import type { UpdateType } from '../../../contract/updates.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
-import type { Failure } from '../../failure.js'
-import { usage } from '../../failure.js'
+import { type Failure, usage } from '../../failure.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
 
 /** An update that the server made. */
