@@ -69,10 +69,9 @@ type LocalWanted = Extract<Wanted, { kind: 'local' }>
 const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: Host) => Promise<readonly Word[]>>> = {
   recorded: async ({ line: { given } }, host) => {
     const { inboxDirOf } = await import('../commands/webhook/inbox-dir.js')
-    const { inboxBytes } = await import('../../workbench/inbox.js')
+    const { Inbox, inboxBytes } = await import('../../workbench/inbox.js')
     const dir = inboxDirOf(host, given.get('inbox')?.[0])
     if (inboxBytes(dir) > INBOX_BYTES_MAX) return []
-    const { Inbox } = await import('../../workbench/inbox.js')
     const inbox = new Inbox(dir)
     return inbox
       .find({}, NEWEST)
