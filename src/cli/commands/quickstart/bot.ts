@@ -1,14 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import * as apps from '../../../contract/apps.js'
 import * as bots from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
 import * as platform from '../../../contract/platform.js'
+import type { Update } from '../../../contract/updates.js'
 import * as webhook from '../../../contract/webhook.js'
 import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 import { redact } from '../../host/secrets.js'
+import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
-import type { Receiver } from './receiver.js'
 import type { Walkthrough } from './walkthrough.js'
 
 interface Known {
@@ -20,7 +20,7 @@ interface Known {
 export async function runBotSteps(
   walkthrough: Walkthrough,
   { appId, templateId }: Known,
-  receiver: Receiver,
+  receiver: ScenarioInbox,
 ): Promise<Failure | undefined> {
   const username = 'coffee_bot'
   const scopes = botScopes.map((it) => `--scope ${it}`).join(' ')
@@ -62,18 +62,16 @@ async function deliver(
   walkthrough: Walkthrough,
   botId: string,
   templateId: string,
-  receiver: Receiver,
+  receiver: ScenarioInbox,
 ): Promise<Failure | undefined> {
-  const secret = randomBytes(32).toString('base64url')
-  receiver.trust(secret)
-  const url = `http://127.0.0.1:${receiver.port}/updates`
+  const url = `${receiver.url}updates`
   const set = await walkthrough.run(webhook.set, {
     title: 'A webhook, to a receiver on this machine',
     command: `voucherctl webhook set ${botId} --url ${url} --secret-file secret.txt --allowed-update my_chat_member --allowed-update voucher_issued`,
     input: {
       botId,
       url,
-      secret_token: secret,
+      secret_token: receiver.secret,
       allowed_updates: ['my_chat_member', 'voucher_issued'],
     },
     describe: (it) => `${it.delivery_mode}, every delivery signed`,
@@ -99,15 +97,22 @@ async function deliver(
   return arrival(walkthrough, botId, receiver)
 }
 
+const WAIT_MS = 10_000
+
 /** What the receiver got; its signature was checked there. */
-async function arrival(walkthrough: Walkthrough, botId: string, receiver: Receiver): Promise<Failure | undefined> {
-  const received = await receiver.next(walkthrough.signal)
-  if (!received.ok) return received
-  const { updateId, type } = received.value
+async function arrival(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<Failure | undefined> {
+  const { signal } = walkthrough
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
+  while (receiver.waiting.length === 0 && !limit.aborted) await receiver.arrival(limit)
+  const received = receiver.waiting.shift()
+  if (received === undefined) {
+    return signal.aborted ? fail('ABORTED', 'Interrupted.') : fail('UNEXPECTED', 'No delivery arrived.')
+  }
+  const { update_id } = received.body as Update
   await walkthrough.add({
     title: 'Delivered to the webhook',
     command: `voucherctl webhook deliveries ${botId}`,
-    result: `update ${updateId}, ${type}: signature valid, answered 200`,
+    result: `update ${update_id}, ${received.type}: signature valid, answered 200`,
     call: null,
     status: null,
     exit: 0,

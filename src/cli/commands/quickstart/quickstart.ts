@@ -4,7 +4,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { fail } from '../../failure.js'
 import type { Outcome } from '../../output/outcome.js'
-import { type Receiver, startReceiver } from './receiver.js'
+import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { runSteps } from './steps.js'
 import { asTyped, Walkthrough } from './walkthrough.js'
 
@@ -23,9 +23,12 @@ export const quickstart = leaf({
     const { join } = await import('node:path')
     const dataDir = await mkdtemp(join(tmpdir(), 'voucherctl-quickstart-'))
     let server: RunningServer | undefined
-    let receiver: Receiver | undefined
+    let receiver: ScenarioInbox | undefined
     try {
-      receiver = await startReceiver()
+      const { openInbox } = await import('../scenario/runner/inbox.js')
+      const opened = await openInbox([200], 0)
+      if (!opened.ok) return opened
+      receiver = opened.value
       const { startServer } = await import('../../../server/listen.js')
       server = await startServer({
         dataDir,
@@ -47,7 +50,11 @@ export const quickstart = leaf({
   },
 })
 
-async function runWalkthrough(context: Context, server: RunningServer, receiver: Receiver): Promise<Outcome<unknown>> {
+async function runWalkthrough(
+  context: Context,
+  server: RunningServer,
+  receiver: ScenarioInbox,
+): Promise<Outcome<unknown>> {
   const { output, host } = context
   const isForPeople = output.options.format === 'table'
   const startedAt = host.now()

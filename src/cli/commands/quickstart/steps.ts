@@ -10,9 +10,9 @@ import { readOperatorKey } from '../../config/local-server.js'
 import type { Failure } from '../../failure.js'
 import { fail } from '../../failure.js'
 import { redact } from '../../host/secrets.js'
+import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
 import { runBotSteps } from './bot.js'
-import type { Receiver } from './receiver.js'
 import type { ServerFacts, Walkthrough } from './walkthrough.js'
 
 const account = 'demo'
@@ -21,7 +21,7 @@ const account = 'demo'
 export async function runSteps(
   walkthrough: Walkthrough,
   server: ServerFacts,
-  receiver: Receiver,
+  receiver: ScenarioInbox,
 ): Promise<Failure | undefined> {
   await walkthrough.add({
     title: 'A server',
