@@ -115,15 +115,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return refuse(405, 'method_not_allowed')
     }
     reading.add(request)
-    const read = await readBody(request)
+    const body = await readBody(request)
     reading.delete(request)
-    if (!read.ok) {
-      if (read.reason === 'broken_off') return
+    if (body === 'broken_off') return
+    if (body === 'body_too_large') {
       // Keep the connection: closing it with unread bytes would lose the response.
       drain(request)
       return refuse(413, 'body_too_large')
     }
-    const { body } = read
     const at = now()
     const arrived = { at, method, url, headers, body }
     const verdict =

@@ -6,31 +6,25 @@ export const BODY_BYTES_MAX = 1024 * 1024
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS = 5_000
 
-type ReadBody =
-  | { readonly ok: true; readonly body: Buffer }
-  | { readonly ok: false; readonly reason: 'body_too_large' | 'broken_off' }
-
-/** The bytes as they come. It ends as soon as they are too many. */
-export function readBody(request: IncomingMessage): Promise<ReadBody> {
-  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) {
-    return Promise.resolve({ ok: false, reason: 'body_too_large' })
-  }
+/** Resolves to the bytes as they arrived, or to the reason why there are none. */
+export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_large' | 'broken_off'> {
   return new Promise((resolve) => {
+    if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return resolve('body_too_large')
     const chunks: Buffer[] = []
     let size = 0
-    const end = (result: ReadBody) => {
+    const end = (result: Buffer | 'body_too_large' | 'broken_off') => {
       request.off('data', take)
       resolve(result)
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size > BODY_BYTES_MAX) end({ ok: false, reason: 'body_too_large' })
+      if (size > BODY_BYTES_MAX) end('body_too_large')
       else chunks.push(chunk)
     }
     request.on('data', take)
-    request.once('end', () => end({ ok: true, body: Buffer.concat(chunks) }))
-    request.once('error', () => end({ ok: false, reason: 'broken_off' }))
-    request.once('close', () => end({ ok: false, reason: 'broken_off' }))
+    request.once('end', () => end(Buffer.concat(chunks)))
+    request.once('error', () => end('broken_off'))
+    request.once('close', () => end('broken_off'))
   })
 }
 

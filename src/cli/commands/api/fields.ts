@@ -22,15 +22,10 @@ export async function readFields(
   raw: readonly string[],
 ): Promise<Fields> {
   const fields: Field[] = []
-  for (const [texts, isTyped] of [
-    [typed, true],
-    [raw, false],
-  ] as const) {
-    for (const text of texts) {
-      const field = await readField(context, text, isTyped)
-      if ('ok' in field) return field
-      fields.push(field)
-    }
+  for (const [at, text] of [...typed, ...raw].entries()) {
+    const field = await readField(context, text, at < typed.length)
+    if ('ok' in field) return field
+    fields.push(field)
   }
   return { ok: true, fields }
 }

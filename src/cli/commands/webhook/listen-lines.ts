@@ -1,4 +1,4 @@
-import { parseJson } from '../../../secure/json.js'
+import { asMembers, parseJson } from '../../../secure/json.js'
 import { explainMismatch } from '../../../webhook/explain.js'
 import { pairsOf } from '../../../workbench/header-pairs.js'
 import type { RequestEvent } from '../../../workbench/listener.js'
@@ -74,12 +74,6 @@ export const lineShape = {
   },
 }
 
-interface Unverified {
-  readonly update_id: unknown
-  readonly type: unknown
-  readonly body: unknown
-}
-
 /** The line of a delivery in `--json` (DECISIONS.md#listener). */
 function documentOf(event: RequestEvent, insecure: boolean) {
   const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
@@ -98,14 +92,12 @@ function documentOf(event: RequestEvent, insecure: boolean) {
   }
 }
 
-function unverifiedOf({ rawBody }: RequestEvent): Unverified {
+function unverifiedOf({ rawBody }: RequestEvent) {
   const text = rawBody.toString('utf8')
   // Anybody may have sent it: what is nested deeper cannot be written as JSON again.
   const body = parseJson(text)
   if (body === undefined) return { update_id: null, type: null, body: text }
-  const { update_id = null, type = null } = (
-    typeof body === 'object' && body !== null ? body : {}
-  ) as Partial<Unverified>
+  const { update_id = null, type = null } = asMembers(body) ?? {}
   return { update_id, type, body }
 }
 
