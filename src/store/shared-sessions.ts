@@ -1,4 +1,4 @@
-import { all, change, lock, type Op, one, run, runEach } from './operation.js'
+import { all, change, inserting, lock, type Op, one, run, runEach } from './operation.js'
 import {
   DEFAULT_SESSION_LIMITS,
   endsOfSessions,
@@ -15,6 +15,8 @@ export interface SessionSealing<S extends KeptSession> {
   /** @throws for a text that was not sealed for this sid */
   open(sid: string, sealed: string): S
 }
+
+const insert = inserting('secure_sessions')
 
 /** A statement removes at most this many sessions, with at most this many replay marks in total. */
 const REMOVED_AT_ONCE = 200
@@ -44,13 +46,9 @@ export function sharedSessions<S extends KeptSession>(
     async add(session) {
       if (added % countedEvery === 0) await untilNone(() => evictSome(limits.sessions - countedEvery, limits.rids))
       added += 1
-      await store.write(function* () {
-        yield* run('insert into secure_sessions (sid, sealed, expires_at, rids, confirmed) values ($1, $2, $3, 0, 0)', [
-          session.sid,
-          sealing.seal(session),
-          session.expiresAt,
-        ])
-      })
+      const { sid, expiresAt } = session
+      const row = { sid, sealed: sealing.seal(session), expires_at: expiresAt, rids: 0, confirmed: 0 }
+      await store.write(() => insert(row))
     },
 
     async find(sid) {

@@ -21,6 +21,7 @@ import { all, count, inserting, lock, notify, type Op, one, oneKept, run, updati
 import { listPage, type Page, type PageRequest } from '../page.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
+const insertToken = inserting('bot_tokens')
 const write = updating<BotRow>(
   'bots',
   ['id'],
@@ -187,11 +188,7 @@ export function* regenerateToken(
 function* giveToken(botId: string, token: string, now: number): Op<string> {
   const prefix = tokenPrefixOf(token)
   yield* run('update bot_tokens set revoked_at = $2 where bot_id = $1 and revoked_at is null', [botId, now])
-  yield* run('insert into bot_tokens (token_hash, bot_id, created_at, revoked_at) values ($1, $2, $3, null)', [
-    hashToken(token),
-    botId,
-    now,
-  ])
+  yield* insertToken({ token_hash: hashToken(token), bot_id: botId, created_at: now, revoked_at: null })
   yield* run('update bots set token_prefix = $2 where id = $1', [botId, prefix])
   return prefix
 }

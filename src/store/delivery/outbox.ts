@@ -1,8 +1,10 @@
 import type { UpdateType } from '../../contract/updates.js'
-import type { UpdateQueueRow } from '../../domain/bot/rows.js'
+import type { UpdateQueueRow, UpdateRow } from '../../domain/bot/rows.js'
 import { isWanted, type UpdatePayload, updateBody } from '../../domain/update.js'
-import { all, change, notify, type Op, one, run } from '../operation.js'
+import { all, change, inserting, notify, type Op, one, run } from '../operation.js'
 import { chatKey, hasWebhook, INSERT_DELIVERY } from './backlog.js'
+
+const insert = inserting<UpdateRow>('updates')
 
 export interface NewUpdate {
   readonly botId: string
@@ -32,11 +34,7 @@ export function* addUpdate(update: NewUpdate): Op<string | null> {
   // Asked under the lock of the queue, which whoever sets or removes the webhook takes first.
   const isDelivered = yield* hasWebhook(botId)
   const body = updateBody(updateId, type, payload, now)
-  yield* run(
-    `insert into updates (bot_id, update_id, type, chat_id, body, created_at, pending)
-     values ($1, $2, $3, $4, $5, $6, 1)`,
-    [botId, updateId, type, chatId, body, now],
-  )
+  yield* insert({ bot_id: botId, update_id: updateId, type, chat_id: chatId, body, created_at: now, pending: 1 })
   if (isDelivered) {
     const key = chatKey({ update_id: updateId, chat_id: chatId })
     yield* run(INSERT_DELIVERY, [update.newDeliveryId(), botId, updateId, type, key, now])
