@@ -1,9 +1,16 @@
+import { isLogicalPath } from '../../../secure/inner-request.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
 import { type Group, leaf } from '../../command/leaf.js'
+import { fromCall, usage } from '../../failure.js'
+import { choice, pairs, text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { secureCall } from './call.js'
-import { check } from './check.js'
+import { plain } from '../../output/plain.js'
+import { wrap } from '../../output/wrap.js'
+import { readJsonBody } from '../api/body.js'
+import { findRoute, methods } from '../api/endpoint.js'
+import { sendAny } from '../api/send.js'
 import { pin } from './pin.js'
+import type { Step, Walked } from './walk.js'
 
 interface Shown {
   readonly v?: number
@@ -28,6 +35,95 @@ interface Session {
   readonly expiresAt: number
   readonly expiresInSeconds: number
   readonly saltBytes: number
+}
+
+const secureCall = leaf({
+  name: 'call',
+  summary: 'Make any call through the encrypted transport',
+  notes: [
+    'Always encrypted, whatever --secure says. The credential follows the path; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
+    'The path is the logical one, without a query: /api/v1/ and segments of letters, digits and . _ ~ -',
+  ],
+  positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
+  second: { name: 'PATH', summary: 'Logical path, /api/v1/…', ask: 'Path' },
+  flags: {
+    body: text('FILE|-', 'JSON of the body'),
+    query: pairs('Member of the query'),
+    as: choice(['token', 'bot', 'jwt'], 'Kind of the credential'),
+  },
+  examples: [
+    { command: 'voucherctl secure call GET /api/v1/open-platform/vouchers/templates --query limit=5' },
+    { command: 'voucherctl secure call POST /api/v1/open-platform/vouchers/verify --body verify.json' },
+  ],
+  changes: true,
+  idempotent: true,
+  run: async (context, { positional, second: path, flags }): Promise<Outcome<unknown>> => {
+    const method = positional.toUpperCase()
+    if (!methods.includes(method)) return usage(`METHOD must be one of ${methods.join(', ')}.`)
+    if (!isLogicalPath(path)) {
+      const hint = path.includes('?') ? 'The query goes into --query NAME=VALUE.' : null
+      return usage('PATH must be a logical path: /api/v1/ and segments of letters, digits and . _ ~ -', hint)
+    }
+    const route = await findRoute(method, path)
+    const kind = flags.as ?? route?.caller
+    if (kind === undefined)
+      return usage(`${method} ${path} is not known here.`, 'Say with --as which credential it takes.')
+    const body = await readJsonBody(context, flags.body, '--body')
+    if (!body.ok) return body
+    const search = new URLSearchParams(flags.query)
+    const call = { method, path: search.size > 0 ? `${path}?${search}` : path, body: body.text, kind, route }
+    const sent = await sendAny(context, call, 'required', 'secure.call')
+    if (!sent.ok) return sent
+    return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result)
+  },
+})
+
+const LABEL_WIDTH = 26
+const INDENT = ' '.repeat(4)
+
+const check = leaf({
+  name: 'check',
+  summary: 'Walk through the protocol of a server, step by step',
+  notes: [
+    'Bootstrap, key, clock, session, key derivation, a dispatch, then what a server must refuse (a replay, a changed tag, another origin), and the decryption of the answer: each with its time, its bytes, and what was verified. Keys, salt and credentials are left out.',
+    'The call inside reads one item with the credential that is there (application token, account JWT, bot token; --as names one). Without one it is sent all the same, and its refusal is what comes back encrypted.',
+    'Exit 10 when a step fails, 9 when no answer came or the server is in trouble (5xx), 7 when it is asked too often. Three of the requests are refused on purpose.',
+  ],
+  flags: { as: choice(['token', 'jwt', 'bot'], 'Credential of the call inside') },
+  examples: [
+    { command: 'voucherctl secure check' },
+    { command: 'voucherctl secure check --base-url https://vouchers.example --json' },
+  ],
+  run: async (context, { flags }): Promise<Outcome<never>> => {
+    const { reach } = await import('./server.js')
+    const reached = await reach(context)
+    if (!reached.ok) return reached
+    if (context.dryRun) return context.plan(`walk through the encrypted transport of ${reached.server.baseUrl}`)
+    const { walk } = await import('./walk.js')
+    const walked = await walk(context, reached.server, flags.as)
+    if (!walked.ok) return walked
+    const { data, exit } = walked
+    const { width } = context.output
+    await context.output.print(data, {
+      headline: checkHeadline,
+      body: ({ steps }) => steps.map((it) => lineOf(it, width)).join('\n'),
+    })
+    return { ok: true, printed: true, ...(exit === undefined ? {} : { exit }) }
+  },
+})
+
+const checkHeadline = ({ ok, base_url, steps }: Walked) =>
+  ok
+    ? `${base_url}: all ${steps.length} steps passed.`
+    : `${base_url}: ${steps.filter((it) => !it.ok).length} of ${steps.length} steps failed.`
+
+/** On one line, or on a terminal below the name of the step. */
+function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: Step, width: number | undefined): string {
+  const bytes = answer_bytes === null ? '' : `${request_bytes ?? 0} bytes out, ${answer_bytes} back: `
+  const head = `${ok ? '✓' : '✗'} ${step.padEnd(LABEL_WIDTH)} ${ms.toFixed(1).padStart(7)} ms`
+  const words = plain(`${bytes}${result}`)
+  if (width === undefined) return `${head}  ${words}`
+  return [head, ...wrap(words, width - INDENT.length).map((it) => INDENT + it)].join('\n')
 }
 
 export const secure: Group = {
