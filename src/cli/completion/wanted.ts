@@ -21,6 +21,7 @@ const nothing: Wanted = { kind: 'words', prefix: '', words: [] }
 export async function wantedAt(before: readonly string[], current: string): Promise<Wanted> {
   const line = await lineOf(before)
   if (line.awaiting !== undefined) return wantedValue(line, line.awaiting, '', current)
+  // The parser takes `--` as the value of no flag.
   const flagsEnded = before.includes('--')
   const begun = flagsEnded ? undefined : begunFlag(current, flagsOf(line))
   if (begun !== undefined) return wantedValue(line, begun.name, begun.prefix, current)
