@@ -14,8 +14,8 @@ export type { Latch, SecureMode } from '../secure/client/options.js'
 /** `mode` off, auto or required; origin, pins and latch as in voucherctl/secure. */
 export type SecureOptions = Omit<SecureSessionOptions, 'send'>
 
-/** The operator's plane, which is no part of the specified interface, and the probes of a server's health. */
-const OUTSIDE = /^\/(?:_platform\/|healthz$|readyz$)/
+/** Routes that are not part of the specified interface: the operator API, health and metrics. */
+const OUTSIDE = /^\/(?:_platform\/|healthz$|readyz$|metrics$)/
 /** What a server might resolve to a path of the interface. */
 const CLIMBING = /\.\.|%2e/i
 

@@ -57,10 +57,11 @@ describe('what travels', () => {
     expect(server.processed).toHaveLength(4)
   })
 
-  it('is not the operator’s plane, nor a probe of health: they go as they are over a trusted channel', async () => {
+  it('sends the operator API, health and metrics in plain text over a trusted channel', async () => {
     const { server, send } = setup({ trustedChannel: true })
-    for (const path of ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz']) await send({ ...read, path })
-    expect(server.requests.map(({ path }) => path)).toEqual(['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz'])
+    const plain = ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz', '/metrics']
+    for (const path of plain) await send({ ...read, path })
+    expect(server.requests.map(({ path }) => path)).toEqual(plain)
   })
 
   it('leaves the operator’s plane unsent in required mode over a channel that is not trusted', async () => {
