@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP } from 'node:net'
 import { codeOf } from '../files/error-code.js'
 import { finalResponse, isInvalidResponse } from './final-response.js'
 import { pairsOf } from './header-pairs.js'
@@ -75,6 +76,9 @@ const withoutLength = (headers: readonly string[]) =>
 
 const LOOPBACK = ['127.0.0.1', '::1']
 
+/** The host without a port, and without the brackets of an IPv6 address. */
+const hostOf = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, '$1')
+
 /**
  * Sends deliveries to applications over connections that are kept for a moment. Redirects are not followed. A delivery
  * whose connection broke is not sent again, because the application may have processed it; the sender decides.
@@ -101,7 +105,7 @@ export class Forwarder {
       to: to.href,
       failure: { reason, message },
     })
-    const host = to.hostname.replace(/^\[(.*)\]$/, '$1')
+    const host = hostOf(to)
     const isLocal = host === 'localhost' || LOOPBACK.includes(host)
     const addresses = isLocal ? [...(host === '::1' ? ['::1', '127.0.0.1'] : LOOPBACK)] : [host]
     const port = to.port || (to.protocol === 'https:' ? '443' : '80')
@@ -141,6 +145,7 @@ export class Forwarder {
     signal: AbortSignal,
   ): Promise<{ status: number; headers: string[]; body: Buffer }> {
     const kept = endToEnd(headers, isLocal ? undefined : to.host)
+    const name = hostOf(to)
     const names = new Set(pairsOf(kept).map(([name]) => name.toLowerCase()))
     if (!names.has('content-length')) kept.push('Content-Length', String(body.length))
     if (!names.has('host')) kept.push('Host', to.host)
@@ -156,7 +161,8 @@ export class Forwarder {
       headers: kept,
       agent,
       signal,
-      ...(to.protocol === 'https:' && !LOOPBACK.includes(address) ? { servername: address } : {}),
+      // The name that the certificate must have. Node derives it from the address otherwise; IP addresses send none.
+      servername: isIP(name) === 0 ? name : '',
     })
     request.end(body)
     const response = await finalResponse(request)

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { AppResponse } from '../../src/workbench/forwarding.js'
 import { endToEnd, Forwarder } from '../../src/workbench/forwarding.js'
 import { Inbox } from '../../src/workbench/inbox.js'
 import { emptyResponse } from '../../src/workbench/listener.js'
+import { newAuthority } from '../support/certificates.js'
 import { closedPort, listen } from '../support/listen.js'
 import { deliver, gate, listening, nowSeconds, secret, signed, updateBody } from '../support/webhook-listener.js'
 
@@ -33,6 +35,24 @@ function forwarder(timeoutMs?: number): Forwarder {
   onTestFinished(() => it.close())
   return it
 }
+
+test('a delivery over https asks for the certificate of the host name, and an IP address for none', async () => {
+  const asked: (string | null)[] = []
+  const server = createTlsServer(newAuthority('Test authority').issue(['localhost']))
+  server.on('tlsClientError', (_error, socket) =>
+    asked.push((socket as TLSSocket & { servername?: string }).servername || null),
+  )
+  const port = await listen(server)
+  for (const host of ['localhost', '127.0.0.1']) {
+    // The authority is not trusted, so the connection ends after the server has read the name.
+    const { failure } = await forwarder().send(new URL(`https://${host}:${port}/`), {
+      headers: [],
+      body: Buffer.alloc(0),
+    })
+    expect(failure?.reason).toBe('app_broke_off')
+  }
+  await vi.waitFor(() => expect(asked).toEqual(['localhost', null]))
+})
 
 test('a signed delivery on any path is answered 200 without an application, and told with its update', async () => {
   const { url, emitted } = await listening()
