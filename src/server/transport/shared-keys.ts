@@ -62,7 +62,8 @@ export class SharedSecureKeys implements TransportKeys {
 
   async #reload(now: number): Promise<void> {
     const found = await this.#store.read(kept.load)
-    if (found === undefined || found.version === this.#version) return
+    // A read that overlaps a rotation of this process may return the version before it.
+    if (found === undefined || found.version <= this.#version) return
     this.#keys = this.#read(this.#open(found.sealed), now).keys
     this.#version = found.version
   }

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { TestClock } from '../../../src/server/clock.js'
+import { SharedSecureKeys } from '../../../src/server/transport/shared-keys.js'
+import { notify, run } from '../../../src/store/operation.js'
+import { load, SUBJECT } from '../../../src/store/secure-keys.js'
+import { openSqliteStore } from '../../../src/store/sqlite/store.js'
+import type { Store } from '../../../src/store/store.js'
+import { keys } from '../../support/ledger.js'
+
+test('keeps the rotated keys when a read that began before the rotation completes after it', async () => {
+  const store = openSqliteStore(':memory:')
+  onTestFinished(() => store.close())
+  await store.write(() =>
+    run('create table secure_keys (place integer primary key, version integer not null, sealed text not null)'),
+  )
+  let delay: Promise<void> | undefined
+  const delaying: Store = {
+    ...store,
+    async read(op) {
+      const until = delay
+      const row = await store.read(op)
+      await until
+      return row
+    },
+  }
+  const clock = new TestClock()
+  const shared = await SharedSecureKeys.open(delaying, keys, randomBytes, clock)
+  const first = shared.current.kid
+
+  let release = () => {}
+  delay = new Promise((resolve) => {
+    release = resolve
+  })
+  await store.write(() => notify(SUBJECT))
+  delay = undefined
+  await shared.rotate(clock.now())
+  // Let the read that follows the notice of the rotation complete first.
+  await store.read(load)
+  await setImmediate()
+  const rotated = shared.current.kid
+  expect(rotated).not.toBe(first)
+  release()
+  await setImmediate()
+  expect(shared.current.kid).toBe(rotated)
+})
