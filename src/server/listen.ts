@@ -201,6 +201,10 @@ async function accepting(
   writeServerFile(dataDir, { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) })
   undo.push(() => removeServerFile(dataDir, deps.instanceId))
 
+  // Before the timers and listeners below, which nothing undoes when a start fails.
+  await deliveries.start({ alone: options.databaseUrl === undefined })
+  undo.push(() => deliveries.stop(0))
+
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what)
   const sweeper = new ExpirySweeper(deps.store, failed('what has expired was not removed'))
   // Of setting and deleting webhooks, and of dropped updates (store/delivery/backlog.ts).
@@ -228,8 +232,6 @@ async function accepting(
   const stopForgetting = deps.clock.onMove(forget)
   for (const timer of timers) timer.unref()
   settle()
-  await deliveries.start({ alone: options.databaseUrl === undefined })
-  undo.push(() => deliveries.stop(0))
   log.info(running, 'listening')
 
   let closing: Promise<void> | undefined
