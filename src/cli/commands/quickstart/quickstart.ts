@@ -1,8 +1,7 @@
-import { codeOf } from '../../../files/error-code.js'
 import type { RunningServer } from '../../../server/options.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { fail } from '../../failure.js'
+import { failureOfServer } from '../../failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { runSteps } from './steps.js'
@@ -39,9 +38,7 @@ export const quickstart = leaf({
       })
       return await runWalkthrough(context, server, receiver)
     } catch (error) {
-      const code = codeOf(error)
-      if (code !== 'SQLITE_MISSING' && code !== 'STORE_UNUSABLE') throw error
-      return fail(code, error instanceof Error ? error.message : '')
+      return failureOfServer(error)
     } finally {
       await server?.close()
       await receiver?.close()
