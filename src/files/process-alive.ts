@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { codeOf } from './error-code.js'
 
@@ -9,5 +10,27 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     // EPERM: the process runs as another user.
     return codeOf(error) === 'EPERM'
+  }
+}
+
+/** Clock ticks from boot to the start of a process (field 22 of /proc/PID/stat); undefined without such a file. */
+export function startTicks(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name of the program, in parentheses, may hold spaces and parentheses.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
+  }
+}
+
+/** Tells a process from a later one with the same PID: the boot and the start ticks. Undefined without /proc. */
+export function processStart(pid: number): string | undefined {
+  const ticks = startTicks(pid)
+  if (ticks === undefined) return undefined
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${ticks}`
+  } catch {
+    return undefined
   }
 }

@@ -2,9 +2,11 @@ import { createHmac } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import type { RandomBytes } from '../domain/ids.js'
 import type { CredentialKey, Keyring } from '../domain/keyring.js'
 import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
+import { processStart } from '../files/process-alive.js'
 import { createFile, replaceFile } from '../files/replace-file.js'
 
 /** Makes a folder for this user alone; an existing one is used as it is. */
@@ -125,23 +127,8 @@ interface ServerFile {
 }
 
 export function writeServerFile(dataDir: string, file: ServerFile): void {
-  const content = { ...file, process_start: processStart() }
+  const content = { ...file, process_start: processStart(process.pid) ?? null }
   replaceFile(join(dataDir, 'server.json'), `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
-}
-
-/**
- * What tells this process from a later one of the same number: the boot, and the clock ticks from there to the start of
- * the process (field 22 of /proc/PID/stat). Null where there is no such file. Read by src/cli/config/local-server.ts.
- */
-function processStart(): string | null {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'utf8')
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    // The name of the program, in parentheses, may hold spaces and parentheses.
-    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
-  } catch {
-    return null
-  }
 }
 
 /** Leaves that of another server that has been started on the folder since: on PostgreSQL several share one. */

@@ -1,8 +1,8 @@
 // An inbox folder (DECISIONS.md#inbox-files): `000001.ndjson` holds the deliveries that one process received,
 // `000001.refused.ndjson` those that it refused, and `000001-PID-START.writer` exists while the process runs.
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive } from '../files/process-alive.js'
+import { isAlive, startTicks } from '../files/process-alive.js'
 import { replaceFile } from '../files/replace-file.js'
 import { parseLine, readAt, readLines, SUM, withSum } from '../files/summed-lines.js'
 
@@ -250,15 +250,8 @@ export const markersIn = (dir: string) =>
 /** Lists the running writers. A file that was listed before them is complete unless it has the number of one. */
 export const writersIn = (dir: string) => markersIn(dir).filter(({ isRunning }) => isRunning)
 
-/** Clock ticks from boot to the start of a process; 0 if the system does not report it. */
-export function startOf(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
-  } catch {
-    return 0
-  }
-}
+/** The start of a process in the name of its marker; 0 if the system does not report it. */
+export const startOf = (pid: number) => Number(startTicks(pid) ?? 0)
 
 /** Version of the format, with which every line begins. */
 export const VERSION = 1

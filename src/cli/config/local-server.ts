@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defaultDataDir } from '../../files/data-dir.js'
-import { isAlive } from '../../files/process-alive.js'
+import { isAlive, processStart } from '../../files/process-alive.js'
 import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import type { Profile } from './config.js'
@@ -41,10 +41,8 @@ export function findLocalServer(dataDir: string): LocalServer | undefined {
  */
 export function isSameProcess({ pid, process_start }: LocalServer): boolean | undefined {
   if (typeof process_start !== 'string') return undefined
-  const stat = readText(`/proc/${pid}/stat`)
-  const boot = readText('/proc/sys/kernel/random/boot_id')?.trim()
-  if (stat === undefined || boot === undefined) return undefined
-  return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}` === process_start
+  const start = processStart(pid)
+  return start === undefined ? undefined : start === process_start
 }
 
 export function readOperatorKey(server: Pick<LocalServer, 'operator_key_file'>): string | undefined {

@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, onTestFinished, test } from 'vitest'
+import { isAlive, processStart, startTicks } from '../../src/files/process-alive.js'
+
+test.runIf(existsSync('/proc/self/stat'))(
+  'a process has its boot and start ticks, also with parentheses in its name, until it ends',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'process-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const program = join(folder, 'a) b (c')
+    symlinkSync('/bin/sh', program)
+    const child = spawn(program, ['-c', 'read line'])
+    const pid = child.pid ?? expect.unreachable()
+    expect(isAlive(pid)).toBe(true)
+    expect(startTicks(pid)).toMatch(/^\d+$/)
+    expect(Number(startTicks(pid))).toBeGreaterThanOrEqual(Number(startTicks(process.pid)))
+    expect(processStart(pid)).toMatch(new RegExp(`^[\\da-f-]{36} ${startTicks(pid)}$`))
+    child.stdin.end()
+    await once(child, 'exit')
+    expect([isAlive(pid), startTicks(pid), processStart(pid)]).toEqual([false, undefined, undefined])
+  },
+)
