@@ -4,8 +4,8 @@ import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
-/** What the server keeps for its owner alone; it makes them so, but a copy or a restored backup may not be. */
-const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
+/** What only the owner may read: with the keys, vouchers are made and verified. A copy or a backup may be open. */
+export const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 const ROOT = 0
 const GROUP_READS = 0o040

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import { configDir, configFile } from '../../config/config.js'
+import { PRIVATE_FILES } from '../../config/data-folder.js'
 import { findLocalServer } from '../../config/local-server.js'
 import type { Tolerated } from '../../config/settings.js'
 import type { Failure } from '../../failure.js'
@@ -69,9 +70,6 @@ export function checkValues({ values: problem, settings }: Tolerated): Check {
     `Output ${format.value}, timeout ${timeoutMs.value / 1000} s, ${retries.value} repeats, encryption ${secure.mode.value}.`,
   )
 }
-
-/** What only the owner of a server may read: with the keys, vouchers are made and verified. */
-const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 export function checkDataFolder(dir: string): Check {
   const name = 'data folder'
