@@ -27,7 +27,7 @@ interface WebhookPolicy {
 /** The encrypted transport of this server (DECISIONS.md#encrypted-transport). */
 interface SecureSettings {
   readonly enabled: boolean
-  /** True where sections A and B are refused in plain text. */
+  /** True if runtime calls in plain text are refused. */
   readonly required: boolean
   /** In the derivation of every session's keys. */
   readonly brand: string

@@ -41,7 +41,7 @@ export interface ServerOptions {
   readonly egressIps?: readonly string[]
   /** The encrypted transport; default on. */
   readonly secure?: boolean
-  /** Sections A and B in plain text are refused with 426. */
+  /** Refuse runtime calls in plain text with 426 (DECISIONS.md#required-encryption). */
   readonly requireSecure?: boolean
   /** Origins that may open encrypted sessions; default `*`: any, and none. */
   readonly allowedOrigins?: readonly string[]

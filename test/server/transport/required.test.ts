@@ -7,8 +7,8 @@ import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
 import { Scene } from '../../support/server-scene.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-/** What a server or an application that requires encryption refuses: sections A and B of the interface, no other. */
-const sectionsAandB = [
+/** The runtime calls: a server or an application that requires encryption refuses these in plain text, no other. */
+const runtimeCalls = [
   'bots.issue',
   'templates.create',
   'templates.list',
@@ -19,7 +19,7 @@ const sectionsAandB = [
   'vouchers.reverse',
   'vouchers.verify',
 ]
-const isRuntime = ({ id }: Endpoint) => sectionsAandB.includes(id)
+const isRuntime = ({ id }: Endpoint) => runtimeCalls.includes(id)
 
 let server: TestApp
 let strict: TestApp
@@ -64,7 +64,7 @@ describe('a server that requires encryption', () => {
         .filter(isRuntime)
         .map(({ id }) => id as string)
         .sort(),
-    ).toEqual(sectionsAandB)
+    ).toEqual(runtimeCalls)
   })
 
   it('is met where no header helps: what marks a call inside never was one', async () => {
