@@ -22,7 +22,7 @@ export const botScopes = [
 ] as const
 export type BotScope = (typeof botScopes)[number]
 
-/** Credential kinds: application token (sop_), bot token (sbot_), account JWT, operator key (opk_). */
+/** Application token (sop_), bot token (sbot_), account JWT, operator key (opk_) (DECISIONS.md#credential-kinds). */
 export type CredentialKind = 'token' | 'bot' | 'jwt' | 'operator'
 
 /** Names of the rate limits (DECISIONS.md#rate-limits). */
@@ -57,7 +57,7 @@ export type Evidence =
 
 /** An endpoint as data: the server validates and serialises from it, the client is typed by it. */
 export interface Endpoint {
-  /** `group.name`: the key in the contract, the handler and the command. */
+  /** `group.name`: the key in the contract and of the handler. */
   readonly id: `${string}.${string}`
   readonly summary: string
   readonly method: Method
@@ -119,7 +119,7 @@ export function mutates(call: { readonly method: string; readonly repeatable?: b
   return call.method !== 'GET' && call.repeatable !== true
 }
 
-/** Sections A and B: calls for an application, which a policy may want encrypted. */
+/** Runtime calls are made for an application, by its token or by a linked bot; a policy may want them encrypted. */
 export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'>): boolean {
   return caller === 'token' || linked === true
 }

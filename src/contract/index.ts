@@ -7,7 +7,7 @@ import * as tokens from './tokens.js'
 import * as vouchers from './vouchers.js'
 import * as webhook from './webhook.js'
 
-/** Every endpoint that the server answers, by group and name: the name of its handler and of its command. */
+/** Every endpoint of the server by group and name, which are those of its handler too. */
 export const contract = {
   apps: {
     list: apps.list,

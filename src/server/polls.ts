@@ -23,7 +23,7 @@ interface Held {
 export class Polls {
   readonly #open = new Map<string, Held>()
   #closed = false
-  /** True where other processes have polls of the same bots: the store tells of those (store/open-polls.ts). */
+  /** True where other processes have polls of the same bots: the store tells of those (store/bots/open-polls.ts). */
   readonly across: boolean
 
   constructor({ across = false }: { readonly across?: boolean } = {}) {

@@ -268,6 +268,7 @@ function* voucherByCredential<Row>(
   return undefined
 }
 
+/** Changes nothing (DECISIONS.md#verify). */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,

@@ -29,7 +29,7 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   'webhook set': ['new webhook secret'],
   'vouchers issue': ['new code', 'new QR token'],
 }
-/** They print whatever a server says. What it writes into its log is looked at in canary-story.test.ts. */
+/** They print whatever a server says. What it writes into its log is looked at in canary-story.slow.test.ts. */
 const printAll = ['api', 'secure call', 'server logs']
 
 const credentials = [

@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-/** Citations of documents in comments, and links of documents: each file, heading and export must exist. */
+/** Citations in comments, and links of documents: each file, heading and export must exist. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -31,6 +31,9 @@ const anchorsOf = (document: string) => {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
 }
 
+const sectionsOf = (document: string) =>
+  [...document.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+
 const rules = anchorsOf(read('src/contract/DECISIONS.md'))
 
 /** Why a citation in a source file cannot be followed, or undefined. A rule is cited as DECISIONS.md and its anchor. */
@@ -51,6 +54,19 @@ const brokenCitationsOf = (file: string, text: string) =>
     const reason = brokenCitation(cited)
     return reason === undefined ? [] : [`${file}: ${cited} ${reason}`]
   })
+
+const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*|\s\/\/ .*/gm
+const sourceName = /(?<![\w@./'-])(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|js|cjs)\b/g
+const sourceFiles = [...sources, ...readdirSync(root)].map((path) => `/${path}`)
+
+/** Source files that comments name by the end of their path, and that do not exist. */
+const missingFilesOf = (file: string, text: string) =>
+  [...text.matchAll(comment)]
+    .flatMap(([it]) => [...it.matchAll(sourceName)])
+    .flatMap(([name]) => {
+      const ending = `/${name.replace(/^(?:\.\.?\/)+/, '')}`
+      return sourceFiles.some((path) => path.endsWith(ending)) ? [] : [`${file}: ${name}`]
+    })
 
 const exportOf = (name: string) =>
   new RegExp(
@@ -82,6 +98,12 @@ test('every citation of a document in a source file can be followed', () => {
   expect(sources.flatMap((path) => brokenCitationsOf(path, read(path)))).toEqual([])
 })
 
+test('every source file named in a comment exists', () => {
+  expect(sources.flatMap((path) => missingFilesOf(path, read(path)))).toEqual([])
+  const missing = ['b/no-such-file', 'ts'].join('.')
+  expect(missingFilesOf('src/a.ts', `/** See ${missing}. */`)).toEqual([`src/a.ts: ${missing}`])
+})
+
 test('every document named in a document is in the repository', () => {
   const withoutLinks = (text: string) => text.replace(link, '')
   expect(
@@ -96,15 +118,15 @@ test('every link of a document leads to a file, its heading and its export', () 
 test('DECISIONS.md has each anchor once and lists every rule at its top', () => {
   expect(rules.filter((anchor, at) => rules.indexOf(anchor) !== at)).toEqual([])
   const listed = [...read('src/contract/DECISIONS.md').matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor = '']) => anchor)
-  const headings = [...read('src/contract/DECISIONS.md').matchAll(/^### (.+)$/gm)].map(([, it = '']) => anchorOf(it))
-  expect(headings.filter((anchor) => !listed.includes(anchor))).toEqual([])
+  expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((anchor) => !listed.includes(anchor))).toEqual([])
 })
 
-test('most rules are cited, and most links of the map name an export', () => {
+test('the code cites every rule, and most links of the map name an export', () => {
   const cited = new Set(
-    sources.flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)),
+    within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)),
   )
-  expect(cited.size).toBeGreaterThan(60)
+  // How v1 may change is a promise about later code.
+  expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((it) => !cited.has(it))).toEqual(['versions'])
   expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
 })
 

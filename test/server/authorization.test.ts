@@ -74,7 +74,7 @@ it('the server answers the routes of the table and the open ones, no others', as
     })
     // A HEAD is the GET of its route without the body.
     .filter((route) => !route.startsWith('HEAD '))
-  // Before the routes (secure-dispatch.ts).
+  // Before the routes (transport/dispatch.ts).
   served.push('POST /api/v1/secure/dispatch')
   expect(served.sort()).toEqual([...Object.values(rows).map((it) => it.route), ...openRoutes].sort())
 })

@@ -7,7 +7,7 @@ import type { LocalKind } from './kinds.js'
 import { isShell, shells } from './shells.js'
 import { type Wanted, wantedAt } from './wanted.js'
 
-/** From the start of the process: whoever presses Tab waits for it. */
+/** From the start of the process: whoever presses Tab waits for it (DECISIONS.md#completion). */
 const CAP_MS = 150
 const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 

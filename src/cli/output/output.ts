@@ -27,7 +27,7 @@ const nothing = { results: [], remarks: '', failure: undefined }
 
 /**
  * Everything that a command says. Results go to stdout, and this module alone writes there; notices, errors and
- * progress go to stderr. The format never depends on what stdout is, only colour and width do.
+ * progress go to stderr. The format never depends on what stdout is, only colour and width do (DECISIONS.md#results).
  */
 export class Output {
   readonly host: Host

@@ -46,7 +46,8 @@ class StoreNotFound extends Error {
 }
 
 /**
- * Writes all that a store holds: of PostgreSQL one snapshot, beside servers that go on; of SQLite while no server runs.
+ * Writes all that a store holds (DECISIONS.md#export-and-import): of PostgreSQL one snapshot, beside servers that go on;
+ * of SQLite while no server runs.
  * @throws an error with a `code`: STORE_NOT_FOUND, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE,
  * SQLITE_MISSING, KEYS_UNUSABLE, FILE_UNWRITABLE, ABORTED
  */

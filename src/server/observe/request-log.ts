@@ -8,7 +8,7 @@ const KEPT = 1000
 /** A follower that reads too slowly is cut off rather than buffered for. */
 const UNREAD_BYTES_MAX = 1024 * 1024
 
-/** The last requests, and a stream of those to come. Entries hold no query, header or body. */
+/** The last requests, and a stream of those to come (DECISIONS.md#request-log). Entries hold no query, header or body. */
 export class RequestLog {
   #entries: RequestLogEntry[] = []
   readonly #followers = new Set<Readable>()

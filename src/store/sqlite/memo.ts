@@ -4,7 +4,7 @@ const KEPT_MAX = 10_000
 
 /**
  * Rows of the statements that ask to be kept, until a table that they read is written. It is exact only where
- * nobody else writes the database: SQLite's file belongs to one connection (sqlite-open.ts).
+ * nobody else writes the database: SQLite's file belongs to one connection (open.ts).
  */
 export class Memo {
   /** By SQL, then by parameters. */

@@ -69,7 +69,7 @@ interface Typed {
   readonly as: AnyCall['kind'] | undefined
 }
 
-/** The call that was typed. What excludes each other is refused before a file is read. */
+/** The call that was typed (DECISIONS.md#api). What excludes each other is refused before a file is read. */
 async function readCall(
   context: Context,
   typed: Typed,

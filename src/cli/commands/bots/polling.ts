@@ -13,7 +13,7 @@ import type { Plan, Result } from '../../output/outcome.js'
 const GRACE_MS = 10_000
 /** A minute in all: a server that starts again is back by then. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** Pauses between polls of a server that does not hold them; the last is the longest delay of an update. */
+/** Pauses between polls of a server that does not hold them (DECISIONS.md#polls-that-are-not-held). */
 const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** What a person waits for after Ctrl-C at most. */
 const CONFIRM_MS = 2_000

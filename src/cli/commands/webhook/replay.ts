@@ -109,7 +109,7 @@ interface Picked {
   readonly neverPassedOn: number
 }
 
-/** Nothing is sent when one that was named, or all that was found, cannot be. */
+/** Nothing is sent when one that was named, or all that was found, cannot be (DECISIONS.md#replay-of-deliveries). */
 function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): Picked | Failure {
   const isNamed = flags.id.length > 0
   const found: DeliverySummary[] = isNamed

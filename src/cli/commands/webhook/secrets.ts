@@ -35,7 +35,7 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
   return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
 }
 
-/** The secrets that sign: of the files, else of the environment, else asked for. */
+/** The secrets that sign: of the files, else of the environment, else asked for (DECISIONS.md#workbench-secrets). */
 export async function signingSecrets(context: Context, files: readonly string[]): Promise<Secrets<string>> {
   const named = await namedSecrets(context.host, files)
   return !named.ok || named.value.length > 0 ? named : askedSecret(context)

@@ -31,7 +31,7 @@ export interface RunOptions {
 /** Time for the teardown of a run that was interrupted. */
 const TEARDOWN_MS = 10_000
 
-/** Runs one file to its first step that fails, then its teardown, whatever happened before. */
+/** Runs one file to its first step that fails, then its teardown, whatever happened before (DECISIONS.md#scenarios). */
 export async function runScenario(
   context: Context,
   scenario: Scenario,

@@ -4,7 +4,7 @@ const PAUSE_MS_MAX = 30_000
 
 /**
  * Limits how many calls run concurrently. A 429 pauses all of them for as long as the server asks and halves the limit;
- * responses raise it again one by one. No row fails for it.
+ * every four responses per concurrent call raise it by one. No row fails for it.
  */
 export class Throttle {
   readonly #most: number
