@@ -25,7 +25,8 @@ function longer(row: string, name: string, tests: readonly string[], env: Readon
       const seed = String(1 + random.below(2 ** 31 - 1))
       const file = join(folder, 'report.json')
       const vitest = join(createRequire(join(root, 'package.json')).resolve('vitest/package.json'), '../vitest.mjs')
-      const args = ['run', '--project', 'sqlite', '--reporter', 'json', '--outputFile', file, ...tests]
+      const projects = ['quick', 'slow'].flatMap((it) => ['--project', it])
+      const args = ['run', ...projects, '--reporter', 'json', '--outputFile', file, ...tests]
       const child = spawn(process.execPath, [vitest, ...args], {
         cwd: root,
         env: { ...process.env, ...env, VOUCHERCTL_SEED: seed },
