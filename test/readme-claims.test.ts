@@ -28,7 +28,11 @@ test('test/README.md lists the proof of at least 30 promises', () => {
 it.each(promises)('%s: the named proof exists', (_promise, proof = '') => {
   const files = [...proof.matchAll(/`((?:test\/|\.ci\/)[^`]+)`/g)].map(([, path = '']) => path)
   expect(files.filter((path) => !exists(path))).toEqual([])
-  const rows = /\bcampaigns? ([\w, ]+)/.exec(proof)?.[1]?.split(/, /).filter((row) => row !== '') ?? []
+  const rows =
+    /\bcampaigns? ([\w, ]+)/
+      .exec(proof)?.[1]
+      ?.split(/, /)
+      .filter((row) => row !== '') ?? []
   expect(rows.filter((row) => !campaignRows.has(row))).toEqual([])
   const commands = [...proof.matchAll(/`npm run (\w+)/g)].map(([, name = '']) => name)
   expect(commands.filter((name) => !(name in scripts))).toEqual([])
