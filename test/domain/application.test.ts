@@ -26,33 +26,33 @@ const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => 
   ...overrides,
 })
 
-describe('the status of an application', () => {
-  it('is what its owner chose', () => {
+describe('application status', () => {
+  it('is the status that the owner set, unless the application is suspended', () => {
     expect(applicationStatus({ status: 'active', suspended: 0 })).toBe('active')
     expect(applicationStatus({ status: 'disabled', suspended: 0 })).toBe('disabled')
   })
-  it('is suspended over either choice', () => {
+  it('is suspended whatever status the owner set', () => {
     expect(applicationStatus({ status: 'active', suspended: 1 })).toBe('suspended')
     expect(applicationStatus({ status: 'disabled', suspended: 1 })).toBe('suspended')
   })
 })
 
-describe('the status of a token', () => {
-  it('expires at its instant, not before', () => {
+describe('token status', () => {
+  it('expires at expires_at, not a millisecond earlier', () => {
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW - 1)).toBe('active')
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW)).toBe('expired')
   })
-  it('never expires without an expiry', () =>
+  it('never expires if expires_at is null', () =>
     expect(tokenStatus({ expires_at: null, revoked_at: null }, Number.MAX_SAFE_INTEGER)).toBe('active'))
-  it('is revoked even when it would have expired since', () =>
+  it('is revoked, not expired, after expires_at if the token was revoked before', () =>
     expect(tokenStatus({ expires_at: NOW, revoked_at: NOW - 5 }, NOW + 5)).toBe('revoked'))
 })
 
-describe('whether a token may call the runtime plane', () => {
-  it('may, with the scope', () => expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
-  it('may, where no scope is asked for', () => expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
+describe('authorization of a runtime call', () => {
+  it('allows a token that has the required scope', () => expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
+  it('allows a call that requires no scope', () => expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
 
-  /** Each obstacle with the code that it answers, first obstacle first. */
+  /** Each obstacle with its failure code, in order of precedence. */
   const obstacles: [string, Partial<RuntimeCallerRow>][] = [
     ['TOKEN_REVOKED', { revoked_at: NOW - 1 }],
     ['TOKEN_EXPIRED', { expires_at: NOW }],
@@ -61,11 +61,11 @@ describe('whether a token may call the runtime plane', () => {
     ['INSUFFICIENT_SCOPE', { scopes: '["vouchers:redeem"]' }],
   ]
 
-  it('is unknown without a row', () =>
+  it('refuses an unknown token with TOKEN_INVALID', () =>
     expect(refuseRuntimeCall(undefined, 'vouchers:read', NOW)).toMatchObject({ code: 'TOKEN_INVALID' }))
 
   for (const [index, [code, overrides]] of obstacles.entries()) {
-    it(`${code} is answered before every later obstacle`, () => {
+    it(`refuses with ${code} although later obstacles apply too`, () => {
       expect(refuseRuntimeCall(caller(overrides), 'vouchers:read', NOW)).toMatchObject({ ok: false, code })
       for (const [, later] of obstacles.slice(index + 1)) {
         expect(refuseRuntimeCall(caller({ ...later, ...overrides }), 'vouchers:read', NOW)).toMatchObject({ code })
@@ -73,21 +73,21 @@ describe('whether a token may call the runtime plane', () => {
     })
   }
 
-  it('a suspension answers like a disabled application, with its status', () =>
+  it('refuses a suspended application with APPLICATION_DISABLED and its status', () =>
     expect(refuseRuntimeCall(caller({ suspended: 1 }), 'vouchers:read', NOW)).toMatchObject({
       code: 'APPLICATION_DISABLED',
       details: { status: 'suspended' },
     }))
 
-  it('a scope is matched whole: vouchers:templates:write is not vouchers:template', () => {
+  it('compares whole scopes: vouchers:templates:write does not grant vouchers:templates', () => {
     const row = caller({ scopes: '["vouchers:templates:write"]' })
     expect(refuseRuntimeCall(row, 'vouchers:templates', NOW)).toMatchObject({ code: 'INSUFFICIENT_SCOPE' })
     expect(refuseRuntimeCall(row, 'vouchers:templates:write', NOW)).toBeNull()
   })
 })
 
-describe('records', () => {
-  it('an application shows its settings and none of its account', () => {
+describe('records of applications and tokens', () => {
+  it('application record holds the settings and no account id', () => {
     const row: ApplicationRow = {
       id: 'app_1',
       account_id: 'acc',
@@ -116,7 +116,7 @@ describe('records', () => {
     })
   })
 
-  it('a token shows its ends and its life, never its hash', () => {
+  it('token record holds prefix, last four and timestamps, but no hash', () => {
     const row: TokenRow = {
       id: 'tok_1',
       application_id: 'app_1',

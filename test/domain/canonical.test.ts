@@ -5,7 +5,7 @@ import { canonicalJson, fingerprint } from '../../src/domain/canonical.js'
 
 fc.configureGlobal({ seed: 1 })
 
-/** The same value with the members of every object the other way round. */
+/** The same value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value
@@ -14,7 +14,7 @@ function reversed(value: unknown): unknown {
 }
 
 describe('canonical JSON', () => {
-  it('is the same for any order of the members, at every depth', () => {
+  it('canonical JSON does not depend on the order of members, at any depth', () => {
     expect(canonicalJson({ b: 1, a: { d: [2, { f: 1, e: 2 }], c: 3 } })).toBe(
       '{"a":{"c":3,"d":[2,{"e":2,"f":1}]},"b":1}',
     )
@@ -25,18 +25,18 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('is JSON of the same value, and canonical already', () => {
+  it('canonical JSON parses to the same value and is a fixed point', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = canonicalJson(value)
-        // -0 and 0 are one number to JSON's readers.
+        // JSON has one zero: -0 is serialized as 0.
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)))
         expect(canonicalJson(JSON.parse(text))).toBe(text)
       }),
     )
   })
 
-  it('sorts names by code unit, numbers among them too', () => {
+  it('canonical JSON sorts member names by UTF-16 code unit, numeric names too', () => {
     expect(canonicalJson({ '10': 1, '9': 1, a: 1, B: 1, '\u{1f600}': 1, '\ufb33': 1 })).toBe(
       '{"10":1,"9":1,"B":1,"a":1,"\u{1f600}":1,"\ufb33":1}',
     )
@@ -52,7 +52,7 @@ describe('canonical JSON', () => {
     ['"\\u0041\\/\\u00e9"', '"A/é"'],
     ['"\\u000a"', '"\\n"'],
     ['{ "a" : [ ] }', '{"a":[]}'],
-  ])('is the same for %s and %s', (left, right) => {
+  ])('canonical JSON is the same for %s and %s', (left, right) => {
     expect(canonicalJson(JSON.parse(left))).toBe(canonicalJson(JSON.parse(right)))
   })
 
@@ -68,18 +68,18 @@ describe('canonical JSON', () => {
     ['"é"', '"e\\u0301"'],
     ['1e999', 'null'],
     ['1e999', '-1e999'],
-  ])('differs for %s and %s', (left, right) => {
+  ])('canonical JSON differs for %s and %s', (left, right) => {
     expect(canonicalJson(JSON.parse(left))).not.toBe(canonicalJson(JSON.parse(right)))
   })
 
-  it('takes an absent value as an empty object and an absent member as not there', () => {
+  it('canonical JSON of undefined is {}, and omits undefined members', () => {
     expect(canonicalJson(undefined)).toBe('{}')
     expect(canonicalJson({ b: undefined, a: 1, c: undefined })).toBe('{"a":1}')
   })
 })
 
-describe('a fingerprint', () => {
-  it('is a SHA-256, base64url, over method, path and canonical body', () => {
+describe('request fingerprint', () => {
+  it('is the base64url SHA-256 of method, path and canonical body', () => {
     const expected = createHash('sha256').update('["POST","/api/v1/x",{"a":1,"b":2}]').digest('base64url')
     expect(fingerprint('POST', '/api/v1/x', { b: 2, a: 1 })).toBe(expected)
   })
@@ -88,7 +88,7 @@ describe('a fingerprint', () => {
     expect(fingerprint('POST', '/x', undefined)).toBe(fingerprint('POST', '/x', {}))
   })
 
-  it('differs by method, path and body, also where their texts run together', () => {
+  it('differs by method, path and body, even if their concatenation is the same', () => {
     const all = [
       fingerprint('POST', '/x', {}),
       fingerprint('PUT', '/x', {}),

@@ -36,15 +36,15 @@ const swaps = (code: string) =>
     .flat()
     .map(([i, j]) => [i, j] as const)
 
-describe('the check symbol', () => {
-  it.each([...vectors.redeem_codes, ...vectors.qr_tokens])('of $symbols is $check', ({ symbols, check }) => {
+describe('check symbol', () => {
+  it.each([...vectors.redeem_codes, ...vectors.qr_tokens])('check symbol of $symbols is $check', ({ symbols, check }) => {
     expect(checkSymbol(symbols)).toBe(check)
   })
 
   it.each([
     ['redeem_code', 15, ''],
     ['qr_token', 32, 'VQ1-'],
-  ] as const)('of a %s catches every wrong symbol at every position', (type, length, prefix) => {
+  ] as const)('check symbol of a %s detects every wrong symbol at every position', (type, length, prefix) => {
     fc.assert(
       fc.property(symbols(length), (body) => {
         const code = body + checkSymbol(body)
@@ -58,7 +58,7 @@ describe('the check symbol', () => {
     )
   })
 
-  it('of a redeem code catches every swap of two different symbols', () => {
+  it('check symbol of a redeem code detects every swap of two different symbols', () => {
     fc.assert(
       fc.property(symbols(15), (body) => {
         const code = body + checkSymbol(body)
@@ -71,7 +71,7 @@ describe('the check symbol', () => {
     )
   })
 
-  it('of a QR token catches every swap but the two pairs whose weights are equal', () => {
+  it('check symbol of a QR token misses only swaps of the two pairs with equal weights', () => {
     fc.assert(
       fc.property(symbols(32), (body) => {
         const code = body + checkSymbol(body)
@@ -86,23 +86,23 @@ describe('the check symbol', () => {
     )
   })
 
-  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])('refuses the foreign symbol %s', (foreign) => {
+  it.each(['U', 'O', 'a', '-', 'é', '𝟘'])('check symbol rejects the foreign symbol %s', (foreign) => {
     expect(() => checkSymbol(`0000${foreign}`)).toThrow(RangeError)
   })
 })
 
-describe('a redeem code', () => {
-  it.each(vectors.redeem_codes)('$redeem_code is read as its symbols', ({ symbols, check, redeem_code }) => {
+describe('redeem code', () => {
+  it.each(vectors.redeem_codes)('parses the redeem code $redeem_code to its symbols', ({ symbols, check, redeem_code }) => {
     expect(parseCredential('redeem_code', redeem_code)).toEqual({ ok: true, normalised: symbols + check })
   })
 
-  it.each(vectors.normalises_to.inputs)('%j is read as the code it decorates', (input) => {
+  it.each(vectors.normalises_to.inputs)('normalises the redeem code %j', (input) => {
     const { redeem_code } = vectors.normalises_to
     expect(parseCredential('redeem_code', input)).toEqual(parseCredential('redeem_code', redeem_code))
     expect(parseCredential('redeem_code', input).ok).toBe(true)
   })
 
-  it('is read the same in any case, with O, I and L typed for 0 and 1, and with any decoration', () => {
+  it('redeem code ignores case, separators and O, I or L typed for 0 and 1', () => {
     const decoration = fc.string({
       unit: fc.constantFrom(
         ...[' ', '\t', '\n', '\u00a0', '\u0085', '\u2003', '\u3000', '-', '\u2010', '\u2013', '\u2014', '\u2212'],
@@ -120,7 +120,7 @@ describe('a redeem code', () => {
     )
   })
 
-  it('drops every Unicode dash and white space', () => {
+  it('redeem code ignores every Unicode dash and white space', () => {
     const { redeem_code } = vectors.normalises_to
     const expected = parseCredential('redeem_code', redeem_code)
     const dropped = /[\p{Pd}\p{White_Space}]/u
@@ -131,7 +131,7 @@ describe('a redeem code', () => {
     }
   })
 
-  it('normalises to a form that normalises to itself', () => {
+  it('normalised redeem code normalises to itself', () => {
     fc.assert(
       fc.property(symbols(15), (body) => {
         const once = parseCredential('redeem_code', group(body + checkSymbol(body)).toLowerCase())
@@ -152,13 +152,13 @@ describe('a redeem code', () => {
     ['nothing but decoration', ' -\u200b'],
     ['nothing', ''],
     ['a QR token', 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'],
-  ])('with %s is malformed', (_, input) => {
+  ])('rejects a redeem code with %s as malformed', (_, input) => {
     expect(parseCredential('redeem_code', input)).toEqual(malformed)
   })
 })
 
-describe('a QR token', () => {
-  it.each(vectors.qr_tokens)('$qr_token is read as a whole', ({ qr_token }) => {
+describe('QR token', () => {
+  it.each(vectors.qr_tokens)('parses the QR token $qr_token unchanged', ({ qr_token }) => {
     expect(parseCredential('qr_token', qr_token)).toEqual({ ok: true, normalised: qr_token })
     expect(parseCredential('qr_token', ` \t${qr_token}\r\n`)).toEqual({ ok: true, normalised: qr_token })
   })
@@ -176,14 +176,14 @@ describe('a QR token', () => {
     ['a symbol too few', good.slice(0, -1)],
     ['a symbol too many', `${good}Z`],
     ['a redeem code', 'M9S3-46Q3-D25V-T4FJ'],
-  ])('with %s is malformed', (_, input) => {
+  ])('rejects a QR token with %s as malformed', (_, input) => {
     expect(parseCredential('qr_token', input)).toEqual(malformed)
   })
 })
 
-describe('derivation', () => {
+describe('derivation of credentials', () => {
   it.each(['redeem_code', 'qr_token'] as const)(
-    'of a %s gives a form that parses, and the same one each time',
+    'derived %s is well-formed and deterministic',
     (type) => {
       fc.assert(
         fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), fc.nat(1000), (key, id, counter) => {
@@ -199,7 +199,7 @@ describe('derivation', () => {
     },
   )
 
-  it('takes its bits from the front of the HMAC', () => {
+  it('derived credential takes its bits from the front of the HMAC', () => {
     const bits = [...createHmac('sha256', key).update('qr_token:0:vch_1').digest()]
       .map((byte) => byte.toString(2).padStart(8, '0'))
       .join('')
@@ -207,7 +207,7 @@ describe('derivation', () => {
     expect(deriveCredential(key, 'vch_1', 'qr_token', 0).slice(4, -1)).toBe(expected.join(''))
   })
 
-  it('differs by key, voucher, type and counter, also where their texts run together', () => {
+  it('derived credential differs by key, voucher, type and counter, even if concatenated alike', () => {
     const other = Buffer.from('another key of thirty-two bytes..')
     const values = [
       deriveCredential(key, 'vch_1', 'redeem_code', 0),
@@ -224,14 +224,14 @@ describe('derivation', () => {
   })
 })
 
-describe('the index of a credential', () => {
-  it('is the HMAC-SHA256 of type and value, base64url', () => {
+describe('credential index', () => {
+  it('credential index is the base64url HMAC-SHA256 of type and value', () => {
     const index = indexCredential(key, 'redeem_code', 'M9S346Q3D25VT4FJ')
     expect(index).toBe(createHmac('sha256', key).update('redeem_code:M9S346Q3D25VT4FJ').digest('base64url'))
     expect(index).toMatch(/^[A-Za-z0-9_-]{43}$/)
   })
 
-  it('keeps the two kinds apart, and keys, and values', () => {
+  it('credential index differs by type, key and value', () => {
     const other = Buffer.from('another key of thirty-two bytes..')
     const indexes = [
       indexCredential(key, 'redeem_code', 'same'),
@@ -243,12 +243,12 @@ describe('the index of a credential', () => {
   })
 })
 
-it('the hint of a redeem code is its last four symbols, in either form', () => {
+it('hint of a redeem code is its last four symbols, grouped or not', () => {
   expect(codeHint('M9S3-46Q3-D25V-T4FJ')).toBe('T4FJ')
   expect(codeHint('M9S346Q3D25VT4FJ')).toBe('T4FJ')
 })
 
-/** Another way to type a symbol. */
+/** An alternative spelling of a symbol that parses the same. */
 function spelling(symbol: string, form: number): string {
   if (symbol === '0') return ['0', 'O', 'o', '\uff10', '\uff2f', '\uff4f'][form] as string
   if (symbol === '1') return ['1', 'I', 'i', 'L', 'l', '\uff11'][form] as string

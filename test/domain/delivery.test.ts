@@ -21,14 +21,14 @@ const failure: Pick<AttemptOutcome, 'error'> = { error: { code: 'http_status', m
 const bySchedule = { manual: false, leaseUntil: 30_000 }
 const byHand = { manual: true, leaseUntil: 30_000 }
 
-describe('after an attempt', () => {
+describe('delivery after an attempt', () => {
   it.each([
     [0, 'failed', NOW + 60_000],
     [1, 'failed', NOW + 300_000],
     [2, 'failed', NOW + 900_000],
     [3, 'failed', NOW + 3_600_000],
     [4, 'dead_letter', null],
-  ] as const)('that failed after %i others: %s', (attempts, status, next) => {
+  ] as const)('failure after %i earlier attempts sets the status %s and the next backoff', (attempts, status, next) => {
     expect(afterAttempt(standing({ attempt_count: attempts }), bySchedule, failure, NOW)).toMatchObject({
       status,
       attempt_count: attempts + 1,
@@ -37,7 +37,7 @@ describe('after an attempt', () => {
   })
 
   it.each(['failed', 'dead_letter', 'delivered'] as const)(
-    'by hand that failed, a %s delivery is what it was, when it was due',
+    'failed manual retry restores status and due time of a %s delivery',
     (status) => {
       const row = standing({ attempt_count: 2, resume_status: status, next_attempt_at: 77 })
       expect(afterAttempt(row, byHand, failure, NOW)).toMatchObject({
@@ -49,7 +49,7 @@ describe('after an attempt', () => {
     },
   )
 
-  it('that arrived it is delivered, whatever has happened to it meanwhile', () => {
+  it('successful attempt marks the delivery as delivered whatever its state by then', () => {
     for (const row of [
       standing(),
       standing({ status: 'cancelled', cancel_reason: 'webhook_deleted', lease_until: null }),
@@ -66,7 +66,7 @@ describe('after an attempt', () => {
     }
   })
 
-  it('that failed for a delivery of which another attempt has the lease, nothing changes', () => {
+  it('failed attempt changes nothing while another attempt holds the lease', () => {
     for (const row of [
       standing({ lease_until: 60_000 }),
       standing({ status: 'pending', lease_until: null }),
@@ -78,7 +78,7 @@ describe('after an attempt', () => {
     expect(afterAttempt(delivered, bySchedule, success, NOW)).toBeNull()
   })
 
-  it('that failed for a cancelled delivery it is counted, and stays cancelled', () => {
+  it('failed attempt on a cancelled delivery is counted and the delivery stays cancelled', () => {
     const row = standing({ status: 'cancelled', cancel_reason: 'dropped', lease_until: null })
     expect(afterAttempt(row, bySchedule, failure, NOW)).toMatchObject({
       status: 'cancelled',
@@ -89,7 +89,7 @@ describe('after an attempt', () => {
   })
 
   it.each(['dead_letter', 'delivered'] as const)(
-    'by hand whose webhook went meanwhile it is counted, and a %s delivery stays so',
+    'manual retry whose webhook was deleted meanwhile counts; a %s delivery keeps its status',
     (status) => {
       const row = standing({ status, attempt_count: 5, lease_until: null, delivered_at: 5 })
       const counted = { attempt_count: 5, manual_attempt_count: 1, next_attempt_at: null, delivered_at: 5 }
@@ -99,10 +99,10 @@ describe('after an attempt', () => {
   )
 })
 
-describe('a retry by hand', () => {
+describe('manual retry', () => {
   const ready = { hasWebhook: true, hasBody: true, force: false }
 
-  it.each(['pending', 'delivering', 'failed', 'dead_letter', 'delivered', 'cancelled'] as const)('of %s', (status) => {
+  it.each(['pending', 'delivering', 'failed', 'dead_letter', 'delivered', 'cancelled'] as const)('manual retry of a %s delivery is allowed only if it failed or is a dead letter', (status) => {
     const may = status === 'failed' || status === 'dead_letter'
     const refused = { ok: false, code: 'DELIVERY_NOT_RETRYABLE', details: { status } }
     expect(decideRetry({ status }, ready)).toEqual(may ? status : refused)

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { hmacSha256 } from '../../src/domain/hmac.js'
 
 describe('hmacSha256', () => {
-  it('answers the value of RFC 4231, test case 2', () => {
+  it('hmacSha256 matches RFC 4231, test case 2', () => {
     const digest = hmacSha256(Buffer.from('Jefe'), 'what do ya want for nothing?', 'hex')
     expect(digest).toBe('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843')
   })
 
-  it('is what node:crypto computes, for keys of up to a block and any text', () => {
+  it('hmacSha256 equals node:crypto for keys of at most one block and any text', () => {
     const key = fc.uint8Array({ minLength: 0, maxLength: 64 })
     const text = fc.string({ unit: 'grapheme', maxLength: 300 })
     const encoding = fc.constantFrom('hex' as const, 'base64url' as const, 'binary' as const)
@@ -20,14 +20,14 @@ describe('hmacSha256', () => {
     )
   })
 
-  it('gives each of two texts under one key its own value', () => {
+  it('hmacSha256 of another text under the same key differs and is deterministic', () => {
     const key = Buffer.alloc(32, 1)
     const first = hmacSha256(key, 'a', 'hex')
     expect(hmacSha256(key, 'b', 'hex')).not.toBe(first)
     expect(hmacSha256(key, 'a', 'hex')).toBe(first)
   })
 
-  it('refuses a key longer than a block, which HMAC would hash first', () => {
+  it('hmacSha256 throws a RangeError for a key longer than one block', () => {
     expect(() => hmacSha256(Buffer.alloc(65), 'a', 'hex')).toThrow(RangeError)
   })
 })

@@ -17,7 +17,7 @@ const row = (overrides: Partial<IdempotencyRecord> = {}): IdempotencyRecord => (
   ...overrides,
 })
 
-describe('the form of an Idempotency-Key', () => {
+describe('Idempotency-Key header', () => {
   it.each([
     ['a', 'a'],
     ['!~', '!~'],
@@ -30,10 +30,10 @@ describe('the form of an Idempotency-Key', () => {
     ['""a""', '"a"'],
     ['x'.repeat(255), 'x'.repeat(255)],
     [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
-  ])('%j is the key %j', (header, key) => expect(parseIdempotencyKey(header)).toBe(key))
+  ])('Idempotency-Key %j parses to the key %j', (header, key) => expect(parseIdempotencyKey(header)).toBe(key))
 
   it.each([[''], ['""'], [' '], ['a b'], ['a\tb'], ['a\u0000'], ['é'], ['x'.repeat(256)], [`"${'x'.repeat(256)}"`]])(
-    '%j is no key',
+    'Idempotency-Key %j is malformed',
     (header) => expect(parseIdempotencyKey(header)).toBeNull(),
   )
 
@@ -43,32 +43,32 @@ describe('the form of an Idempotency-Key', () => {
     maxLength: 254,
   })
 
-  it('an unquoted idempotency key is taken unchanged, even with a quote at one end', () => {
+  it('unquoted idempotency key stays unchanged, even with a quote at one end', () => {
     const unquoted = visible.filter((key) => !key.startsWith('"') && !key.endsWith('"'))
     for (const wrap of [(key: string) => key, (key: string) => `"${key}`, (key: string) => `${key}"`]) {
       fc.assert(fc.property(unquoted, (key) => parseIdempotencyKey(wrap(key)) === wrap(key)))
     }
   })
 
-  it('a quoted idempotency key of visible ASCII loses only its quotes', () => {
+  it('quoted idempotency key of visible ASCII loses only its quotes', () => {
     fc.assert(fc.property(visible, (key) => parseIdempotencyKey(`"${key}"`) === key))
   })
 })
 
-describe('what an earlier success means for a call', () => {
-  it('nothing was remembered: the call runs', () => expect(replayable(undefined, 'print', 1_500)).toBeNull())
+describe('idempotency record', () => {
+  it('runs the call if there is no idempotency record', () => expect(replayable(undefined, 'print', 1_500)).toBeNull())
 
-  it('the same request is replayed until the record expires', () => {
+  it('replays the same request until the idempotency record expires', () => {
     expect(replayable(row(), 'print', 1_999)).toEqual(row())
     expect(replayable(row(), 'print', 2_000)).toBeNull()
   })
 
-  it('another request is refused until the record expires', () => {
+  it('refuses another request with the same key until the idempotency record expires', () => {
     expect(replayable(row(), 'other', 1_999)).toMatchObject({ ok: false, code: 'IDEMPOTENCY_KEY_REUSED' })
     expect(replayable(row(), 'other', 2_000)).toBeNull()
   })
 
-  it('a record without an expiry is kept for ever', () => {
+  it('idempotency record without expiry never expires', () => {
     const kept = row({ expires_at: null })
     expect(replayable(kept, 'print', Number.MAX_SAFE_INTEGER)).toBe(kept)
     expect(replayable(kept, 'other', Number.MAX_SAFE_INTEGER)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })

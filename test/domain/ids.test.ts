@@ -9,8 +9,8 @@ const prefixes: IdPrefix[] = ['app', 'tok', 'tpl', 'vch', 'rdm', 'bot', 'dlv', '
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
 
-describe('an id', () => {
-  it('is its prefix and a ULID: 48 bits of time, 80 random bits, Crockford base 32', () => {
+describe('ids', () => {
+  it('id is a prefix and a ULID: 48 bits of time, 80 random bits, Crockford base 32', () => {
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), time, tenBytes, (prefix, nowMs, bytes) => {
         const id = newId(prefix, nowMs, () => bytes)
@@ -21,7 +21,7 @@ describe('an id', () => {
     )
   })
 
-  it('matches a ULID computed by hand', () => {
+  it('id matches ULIDs computed by hand', () => {
     expect(newId('vch', 0, () => new Uint8Array(10))).toBe('vch_00000000000000000000000000')
     expect(newId('vch', 2 ** 48 - 1, () => new Uint8Array(10).fill(255))).toBe('vch_7ZZZZZZZZZZZZZZZZZZZZZZZZZ')
     expect(newId('app', 1469918176385, () => Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 33]))).toBe(
@@ -29,7 +29,7 @@ describe('an id', () => {
     )
   })
 
-  it('sorts by time', () => {
+  it('ids sort by time', () => {
     fc.assert(
       fc.property(time, time, tenBytes, tenBytes, (a, b, left, right) => {
         fc.pre(a !== b)
@@ -38,16 +38,16 @@ describe('an id', () => {
     )
   })
 
-  it.each([-1, 2 ** 48, Number.NaN, Number.POSITIVE_INFINITY])('has no time outside 48 bits: %d', (nowMs) => {
+  it.each([-1, 2 ** 48, Number.NaN, Number.POSITIVE_INFINITY])('newId throws a RangeError for the time %d, which does not fit 48 bits', (nowMs) => {
     expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(RangeError)
   })
 
-  it('is not made from a source that gives too little', () => {
+  it('newId throws a RangeError if the random source returns fewer than 10 bytes', () => {
     expect(() => newId('vch', 0, () => new Uint8Array(9))).toThrow(RangeError)
   })
 })
 
-it('base 32 takes five bits a symbol from the front and ignores the rest', () => {
+it('base 32 encodes five bits per symbol from the front and ignores the remaining bits', () => {
   expect(encodeBits(Uint8Array.of(0b00001_000, 0b10_00011_0), 3)).toBe('123')
   expect(encodeBits(Uint8Array.of(255, 255, 255, 255, 255), 8)).toBe('ZZZZZZZZ')
   expect(encodeBits(new Uint8Array(0), 0)).toBe('')

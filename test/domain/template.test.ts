@@ -10,8 +10,8 @@ fc.configureGlobal({ seed: 1 })
 const NOW = Date.UTC(2027, 2, 1)
 const at = (status: TemplateRow['status']) => templateRow({ status })
 
-describe('submitting', () => {
-  it.each(['draft', 'rejected'] as const)('takes a template that is %s under review', (status) => {
+describe('submission of a template', () => {
+  it.each(['draft', 'rejected'] as const)('submitting a %s template puts it under review and clears the rejection', (status) => {
     const before = templateRow({ status, rejection_code: 'X', rejection_reason: 'y', reviewed_at: 1 })
     expect(decideSubmit(before, undefined, NOW)).toEqual({
       ...before,
@@ -24,7 +24,7 @@ describe('submitting', () => {
     })
   })
 
-  it.each(['reviewing', 'active'] as const)('refuses a template that is %s, naming its status', (status) =>
+  it.each(['reviewing', 'active'] as const)('submitting a template that is %s is refused with its status', (status) =>
     expect(decideSubmit(at(status), undefined, NOW)).toEqual({
       ok: false,
       code: 'TEMPLATE_STATE_CONFLICT',
@@ -32,7 +32,7 @@ describe('submitting', () => {
     }),
   )
 
-  it('refuses a rejected template whose external id another one holds by now', () =>
+  it('submitting a rejected template is refused if another took its external id since', () =>
     expect(decideSubmit(at('rejected'), { id: 'tpl_other' }, NOW)).toEqual({
       ok: false,
       code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
@@ -40,8 +40,8 @@ describe('submitting', () => {
     }))
 })
 
-describe('deciding', () => {
-  it('approves what is under review', () =>
+describe('review of a template', () => {
+  it('approval activates a template under review', () =>
     expect(decideReview(at('reviewing'), { approve: true }, NOW)).toEqual({
       ...at('reviewing'),
       status: 'active',
@@ -49,7 +49,7 @@ describe('deciding', () => {
       updated_at: NOW,
     }))
 
-  it('rejects what is under review, with code and reason', () =>
+  it('rejection of a template under review stores code and reason', () =>
     expect(decideReview(at('reviewing'), { approve: false, code: 'UNCLEAR', reason: 'what is it?' }, NOW)).toEqual({
       ...at('reviewing'),
       status: 'rejected',
@@ -59,14 +59,14 @@ describe('deciding', () => {
       updated_at: NOW,
     }))
 
-  it.each(['draft', 'active', 'rejected'] as const)('refuses what is %s', (status) => {
+  it.each(['draft', 'active', 'rejected'] as const)('review of a template that is %s is refused', (status) => {
     for (const decision of [{ approve: true }, { approve: false, code: 'A', reason: 'b' }] as const) {
       expect(decideReview(at(status), decision, NOW)).toMatchObject({ code: 'TEMPLATE_STATE_CONFLICT' })
     }
   })
 })
 
-it('whatever is done in whatever order, states follow the edges of the specification', () => {
+it('any sequence of decisions only follows the state transitions of the specification', () => {
   const edges = ['draft>reviewing', 'reviewing>active', 'reviewing>rejected', 'rejected>reviewing']
   const steps = fc.array(fc.constantFrom('submit', 'approve', 'reject'), { maxLength: 20 })
   fc.assert(
@@ -83,7 +83,7 @@ it('whatever is done in whatever order, states follow the edges of the specifica
               )
         if ('ok' in next) continue
         expect(edges).toContain(`${row.status}>${next.status}`)
-        // A rejection is told while it stands, and gone with the next submission.
+        // A rejection has a reason exactly while it stands; the next submission clears it.
         expect(next.rejection_code !== null).toBe(next.status === 'rejected')
         row = next
       }
@@ -92,8 +92,8 @@ it('whatever is done in whatever order, states follow the edges of the specifica
   )
 })
 
-describe('the record', () => {
-  it('is camelCase, its validity too, with instants as text', () => {
+describe('template record', () => {
+  it('template record is camelCase, including validity, with instants as text', () => {
     const row = templateRow({ submitted_at: NOW, status: 'reviewing' })
     expect(templateRecord(row)).toEqual({
       id: row.id,
@@ -121,6 +121,6 @@ describe('the record', () => {
     })
   })
 
-  it('a template of no application shows null', () =>
+  it('template record of no application has applicationId null', () =>
     expect(templateRecord(templateRow({ application_id: '' })).applicationId).toBeNull())
 })

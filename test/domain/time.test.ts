@@ -8,8 +8,8 @@ const FIRST = Date.parse('0001-01-01T00:00:00.000Z')
 const LAST = Date.parse('9999-12-31T23:59:59.999Z')
 const instant = fc.integer({ min: FIRST, max: LAST })
 
-describe('an instant', () => {
-  it('is written in UTC with milliseconds', () => {
+describe('instants', () => {
+  it('instant is formatted in UTC with milliseconds', () => {
     expect(formatInstant(0)).toBe('1970-01-01T00:00:00.000Z')
     expect(formatInstant(FIRST)).toBe('0001-01-01T00:00:00.000Z')
     expect(formatInstant(LAST)).toBe('9999-12-31T23:59:59.999Z')
@@ -20,15 +20,15 @@ describe('an instant', () => {
     )
   })
 
-  it('beyond year 9999 is written with the expanded year of ISO 8601', () => {
+  it('instant beyond year 9999 is formatted with the expanded year of ISO 8601', () => {
     expect(formatInstant(LAST + 1)).toBe('+010000-01-01T00:00:00.000Z')
   })
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1])('%d cannot be written', (ms) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1])('formatInstant throws a RangeError for %d', (ms) => {
     expect(() => formatInstant(ms)).toThrow(RangeError)
   })
 
-  it('reads as it was written', () => {
+  it('formatted instant parses to the same instant', () => {
     fc.assert(
       fc.property(instant, (ms) => {
         expect(parseInstant(formatInstant(ms))).toBe(ms)
@@ -36,7 +36,7 @@ describe('an instant', () => {
     )
   })
 
-  it('reads the same under any offset', () => {
+  it('instant parses the same under any UTC offset', () => {
     const offset = fc.integer({ min: -(23 * 60 + 59), max: 23 * 60 + 59 })
     const inner = fc.integer({ min: FIRST + 86_400_000, max: LAST - 86_400_000 })
     fc.assert(
@@ -61,7 +61,7 @@ describe('an instant', () => {
     ['2024-02-29T12:00:00Z', '2024-02-29T12:00:00.000Z'],
     ['2000-02-29T12:00:00Z', '2000-02-29T12:00:00.000Z'],
     ['0099-03-01T00:00:00Z', '0099-03-01T00:00:00.000Z'],
-  ])('%s is %s', (input, expected) => {
+  ])('instant %s parses to %s', (input, expected) => {
     const ms = parseInstant(input)
     expect(ms === null ? null : new Date(ms).toISOString()).toBe(expected)
   })
@@ -84,7 +84,7 @@ describe('an instant', () => {
     '0000-12-31T23:59:59Z',
     '0001-01-01T00:00:00+00:01',
     '9999-12-31T23:59:59-00:01',
-  ])('%s does not exist', (input) => {
+  ])('instant %s is rejected because it does not exist', (input) => {
     expect(parseInstant(input)).toBeNull()
   })
 
@@ -103,7 +103,7 @@ describe('an instant', () => {
     '2027-01-31T00:00:00Z\n',
     '٢٠٢٧-01-31T00:00:00Z',
     '1801353600000',
-  ])('%j has another form', (input) => {
+  ])('instant %j is rejected because its format is not RFC 3339', (input) => {
     expect(parseInstant(input)).toBeNull()
   })
 })

@@ -9,25 +9,25 @@ fc.configureGlobal({ seed: 1 })
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const prefixes = ['sop_', 'sbot_', 'opk_'] as const
 
-/** Hands out `bytes` in order, from the front again after the end. */
+/** Returns `bytes` in order, starting over after the last. */
 function source(bytes: readonly number[]) {
   let at = 0
   return (size: number) => Uint8Array.from({ length: size }, () => bytes[at++ % bytes.length] as number)
 }
 
-/** The random bytes that give these symbols. */
+/** The random bytes that yield these symbols. */
 const bytesOf = (symbols: string) => [...symbols].map((symbol) => BASE62.indexOf(symbol))
 
-describe('a made token', () => {
-  it.each(vectors.tokens)('from the symbols of $without_checksum is $token', ({ without_checksum, token }) => {
+describe('token generation', () => {
+  it.each(vectors.tokens)('token made from the symbols of $without_checksum is $token', ({ without_checksum, token }) => {
     const prefix = without_checksum.startsWith('sop_') ? 'sop_' : 'sbot_'
     expect(makeToken(prefix, source(bytesOf(without_checksum.slice(prefix.length))))).toBe(token)
   })
 
-  it.each(prefixes)('with prefix %s has the exact form and is accepted', (prefix) => {
+  it.each(prefixes)('token with prefix %s is 40 characters of base 62 and well-formed', (prefix) => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 300, maxLength: 300 }), (bytes) => {
-        // One byte below 248 keeps a source of nothing but rejected bytes from going on for ever.
+        // One byte below 248 prevents an endless loop over rejected bytes.
         const token = makeToken(prefix, source([...bytes, 0]))
         expect(token).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{36}$`))
         expect(isWellFormedToken(token)).toBe(true)
@@ -36,7 +36,7 @@ describe('a made token', () => {
     )
   })
 
-  it('gives each symbol the same share: bytes from 248 on are not used, the others four to a symbol', () => {
+  it('token uses each base 62 symbol equally often: bytes from 248 on are discarded', () => {
     const made = makeToken('sop_', source([255, 248, 0, 247, 250, 62, 124, 186, 61]))
     expect(made.slice(4, 34)).toBe('0z000z'.repeat(5))
     const uses = new Map<string, number>()
@@ -49,12 +49,12 @@ describe('a made token', () => {
   })
 })
 
-describe('a well-formed token', () => {
-  it.each(vectors.tokens)('is $token', ({ token }) => {
+describe('token format', () => {
+  it.each(vectors.tokens)('token $token is well-formed', ({ token }) => {
     expect(isWellFormedToken(token)).toBe(true)
   })
 
-  it('is none with a single character changed, anywhere', () => {
+  it('token with any single character changed is malformed', () => {
     for (const prefix of prefixes) {
       const token = makeToken(prefix, source([...Array(62).keys()].reverse()))
       for (let i = 0; i < token.length; i++) {
@@ -75,24 +75,24 @@ describe('a well-formed token', () => {
     ['the prefix in capitals', 'SOP_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
     ['the prefix of another kind', 'opk_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
     ['nothing', ''],
-  ])('is none with %s', (_, value) => {
+  ])('token with %s is malformed', (_, value) => {
     expect(isWellFormedToken(value)).toBe(false)
   })
 })
 
-it('the kind of a token goes by its prefix alone', () => {
+it('token kind depends only on its prefix', () => {
   expect(tokenKind('sop_')).toBe('sop_')
   expect(tokenKind('sbot_x')).toBe('sbot_')
   expect(tokenKind('opk_not well formed')).toBe('opk_')
   for (const value of ['', 'sop', 'SOP_x', ' sop_x', 'eyJhbGciOiJIUzI1NiJ9.e30.x']) expect(tokenKind(value)).toBeNull()
 })
 
-it('the hash of a token is its SHA-256, base64url', () => {
+it('token hash is its base64url SHA-256', () => {
   const value = vectors.tokens[0]?.token as string
   expect(hashToken(value)).toBe(createHash('sha256').update(value).digest('base64url'))
 })
 
-it('a record shows the first eight and the last four characters', () => {
+it('token record shows the first eight and the last four characters', () => {
   expect(tokenPrefixOf('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('sop_H2vn')
   expect(last4Of('sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ')).toBe('HPiJ')
 })

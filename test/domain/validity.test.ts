@@ -9,8 +9,8 @@ fc.configureGlobal({ seed: 1 })
 const DAY = 86_400_000
 const at = (instant: string) => parseInstant(instant) as number
 
-describe('reading a validity', () => {
-  it('gives a fixed window in UTC', () => {
+describe('validity of a template', () => {
+  it('fixed validity is read as a window in UTC', () => {
     const input = {
       type: 'fixed',
       starts_at: '2027-01-01T08:00:00+08:00',
@@ -22,7 +22,7 @@ describe('reading a validity', () => {
     })
   })
 
-  it('gives a relative window with its absent members said', () => {
+  it('relative validity is read with defaults for absent members', () => {
     expect(readValidity({ type: 'relative', duration_days: 30 })).toEqual({
       ok: true,
       validity: { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
@@ -36,11 +36,11 @@ describe('reading a validity', () => {
   })
 
   it.each([
-    ['the same instant', '2027-01-01T00:00:00Z'],
-    ['the same instant under another offset', '2027-01-01T01:00:00+01:00'],
-    ['less than a millisecond later', '2027-01-01T00:00:00.0009Z'],
-    ['earlier', '2026-12-31T23:59:59.999Z'],
-  ])('refuses an end that is %s', (_, ends_at) => {
+    ['the start', '2027-01-01T00:00:00Z'],
+    ['the start under another offset', '2027-01-01T01:00:00+01:00'],
+    ['less than a millisecond after the start', '2027-01-01T00:00:00.0009Z'],
+    ['before the start', '2026-12-31T23:59:59.999Z'],
+  ])('fixed validity is refused if its end is %s', (_, ends_at) => {
     const read = readValidity({ type: 'fixed', starts_at: '2027-01-01T00:00:00Z', ends_at })
     expect(read).toEqual({
       ok: false,
@@ -52,27 +52,27 @@ describe('reading a validity', () => {
     ['/validity/starts_at', { type: 'fixed', starts_at: '2027-02-30T00:00:00Z', ends_at: '2027-03-30T00:00:00Z' }],
     ['/validity/ends_at', { type: 'fixed', starts_at: '2027-01-30T00:00:00Z', ends_at: '2027-02-30T00:00:00Z' }],
     ['/validity/not_after', { type: 'relative', duration_days: 1, not_after: '2027-01-31T24:00:00Z' }],
-  ] as const)('names %s when its date does not exist', (pointer, input) => {
+  ] as const)('validity whose date at %s does not exist is refused', (pointer, input) => {
     const read = readValidity(input)
     expect(read).toMatchObject({ ok: false, issue: { pointer, code: 'format' } })
   })
 })
 
-describe('the window of a voucher', () => {
+describe('window of a voucher', () => {
   const fixed: Validity = { type: 'fixed', startsAt: '2027-01-01T00:00:00.000Z', endsAt: '2027-02-01T00:00:00.000Z' }
   const window = { validFrom: at('2027-01-01T00:00:00Z'), validUntil: at('2027-02-01T00:00:00Z') }
 
-  it('is the fixed one, before it opens and until its last millisecond', () => {
+  it('fixed window applies before it begins and until its last millisecond', () => {
     expect(windowOf(fixed, window.validFrom - 90 * DAY)).toEqual(window)
     expect(windowOf(fixed, window.validUntil - 1)).toEqual(window)
   })
 
-  it('is none once the fixed one is over', () => {
+  it('fixed window yields no window once it is over', () => {
     expect(windowOf(fixed, window.validUntil)).toBeNull()
     expect(windowOf(fixed, window.validUntil + 1)).toBeNull()
   })
 
-  it('is counted in days of 86,400 s from the issue instant', () => {
+  it('relative window counts days of 86,400 s from the issue instant', () => {
     const relative = fc.record({ durationDays: fc.integer({ min: 1, max: 1095 }), delayDays: fc.nat(30) })
     fc.assert(
       fc.property(relative, fc.integer({ min: 0, max: 4e12 }), (days, issuedAt) => {
@@ -92,7 +92,7 @@ describe('the window of a voucher', () => {
     notAfter: formatInstant(notAfterMs),
   })
 
-  it('is cut at not_after', () => {
+  it('relative window is cut at not_after', () => {
     const issuedAt = at('2027-01-01T12:00:00Z')
     const validFrom = issuedAt + 2 * DAY
     expect(windowOf(cut(issuedAt + 12 * DAY + 1), issuedAt)).toEqual({ validFrom, validUntil: issuedAt + 12 * DAY })
@@ -100,13 +100,13 @@ describe('the window of a voucher', () => {
     expect(windowOf(cut(validFrom + 1), issuedAt)).toEqual({ validFrom, validUntil: validFrom + 1 })
   })
 
-  it('is none when not_after leaves nothing of it', () => {
+  it('relative window yields no window if not_after ends it before it begins', () => {
     const issuedAt = at('2027-01-01T12:00:00Z')
     expect(windowOf(cut(issuedAt + 2 * DAY), issuedAt)).toBeNull()
     expect(windowOf(cut(issuedAt - 1), issuedAt)).toBeNull()
   })
 
-  it('follows from a validity that was read and stored as JSON', () => {
+  it('window is computed from a validity that was stored as JSON', () => {
     const read = readValidity({ type: 'relative', duration_days: 1, not_after: '2027-01-02T00:00:00+01:00' })
     expect(read.ok && windowOf(JSON.parse(JSON.stringify(read.validity)), at('2027-01-01T00:00:00Z'))).toEqual({
       validFrom: at('2027-01-01T00:00:00Z'),

@@ -17,44 +17,44 @@ fc.configureGlobal({ seed: 1 })
 const DAY_MS = 86_400_000
 const request = { externalIssueId: 'order-1', recipientUserId: 'user-1', metadata: {} }
 
-describe('the status of a voucher', () => {
-  it('is issued before its window and in it, expired from validUntil on', () => {
+describe('voucher status', () => {
+  it('unredeemed voucher is issued before and during its window, expired from validUntil on', () => {
     expect(statusOf(voucherRow(), 0)).toBe('issued')
     expect(statusOf(voucherRow(), 1_999)).toBe('issued')
     expect(statusOf(voucherRow(), 2_000)).toBe('expired')
   })
-  it('is redeemed for ever: a redeemed voucher does not expire', () =>
+  it('redeemed voucher never expires', () =>
     expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
 })
 
-describe('redeeming', () => {
-  it('is possible from validFrom on and before validUntil', () => {
+describe('redemption', () => {
+  it('voucher can be redeemed from validFrom until just before validUntil', () => {
     expect(refuseRedeem(voucherRow(), 999)).toMatchObject({ code: 'VOUCHER_NOT_YET_VALID' })
     expect(refuseRedeem(voucherRow(), 1_000)).toBeNull()
     expect(refuseRedeem(voucherRow(), 1_999)).toBeNull()
     expect(refuseRedeem(voucherRow(), 2_000)).toMatchObject({ code: 'VOUCHER_EXPIRED' })
   })
 
-  it('names the redemption that was first', () =>
+  it('second redemption is refused with the id and time of the first', () =>
     expect(refuseRedeem(redeemedRow(), 1_600)).toEqual({
       ok: false,
       code: 'VOUCHER_ALREADY_REDEEMED',
       details: { redemption_id: 'rdm_1', redeemed_at: '1970-01-01T00:00:01.500Z' },
     }))
 
-  it('asks for the recipient only when one is given', () => {
+  it('redemption checks the recipient only if the call names one', () => {
     expect(refuseRedeem(voucherRow(), 1_500, 'user-1')).toBeNull()
     expect(refuseRedeem(voucherRow(), 1_500, 'User-1')).toMatchObject({ code: 'RECIPIENT_MISMATCH' })
   })
 
-  it('already redeemed is told before expired, not yet valid and another recipient', () => {
+  it('already redeemed takes precedence over expired, not yet valid and wrong recipient', () => {
     expect(obstacleOf(redeemedRow(), 2_000, 'other')).toBe('already_redeemed')
     expect(obstacleOf(voucherRow(), 2_000, 'other')).toBe('expired')
     expect(obstacleOf(voucherRow(), 999, 'other')).toBe('not_yet_valid')
     expect(obstacleOf(voucherRow(), 1_500, 'other')).toBe('recipient_mismatch')
   })
 
-  it('agrees with verify in every state, at every time, for every recipient', () => {
+  it('redeem refuses exactly what verify reports, for every state, time and recipient', () => {
     const codes = {
       already_redeemed: 'VOUCHER_ALREADY_REDEEMED',
       expired: 'VOUCHER_EXPIRED',
@@ -85,26 +85,26 @@ describe('redeeming', () => {
   })
 })
 
-describe('issuing', () => {
-  it('a template that is not there is not found, whatever else is wrong', () =>
+describe('issuing of a voucher', () => {
+  it('unknown template is refused as not found before any other obstacle', () =>
     expect(decideIssue(undefined, voucherRow({ recipient_user_id: 'other' }), request, 0)).toMatchObject({
       code: 'TEMPLATE_NOT_FOUND',
     }))
 
-  it('a repeat answers the voucher that is there, whatever became of its template', () => {
+  it('repeated external issue id returns the existing voucher whatever happened to its template', () => {
     const existing = voucherRow()
     for (const overrides of [{ status: 'rejected' as const }, { issued_count: 10 }, { validity: fixed(0, 1) }]) {
       expect(decideIssue(templateRow(overrides), existing, request, 5 * DAY_MS)).toEqual({ ok: true, existing })
     }
   })
 
-  it('a repeat for another recipient is a conflict', () =>
+  it('repeated external issue id for another recipient is a conflict', () =>
     expect(decideIssue(templateRow(), voucherRow({ recipient_user_id: 'other' }), request, 0)).toEqual({
       ok: false,
       code: 'EXTERNAL_ISSUE_ID_CONFLICT',
     }))
 
-  it.each(['draft', 'reviewing', 'rejected'] as const)('a template that is %s cannot be issued', (status) =>
+  it.each(['draft', 'reviewing', 'rejected'] as const)('issuing from a template that is %s is refused with its status', (status) =>
     expect(decideIssue(templateRow({ status }), undefined, request, 0)).toEqual({
       ok: false,
       code: 'TEMPLATE_NOT_ACTIVE',
@@ -112,13 +112,13 @@ describe('issuing', () => {
     }),
   )
 
-  it('a window that is over is told before a used up quota', () => {
+  it('ended validity takes precedence over an exhausted quota', () => {
     const over = templateRow({ validity: fixed(0, 1_000), issued_count: 10 })
     expect(decideIssue(over, undefined, request, 999)).toMatchObject({ code: 'TEMPLATE_QUOTA_EXHAUSTED' })
     expect(decideIssue(over, undefined, request, 1_000)).toMatchObject({ code: 'TEMPLATE_VALIDITY_ENDED' })
   })
 
-  it('the last of the quota can be issued, the next not', () => {
+  it('last voucher of the quota can be issued, the next cannot', () => {
     expect(decideIssue(templateRow({ issued_count: 9 }), undefined, request, 0)).toMatchObject({ ok: true })
     expect(decideIssue(templateRow({ issued_count: 10 }), undefined, request, 0)).toEqual({
       ok: false,
@@ -127,7 +127,7 @@ describe('issuing', () => {
     })
   })
 
-  it('the window of a relative validity begins with the issue instant', () =>
+  it('relative window of a voucher begins at the issue instant', () =>
     expect(decideIssue(templateRow(), undefined, request, 123)).toEqual({
       ok: true,
       existing: null,
@@ -136,8 +136,8 @@ describe('issuing', () => {
     }))
 })
 
-describe('reversing', () => {
-  it('is possible for 90 days to the millisecond', () => {
+describe('reversal', () => {
+  it('redemption can be reversed for 90 days, to the millisecond', () => {
     expect(REVERSAL_WINDOW_MS).toBe(90 * DAY_MS)
     expect(refuseReverse(redemptionRow(), 1_500 + 90 * DAY_MS)).toBeNull()
     expect(refuseReverse(redemptionRow(), 1_501 + 90 * DAY_MS)).toEqual({
@@ -147,7 +147,7 @@ describe('reversing', () => {
     })
   })
 
-  it('twice is told even when the window is closed since', () =>
+  it('already reversed takes precedence over a closed reversal window', () =>
     expect(refuseReverse(redemptionRow({ reversed_at: 1_600 }), 9e12)).toEqual({
       ok: false,
       code: 'REDEMPTION_ALREADY_REVERSED',
@@ -155,8 +155,8 @@ describe('reversing', () => {
     }))
 })
 
-describe('records', () => {
-  it('a redemption shows the voucher as it is now', () => {
+describe('voucher and redemption records', () => {
+  it('redemption record shows the current state of its voucher', () => {
     const reversed = redemptionRow({ reversed_at: 1_600, reversal_reason: 'wrong till' })
     expect(redemptionRecord(reversed, voucherRow(), 1_700)).toMatchObject({
       status: 'reversed',
@@ -174,7 +174,7 @@ describe('records', () => {
     })
   })
 
-  it('shows the template summary in a voucher, and no key', () => {
+  it('voucher record holds the template summary and no HMAC key', () => {
     const record = voucherRecord(voucherRow(), templateRow(), 1_500)
     expect(record).toMatchObject({
       name: 'Free coffee',

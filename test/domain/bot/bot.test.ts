@@ -20,8 +20,8 @@ const row = (overrides: Partial<BotRow> = {}): BotRow => ({
   ...overrides,
 })
 
-describe('records', () => {
-  it('show nothing of the account, and the webhook by its origin alone', () => {
+describe('bot records', () => {
+  it('omit the account and show only the origin of the webhook URL', () => {
     const webhook = {
       origin: 'https://shop.example:8443',
       allowed_ips: '["203.0.113.0/24"]',
@@ -45,10 +45,10 @@ describe('records', () => {
   })
 })
 
-describe('states', () => {
+describe('bot review states', () => {
   const decisions = fc.constantFrom<BotDecision>('approve', 'disable', 'enable', { reject: 'no' })
 
-  it('whatever is decided, only these states come about: waiting and rejected ones are inactive, approved ones not', () => {
+  it('any sequence of decisions keeps the bot active only while it is approved', () => {
     fc.assert(
       fc.property(fc.array(decisions), (all) => {
         let bot = row()
@@ -63,7 +63,7 @@ describe('states', () => {
     )
   })
 
-  it('a decision changes the state and its time, and nothing else', () => {
+  it('a review decision changes only the state, the note and updated_at', () => {
     expect(decideBot(row(), 'approve', 2_000)).toEqual(
       row({ review_status: 'approved', status: 'active', updated_at: 2_000 }),
     )
@@ -73,11 +73,11 @@ describe('states', () => {
   })
 })
 
-describe('the bot-side template calls', () => {
+describe('bot template calls', () => {
   const all = row({ review_status: 'approved', status: 'active', scopes: JSON.stringify(botScopes) })
   const without = (scope: BotScope) => JSON.stringify(botScopes.filter((it) => it !== scope))
 
-  it('ask for the approval, then that the bot is enabled, then for the scope', () => {
+  it('check approval first, then whether the bot is enabled, then the scope', () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
     const code = (bot: BotRow) => refuseTemplateCall(bot, scope)?.code
@@ -91,7 +91,7 @@ describe('the bot-side template calls', () => {
   })
 })
 
-describe('a PATCH', () => {
+describe('PATCH of a bot', () => {
   const text = fc.string({ minLength: 1, maxLength: 5 })
   const patches: fc.Arbitrary<BotPatch> = fc.record(
     {
@@ -116,7 +116,7 @@ describe('a PATCH', () => {
     ...JSON.parse(bot.profile),
   })
 
-  it('replaces the members that it names, each as a whole, and keeps every other', () => {
+  it('PATCH of a bot replaces each named member whole and keeps all others', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)
@@ -125,7 +125,7 @@ describe('a PATCH', () => {
     )
   })
 
-  it('changes the time exactly when it changes something; the same PATCH again changes nothing', () => {
+  it('PATCH of a bot changes updated_at only if a member changes, so repeating it is a no-op', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedBot(row(), first, 2_000)
@@ -138,7 +138,7 @@ describe('a PATCH', () => {
     )
   })
 
-  it('does not mind in which order the members of an object are sent', () => {
+  it('PATCH of a bot ignores the order of members in an object', () => {
     const before = patchedBot(row(), { contact: { email: 'a@b.example', phone: '1' } }, 2_000)
     expect(patchedBot(before, { contact: { phone: '1', email: 'a@b.example' } }, 3_000)).toBe(before)
   })

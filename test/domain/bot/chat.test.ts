@@ -21,17 +21,17 @@ const message: MessageRow = {
   voucher_id: 'vch_1',
 }
 
-it('a date counts whole Unix seconds', () => {
+it('chat dates are whole Unix seconds, rounded down', () => {
   expect([unixSeconds(1_999), unixSeconds(0)]).toEqual([1, 0])
 })
 
-it('a message shows who wrote it, and nothing of the voucher that it delivers', () => {
+it('message record names its author and omits the delivered voucher', () => {
   const shown = { message_id: 7, date: 1, chat: { id: 'chat_1', type: 'group' }, text: 'x' }
   expect(messageRecord(message, chat)).toEqual({ ...shown, from: { id: 'bot_1', is_bot: true } })
   expect(messageRecord({ ...message, from_bot: 0 }, chat)).toEqual({ ...shown, from: { id: 'ann', is_bot: false } })
 })
 
-it('a change of the member names the user who made it and both statuses', () => {
+it('chat member update names the user who made it and both statuses', () => {
   expect(memberChange(chat, 'member', 'kicked', 5_000)).toEqual({
     chat: { id: 'chat_1', type: 'group' },
     from: { id: 'ann', is_bot: false },
@@ -41,6 +41,6 @@ it('a change of the member names the user who made it and both statuses', () => 
   })
 })
 
-it('the text of a delivery fits a message, however long the name', () => {
+it('text of a voucher message stays within 4,096 characters for any voucher name', () => {
   expect([...voucherText('🎟'.repeat(100))].length).toBeLessThanOrEqual(4096)
 })

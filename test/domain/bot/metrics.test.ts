@@ -4,7 +4,7 @@ import { type CallCount, callMetrics, percentileOffset } from '../../../src/doma
 
 fc.configureGlobal({ seed: 1 })
 
-describe('counts of calls', () => {
+describe('call counts', () => {
   const count: fc.Arbitrary<CallCount> = fc.record({
     method: fc.constantFrom('sendMessage', 'getUpdates', 'vouchers/issue'),
     status: fc.constantFrom(200, 201, 403, 409, 429),
@@ -13,7 +13,7 @@ describe('counts of calls', () => {
   })
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((one, other) => one + other, 0)
 
-  it('add up: methods to all calls, statuses and codes to all errors', () => {
+  it('calls by method add up to all calls, errors by status and by code to all errors', () => {
     fc.assert(
       fc.property(fc.array(count), (counts) => {
         const { calls, errors } = callMetrics(counts)
@@ -26,7 +26,7 @@ describe('counts of calls', () => {
     )
   })
 
-  it('name what was called and how it failed', () => {
+  it('call metrics count by method, HTTP status and failure code', () => {
     expect(
       callMetrics([
         { method: 'sendMessage', status: 200, code: '', calls: 3 },
@@ -45,7 +45,7 @@ describe('counts of calls', () => {
 })
 
 describe('percentiles', () => {
-  it('are the smallest value that the named share does not exceed', () => {
+  it('percentile is the smallest value that at least the given share does not exceed', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000), { minLength: 1 }), fc.integer({ min: 1, max: 100 }), (values, percent) => {
         const sorted = values.toSorted((one, other) => one - other)
