@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-/** Citations in comments, and links of documents: each file, heading and export must exist. */
+/** Citations in comments and links in documents: each file, heading and export must exist. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -19,7 +19,7 @@ const documents = [
   ...['src', 'test'].flatMap((folder) => within(folder, /\.md$/)),
 ]
 
-/** The anchor of a heading, as GitHub makes it. */
+/** The anchor of a heading as GitHub generates it. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -36,7 +36,7 @@ const sectionsOf = (document: string) =>
 
 const rules = anchorsOf(read('src/contract/DECISIONS.md'))
 
-/** Why a citation in a source file cannot be followed, or undefined. A rule is cited as DECISIONS.md and its anchor. */
+/** Why a citation in a source file is broken, or undefined. A rule is cited as DECISIONS.md and its anchor. */
 function brokenCitation(citation: string): string | undefined {
   const [path = '', anchor] = citation.split('#')
   if (anchor === undefined) {
@@ -59,7 +59,7 @@ const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*|\s\/\/ .*/gm
 const sourceName = /(?<![\w@./'-])(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|js|cjs)\b/g
 const sourceFiles = [...sources, ...readdirSync(root)].map((path) => `/${path}`)
 
-/** Source files that comments name by the end of their path, and that do not exist. */
+/** Source files that comments name by the end of their path and that do not exist. */
 const missingFilesOf = (file: string, text: string) =>
   [...text.matchAll(comment)]
     .flatMap(([it]) => [...it.matchAll(sourceName)])
@@ -74,7 +74,7 @@ const exportOf = (name: string) =>
     'm',
   )
 
-/** Why a link of a document cannot be followed, or undefined. */
+/** Why a link in a document is broken, or undefined. */
 function brokenLink(document: string, label: string, target: string): string | undefined {
   const [path = '', anchor] = target.split('#')
   const linked = path === '' ? document : posix.join(dirname(document), path)
@@ -94,7 +94,7 @@ const brokenLinksOf = (document: string, text: string) =>
     return reason === undefined ? [] : [`${document}: ${target} ${reason}`]
   })
 
-test('every citation of a document in a source file can be followed', () => {
+test('every citation of a document in a source file resolves', () => {
   expect(sources.flatMap((path) => brokenCitationsOf(path, read(path)))).toEqual([])
 })
 
@@ -111,7 +111,7 @@ test('every document named in a document is in the repository', () => {
   ).toEqual([])
 })
 
-test('every link of a document leads to a file, its heading and its export', () => {
+test('every link in a document resolves to a file, heading and export', () => {
   expect(documents.flatMap((path) => brokenLinksOf(path, read(path)))).toEqual([])
 })
 
@@ -121,16 +121,16 @@ test('DECISIONS.md has each anchor once and lists every rule at its top', () => 
   expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((anchor) => !listed.includes(anchor))).toEqual([])
 })
 
-test('the code cites every rule, and most links of the map name an export', () => {
+test('source files cite every rule, and src/README.md links more than 20 exports', () => {
   const cited = new Set(
     within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)),
   )
-  // How v1 may change is a promise about later code.
+  // The rule about changes of v1 concerns later code, so nothing can cite it.
   expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((it) => !cited.has(it))).toEqual(['versions'])
   expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
 })
 
-// The cases are put together, so that this file itself cites nothing that is missing.
+// The cases are concatenated so that this file itself contains no broken citation.
 const md = '.md'
 
 test.each([
@@ -138,7 +138,7 @@ test.each([
   [`see contract/DECISIONS${md}#times`, 'must have the form'],
   [`(README${md}#packages)`, 'must have the form'],
   [`DECISIONS${md}#time`, 'has no such heading'],
-])('the citation in %j is broken', (text, reason) => {
+])('reports the citation in %j as broken', (text, reason) => {
   expect(brokenCitationsOf('src/a.ts', text)).toEqual([expect.stringContaining(reason)])
 })
 
@@ -147,11 +147,11 @@ test.each([
   ['[a room](nowhere/a.ts)', 'does not exist'],
   ['[`failure`](contract/errors.ts)', 'does not export failure'],
   ['[`rule`](contract/errors.ts)', 'does not export rule'],
-])('the link %j of src/README.md is broken', (text, reason) => {
+])('reports the link %j of src/README.md as broken', (text, reason) => {
   expect(brokenLinksOf(`src/README${md}`, text)).toEqual([expect.stringContaining(reason)])
 })
 
 test.each(['[`failures`](contract/errors.ts)', `[times](contract/DECISIONS${md}#times)`, '[a](https://example.com/x)'])(
-  'the link %j of src/README.md holds',
+  'accepts the link %j of src/README.md',
   (text) => expect(brokenLinksOf(`src/README${md}`, text)).toEqual([]),
 )

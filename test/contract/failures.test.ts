@@ -8,18 +8,18 @@ const all = Object.entries(failures)
 const codesOf = (status: number) => all.filter(([, rule]) => rule.status === status).map(([code]) => code)
 
 describe.each(all)('%s', (code, { status, exit, message, advice }) => {
-  test('is upper snake case, with an HTTP status of a failure', () => {
+  test('failure code is upper snake case and has a 4xx or 5xx status', () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(600)
   })
 
-  test('has the exit code of its status; the encrypted transport has one for all of its own', () => {
+  test('failure code has the exit code of its status, or 10 for the encrypted transport', () => {
     const isSecure = /^SECURE_|^DECRYPTION_|^REQUEST_(REPLAYED|TIMESTAMP)/.test(code)
     expect(exit).toBe(isSecure ? 10 : exitOfStatus(status))
   })
 
-  test('says what and what to do, in sentences', () => {
+  test('failure has a message and different advice, both in sentences', () => {
     for (const text of [message, advice]) expect(text).toMatch(/^[A-Z].*\.$/)
     expect(message).not.toBe(advice)
   })
@@ -37,11 +37,11 @@ test.each([
   [429, 7],
   [500, 9],
   [503, 9],
-])('status %i ends a command with exit code %i', (status, exit) => {
+])('status %i gives a command the exit code %i', (status, exit) => {
   expect(exitOfStatus(status)).toBe(exit)
 })
 
-test('failure codes have the statuses that the specification fixes', () => {
+test('failure codes have the statuses that the specification defines', () => {
   expect(codesOf(401)).toEqual(expect.arrayContaining(['TOKEN_INVALID', 'TOKEN_EXPIRED', 'TOKEN_REVOKED']))
   expect(codesOf(403)).toEqual(
     expect.arrayContaining(['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'INSUFFICIENT_SCOPE']),
@@ -55,7 +55,7 @@ test('failure codes have the statuses that the specification fixes', () => {
   expect(codesOf(429)).toContain('RATE_LIMITED')
 })
 
-test('only what time cures is retryable: too many calls, an unavailable server, a first call that still runs', () => {
+test('only failures that pass with time are retryable', () => {
   const retryable = all.filter(([, rule]) => rule.retryable).map(([code]) => code)
   expect(retryable.sort()).toEqual([
     'CREDENTIAL_ATTEMPTS_EXCEEDED',
@@ -65,12 +65,12 @@ test('only what time cures is retryable: too many calls, an unavailable server, 
   ])
 })
 
-test('names inherited by every object are no codes', () => {
+test('names inherited from Object.prototype are not failure codes', () => {
   for (const name of ['toString', 'constructor', '__proto__', '']) expect(isFailureCode(name)).toBe(false)
   expect(isFailureCode('RATE_LIMITED')).toBe(true)
 })
 
-test('every code but those outside the routes can be answered by an endpoint', () => {
+test('every failure code except those of unknown routes belongs to an endpoint', () => {
   const answered = new Set<FailureCode>([
     ...endpoints.flatMap(failuresOf),
     ...openEndpoints.flatMap((it) => it.failures),
@@ -79,7 +79,7 @@ test('every code but those outside the routes can be answered by an endpoint', (
   expect(unanswered).toEqual(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'])
 })
 
-test('idempotency codes are answered exactly where a key is required', () => {
+test('idempotency failure codes belong exactly to endpoints that require a key', () => {
   for (const endpoint of endpoints) {
     expect(failuresOf(endpoint).includes('IDEMPOTENCY_KEY_REQUIRED'), endpoint.id).toBe(endpoint.idempotent === true)
   }
@@ -87,7 +87,7 @@ test('idempotency codes are answered exactly where a key is required', () => {
   expect(keyed).toEqual(['vouchers.issue', 'vouchers.redeem', 'vouchers.reverse', 'bots.issue'])
 })
 
-test('a refusal carries details only when there are some', () => {
+test('refusal has details only if some are given', () => {
   expect(refuse('VOUCHER_EXPIRED')).toEqual({ ok: false, code: 'VOUCHER_EXPIRED' })
   expect(refuse('VOUCHER_EXPIRED', { valid_until: 'x' })).toHaveProperty('details', { valid_until: 'x' })
 })

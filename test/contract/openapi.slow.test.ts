@@ -38,7 +38,7 @@ const broken: Readonly<Record<string, (document: Document) => void>> = {
   },
 }
 
-/** A document of three paths with each of the faults. */
+/** A document of three paths that contains each fault. */
 function brokenDocument(): Document {
   const copy = read()
   const verify = '/api/v1/open-platform/vouchers/verify'
@@ -52,10 +52,10 @@ function brokenDocument(): Document {
   return few
 }
 
-test('redocly with recommended-strict finds planted faults, and none in the OpenAPI document', async () => {
+test('redocly recommended-strict reports planted faults and none in the OpenAPI document', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-openapi-'))
   try {
-    // JSON is YAML, and this is the only name that redocly accepts.
+    // JSON is valid YAML, and redocly accepts only this file name.
     writeFileSync(join(folder, 'redocly.yaml'), JSON.stringify({ extends: ['recommended-strict'] }))
     writeFileSync(join(folder, 'served.json'), JSON.stringify(read()))
     writeFileSync(join(folder, 'broken.json'), JSON.stringify(brokenDocument()))
@@ -64,7 +64,7 @@ test('redocly with recommended-strict finds planted faults, and none in the Open
       env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
       reject: false,
     })(redocly, ['lint', 'served.json', 'broken.json', '--config', 'redocly.yaml', '--format=json'])
-    // One JSON object for each document.
+    // redocly prints one JSON object per document.
     const [served, few] = stdout.split(/(?<=^\})(?=\{)/m).map((text) => {
       const { problems } = JSON.parse(text || expect.unreachable(stderr)) as { problems: { ruleId: string }[] }
       return problems.map(({ ruleId }) => ruleId)

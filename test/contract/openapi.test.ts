@@ -44,7 +44,7 @@ const operationOf = (id: string) => operations.find(({ operationId }) => operati
 describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('%s', (id, endpoint) => {
   const operation = operationOf(id)
 
-  test('stands under its method and path, with its credential and scope', () => {
+  test('OpenAPI operation has the method, path, credential and scope of its endpoint', () => {
     expect(`${operation.method} ${operation.path}`).toBe(
       `${endpoint.method} ${endpoint.path.replaceAll(/:(\w+)/g, '{$1}')}`,
     )
@@ -52,52 +52,52 @@ describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('%s
     expect(operation['x-required-scope']).toBe(endpoint.scope)
   })
 
-  test('names every failure that it can answer under its status, with an example', () => {
+  test('OpenAPI operation lists every failure of its endpoint by status, with an example', () => {
     for (const code of failuresOf(endpoint)) {
       const response = operation.responses[String(failures[code].status)]
       expect(Object.keys(response?.content['application/json']?.examples ?? {}), code).toContain(code)
     }
   })
 
-  test('names the Idempotency-Key exactly where it is honoured, required where the contract says so', () => {
+  test('OpenAPI operation has an Idempotency-Key header exactly if its endpoint supports one', () => {
     const header = operation.parameters.find(({ name }) => name === 'Idempotency-Key')
     expect(header?.required).toBe(endpoint.idempotent === undefined ? undefined : endpoint.idempotent === true)
   })
 })
 
-test('every code of the failure table is in the document', () => {
+test('OpenAPI document lists every failure code', () => {
   expect(document.components.schemas.FailureCode?.enum).toEqual(Object.keys(failures))
 })
 
-test('health, readiness and metrics are in the document, without a credential', () => {
+test('OpenAPI document has health, readiness and metrics without a credential', () => {
   for (const path of ['/healthz', '/readyz', '/metrics']) expect(document.paths[path]?.get?.security).toEqual([])
 })
 
-test('an optional body is not required, a required one is', () => {
+test('OpenAPI request body is required exactly if the endpoint requires it', () => {
   expect(operationOf('vouchers.reverse').requestBody?.required).toBe(false)
   expect(operationOf('vouchers.redeem').requestBody?.required).toBe(true)
 })
 
-test('what is not served is not in the document', () => {
+test('OpenAPI document omits endpoints that are not served', () => {
   const { platform: _platform, ...published } = contract
   const served = Object.values(published).flatMap((group) => Object.values(group))
   const text = JSON.stringify(openApiDocument({ version: '1.2.3' }, served).paths)
   expect(text).not.toContain('/_platform/')
 })
 
-describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('the examples of %s', (_id, endpoint) => {
-  test('pass the validation of the server as request and success', () => {
+describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('OpenAPI examples of %s', (_id, endpoint) => {
+  test('OpenAPI examples pass the request and response validation of the server', () => {
     if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
     expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
   })
 })
 
-test.each(openEndpoints.map((it) => [it.id, it] as const))('the examples of %s fit its schemas', (_id, endpoint) => {
+test.each(openEndpoints.map((it) => [it.id, it] as const))('OpenAPI examples of %s match its schemas', (_id, endpoint) => {
   if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
   expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
 })
 
-test('every request body, path parameter and success of JSON has an example', () => {
+test('every JSON request body, path parameter and success response has an example', () => {
   for (const { operationId, parameters = [], requestBody, responses } of operations) {
     for (const it of parameters)
       if (it.in === 'path') expect(it.example, `${operationId} ${it.name}`).toBeTypeOf('string')
@@ -108,7 +108,7 @@ test('every request body, path parameter and success of JSON has an example', ()
   }
 })
 
-test('each response of the document lists the headers that it carries', () => {
+test('OpenAPI responses list the headers that the server sends', () => {
   const headersOf = (id: string, status: string) => Object.keys(operationOf(id).responses[status]?.headers ?? {})
   expect(headersOf('vouchers.redeem', '200')).toEqual([
     'X-Request-Id',
@@ -124,8 +124,8 @@ test('each response of the document lists the headers that it carries', () => {
   expect(Object.keys(document.components.responses.MethodNotAllowed?.headers ?? {})).toEqual(['X-Request-Id', 'Allow'])
 })
 
-describe('what the server refuses elsewhere than in a schema is refused by the document', () => {
-  test('scopes are unique, and times exist', () => {
+describe('OpenAPI document covers checks that the server makes outside a schema', () => {
+  test('OpenAPI document requires unique scopes and existing dates', () => {
     const text = JSON.stringify(operationOf('tokens.create').requestBody)
     expect(text).toContain('"uniqueItems":true')
     expect(JSON.stringify(operationOf('bots.apply').requestBody)).toContain('"uniqueItems":true')
@@ -148,8 +148,8 @@ describe('what the server refuses elsewhere than in a schema is refused by the d
   })
 })
 
-describe('webhooks', () => {
-  test.each(updateTypes)('%s has the headers of a delivery, a schema and an example that fits it', (type) => {
+describe('OpenAPI webhooks', () => {
+  test.each(updateTypes)('webhook %s has the delivery headers, a schema and a matching example', (type) => {
     const operation = document.webhooks[type]?.post
     expect(operation?.parameters.map(({ name }) => name)).toEqual(Object.values(webhookHeaders))
     const [media] = Object.values(operation?.requestBody?.content ?? {})
@@ -158,7 +158,7 @@ describe('webhooks', () => {
     expect(lazyValidator(payloadSchemas[type])(example[type])).toBeNull()
   })
 
-  test('webhooks of the document describe the signature of a delivery', () => {
+  test('webhooks in the OpenAPI document describe the signature of a delivery', () => {
     const signature = document.webhooks.message?.post?.parameters[0] as { description: string } | undefined
     for (const words of [
       'HMAC-SHA256',
