@@ -7,14 +7,14 @@ export interface EcdhCase extends WycheproofCase {
   readonly point: Uint8Array
   readonly privateKey: Uint8Array
   readonly shared: string
-  /** Only JSON Web Keys name a curve. */
+  /** Set only for cases given as JSON Web Keys. */
   readonly curve: string | undefined
 }
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const base64url = (text: string) => Buffer.from(text, 'base64url')
 const asHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
-/** Scalars of the files have leading zeros or lack them. */
+/** Scalars in the files may have extra or missing leading zeros. */
 const scalar = (text: string) => hex(text.padStart(64, '0').slice(-64))
 
 type Point = WycheproofCase & { public: string; private: string; shared: string }
@@ -36,10 +36,10 @@ export const jwkCases: readonly EcdhCase[] = jwkFile.testGroups
     curve: crv,
   }))
 
-/** The suite takes no JSON Web Keys: a point of P-256 that only its `crv` calls one of another curve is a point to it. */
+/** Case 347 is a valid P-256 point whose `crv` names another curve; the suite takes points, not JSON Web Keys. */
 export const skippedJwkIds: readonly number[] = [347]
 
-/** What both halves make of a public and a private key: the secret, or the refusal of the public key. */
+/** The shared secret that client and server derive, or the refusal of the public key. */
 function agree({ point, privateKey }: EcdhCase): { client: string; server: string } | 'refused' {
   const decoded = secure.decodePublicKey(secure.encodeBase64url(point))
   expect(isPublicKey(point)).toBe(decoded !== undefined)
@@ -48,7 +48,7 @@ function agree({ point, privateKey }: EcdhCase): { client: string; server: strin
   return { client, server: asHex(secure.loadServerKey(privateKey).agree(decoded)) }
 }
 
-/** The cases in which a half does not have the expected secret, or an invalid key is not refused. */
+/** Cases where client or server derives another secret, or an invalid key is accepted. */
 export function wrongCases(cases: readonly EcdhCase[]): string[] {
   const wrong = cases.filter((it) => {
     const agreed = agree(it)
@@ -58,7 +58,7 @@ export function wrongCases(cases: readonly EcdhCase[]): string[] {
   return wrong.map(({ tcId, comment }) => `${tcId} ${comment}`)
 }
 
-/** Every invalid case, and the first valid one of each comment. */
+/** Every invalid case, and the first valid case of each comment. */
 export function oneOfEachKind(cases: readonly EcdhCase[]): EcdhCase[] {
   const first = new Map(cases.toReversed().map((it) => [it.comment, it]))
   return cases.filter((it) => it.result !== 'valid' || first.get(it.comment) === it)

@@ -10,7 +10,7 @@ fc.configureGlobal({ seed: 1 })
 const START = Date.UTC(2027, 0, 1)
 const { bootstrap, session: sessionPath, dispatch } = secure.paths
 
-/** Whatever must not be seen outside of the ciphertext. */
+/** Substrings that must not appear outside the ciphertext. */
 const canaries = ['canary', 'CANA', 'redeem', 'sop_', 'credential', 'idempotency', 'authorization', 'vouchers']
 
 function setup(mode: secure.SecureMode = 'required', pins: readonly string[] = []) {
@@ -47,35 +47,35 @@ const plainSuccess = json(200, { success: true, data: { redeemable: true }, requ
 const never = new Promise<HttpResponse>(() => {})
 const description = (change: object) => json(200, { ...secure.describeServer(serverKeys[0], true, START), ...change })
 
-/** Answers of a server that is broken, or of somebody in between. */
+/** Responses of a broken server or of an attacker in the middle. */
 const answers: readonly (readonly [string, () => HttpResponse | Promise<HttpResponse>])[] = [
   ['is down', () => Promise.reject(new Error('ECONNREFUSED'))],
-  ['never answers', () => never],
-  ['answers 404', () => refusal(404, 'ROUTE_NOT_FOUND')],
-  ['answers 426', () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')],
-  ['answers that it is switched off', () => refusal(403, 'SECURE_TRANSPORT_DISABLED')],
-  ['answers 429', () => json(429, { success: false, code: 'RATE_LIMITED' }, { 'retry-after': '1' })],
-  ['answers 500', () => refusal(500, 'INTERNAL_ERROR')],
-  ['answers 503', () => ({ status: 503, headers: {}, body: '<html>' })],
-  ['redirects', () => ({ status: 307, headers: { location: 'http://evil.example/' }, body: '' })],
-  ['redirects for good', () => ({ status: 301, headers: { location: redeem.path }, body: '' })],
-  ['answers a business success', () => plainSuccess],
-  ['answers 204', () => ({ status: 204, headers: {}, body: '' })],
-  ['answers something else', () => ({ status: 200, headers: {}, body: '[]' })],
-  ['answers null', () => json(200, null)],
+  ['never responds', () => never],
+  ['returns 404', () => refusal(404, 'ROUTE_NOT_FOUND')],
+  ['returns 426', () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')],
+  ['reports that it is disabled', () => refusal(403, 'SECURE_TRANSPORT_DISABLED')],
+  ['returns 429', () => json(429, { success: false, code: 'RATE_LIMITED' }, { 'retry-after': '1' })],
+  ['returns 500', () => refusal(500, 'INTERNAL_ERROR')],
+  ['returns 503', () => ({ status: 503, headers: {}, body: '<html>' })],
+  ['redirects temporarily', () => ({ status: 307, headers: { location: 'http://evil.example/' }, body: '' })],
+  ['redirects permanently', () => ({ status: 301, headers: { location: redeem.path }, body: '' })],
+  ['returns a success in plain text', () => plainSuccess],
+  ['returns 204', () => ({ status: 204, headers: {}, body: '' })],
+  ['returns an array', () => ({ status: 200, headers: {}, body: '[]' })],
+  ['returns null', () => json(200, null)],
 ]
 
 const bootstraps: typeof answers = [
-  ['says that it is switched off', () => description({ enabled: false })],
-  ['says that it is switched off, in the envelope', () => json(200, { success: true, data: { enabled: false } })],
-  ['speaks version 2', () => description({ v: 2 })],
-  ['speaks another suite', () => description({ suite: 'P256-HKDF-SHA256-A128GCM' })],
-  ['says enabled 1', () => description({ enabled: 1 })],
+  ['reports that it is disabled', () => description({ enabled: false })],
+  ['reports in an envelope that it is disabled', () => json(200, { success: true, data: { enabled: false } })],
+  ['has version 2', () => description({ v: 2 })],
+  ['has another suite', () => description({ suite: 'P256-HKDF-SHA256-A128GCM' })],
+  ['has the number 1 for enabled', () => description({ enabled: 1 })],
   ['has no kid', () => description({ kid: undefined })],
   ['has a kid with a bar', () => description({ kid: 'a|b' })],
   ['has a compressed key', () => description({ serverPublicKey: 'A1gtJ9RuU1whvjBiSlNTuOy4ywuxWT3Of63vzJ9bZXSc' })],
   ['has a key off the curve', () => description({ serverPublicKey: `BA${'A'.repeat(85)}` })],
-  ['has no time', () => description({ serverTime: '2027-01-01T00:00:00Z' })],
+  ['has a text for its time', () => description({ serverTime: '2027-01-01T00:00:00Z' })],
 ]
 
 const goodSession = {
@@ -92,16 +92,16 @@ const sessions: typeof answers = [
   ['has a salt with padding', () => json(200, { ...goodSession, salt: `${'A'.repeat(43)}=` })],
   ['has an empty salt', () => json(200, { ...goodSession, salt: '' })],
   ['is bound to another origin', () => json(200, { ...goodSession, origin: 'https://evil.example' })],
-  ['is over', () => json(200, { ...goodSession, expiresAt: START })],
-  ['has a text for its end', () => json(200, { ...goodSession, expiresAt: '2027' })],
+  ['has expired', () => json(200, { ...goodSession, expiresAt: START })],
+  ['has a text for its expiry', () => json(200, { ...goodSession, expiresAt: '2027' })],
 ]
 
 describe.each([
   ['bootstrap', bootstrap, [...answers, ...bootstraps]],
   ['session', sessionPath, [...answers, ...sessions]],
   ['dispatch', dispatch, answers],
-] as const)('in required mode, where the %s call', (_name, path, cases) => {
-  it.each(cases)('%s: the call fails and nothing goes in plain text', async (_, answer) => {
+] as const)('in required mode, if the %s call', (_name, path, cases) => {
+  it.each(cases)('%s: the call fails and sends nothing in plain text', async (_, answer) => {
     const { server, session, timers } = setup()
     server.intercept = (request, next) => (request.path === path ? answer() : next())
     for (let call = 0; call < 2; call++) {
@@ -116,22 +116,22 @@ describe.each([
   })
 })
 
-describe('in required mode', () => {
-  it.each(sessions)('a session that %s is not used at all', async (_, answer) => {
+describe('required mode', () => {
+  it.each(sessions)('a session that %s is not used', async (_, answer) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === sessionPath ? answer() : next())
     expect(await session.send(redeem)).toMatchObject({ code: 'SECURE_SESSION_INVALID', phase: 'session' })
     expect(server.count(dispatch)).toBe(0)
   })
 
-  it.each(bootstraps)('a bootstrap that %s leads to no session', async (_, answer) => {
+  it.each(bootstraps)('a bootstrap that %s opens no session', async (_, answer) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === bootstrap ? answer() : next())
     expect(await session.send(redeem)).toMatchObject({ ok: false, phase: 'bootstrap' })
     expect(server.count(sessionPath)).toBe(0)
   })
 
-  it('a redirect that carries a code of the protocol is a redirect: nothing is sent again', async () => {
+  it('a redirect with a code of the protocol is not followed and triggers no resend', async () => {
     const { server, session } = setup()
     const redirect = refusal(302, 'SECURE_SESSION_EXPIRED')
     server.intercept = (request, next) => (request.path === dispatch ? redirect : next())
@@ -139,7 +139,7 @@ describe('in required mode', () => {
     expect(server.count(dispatch)).toBe(1)
   })
 
-  it('a server with the wrong key learns nothing: not that of the bootstrap, nor one that is not pinned', async () => {
+  it('a server with a wrong or unpinned key receives no plain text', async () => {
     for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
       const { server, session } = setup('required', pins)
       server.intercept = (request, next) => {
@@ -154,7 +154,7 @@ describe('in required mode', () => {
     }
   })
 
-  it('no answer is taken that differs from the right one in any bit of tag, ciphertext or IV, or in any field', async () => {
+  it('a response with any changed bit of tag, ciphertext or IV, or a changed field, is rejected', async () => {
     const { server, session } = setup()
     let change = (answer: Record<string, unknown>): Record<string, unknown> => answer
     server.intercept = (request, next) => {
@@ -183,20 +183,20 @@ describe('in required mode', () => {
     }
   })
 
-  it.each([201, 202, 301, 400, 500])('the right answer is not taken under status %i', async (status) => {
+  it.each([201, 202, 301, 400, 500])('the correct response under status %i is rejected', async (status) => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? { ...next(), status } : next())
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_REFUSED', phase: 'dispatch' })
   })
 
-  it('the right answer is not taken under another media type', async () => {
+  it('the correct response under another media type is rejected', async () => {
     const { server, session } = setup()
     server.intercept = (request, next) =>
       request.path === dispatch ? { ...next(), headers: { 'content-type': 'application/json' } } : next()
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('the answer of another call is not taken', async () => {
+  it('the response to another call is rejected', async () => {
     const { server, session } = setup()
     const kept: HttpResponse[] = []
     server.intercept = (request, next) => {
@@ -208,7 +208,7 @@ describe('in required mode', () => {
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('any sequence of answers by anybody, right or wrong, makes no business byte go in plain text', async () => {
+  it('any sequence of valid and forged responses leaks no request in plain text', async () => {
     const any = fc.constantFrom(...answers, ...bootstraps, ...sessions, ['answers as it should', undefined] as const)
     await fc.assert(
       fc.asyncProperty(fc.array(any, { minLength: 1, maxLength: 20 }), async (script) => {

@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse, InnerRequest, Send, ServerKey, ServerSe
 import * as secure from '../../src/secure/index.js'
 import { bytes, positive } from './vectors.js'
 
-/** Random-looking bytes that are the same in each run. */
+/** Deterministic bytes that look random. */
 export function makeRandom(seed: string): secure.RandomBytes {
   let count = 0
   return (size) => {
@@ -33,23 +33,23 @@ export const refusal = (status: number, code: string): HttpResponse =>
 
 export interface FakeServer {
   readonly send: Send
-  /** Every request that arrived, in its order. */
+  /** Every request in order of arrival. */
   readonly requests: HttpRequest[]
-  /** Every business request that was processed, decrypted or plain. */
+  /** Every business request that was processed, encrypted or plain. */
   readonly processed: InnerRequest[]
   readonly sessions: Map<string, ServerSession>
   key: ServerKey
-  /** Keys that are accepted at session time still. */
+  /** Previous keys that still open sessions. */
   grace: ServerKey[]
   enabled: boolean
   now: () => number
   answer: (request: InnerRequest) => HttpResponse
-  /** Answers in place of the server where it answers at all; may throw. */
+  /** Replaces the response of the server; may throw. */
   intercept: (request: HttpRequest, next: () => HttpResponse) => HttpResponse | Promise<HttpResponse>
   count(path: string): number
 }
 
-/** The server's half behind a transport, its tables in memory. */
+/** The server side of the transport, with its tables in memory. */
 export function makeFakeServer(now: () => number): FakeServer {
   const marks = new Set<string>()
   const randomBytes = makeRandom('server')
@@ -66,7 +66,7 @@ export function makeFakeServer(now: () => number): FakeServer {
     count: (path) => server.requests.filter((request) => request.path === path).length,
     async send(request) {
       server.requests.push(request)
-      // As on a real network, the answer comes later.
+      // As on a real network, the response arrives in a later tick.
       await Promise.resolve()
       return server.intercept(request, () => handle(request))
     },
@@ -125,7 +125,7 @@ export function makeFakeServer(now: () => number): FakeServer {
   return server
 }
 
-/** Timers that fire when the test says so. */
+/** Timers that fire only when the test calls `fire`. */
 export function makeTimers() {
   const due = new Map<() => void, number>()
   return {

@@ -8,8 +8,8 @@ const partOf = (value: unknown) => {
   return outcome.ok ? null : outcome.part
 }
 
-describe('an inner request', () => {
-  it('needs a method and a path; query, headers and body may be absent', () => {
+describe('inner request', () => {
+  it('inner request requires method and path; query, headers and body are optional', () => {
     expect(read({ method: 'POST', path: '/api/v1/x' })).toEqual({
       ok: true,
       request: { method: 'POST', path: '/api/v1/x', query: [], headers: {} },
@@ -18,11 +18,11 @@ describe('an inner request', () => {
     expect(partOf({ method: 'GET' })).toBe('path')
   })
 
-  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('may be a %s', (method) => {
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('inner request accepts the method %s', (method) => {
     expect(partOf({ ...request, method, body: null })).toBeNull()
   })
 
-  it('with a null body has none, which a GET must', () => {
+  it('inner request with a null body has none, and GET accepts no other', () => {
     for (const method of ['GET', 'DELETE']) {
       const outcome = read({ ...request, method, body: null })
       expect(outcome.ok && 'body' in outcome.request).toBe(false)
@@ -36,22 +36,22 @@ describe('an inner request', () => {
     [{ page: 1, all: true, name: 'a&b', none: '' }, ['page=1', 'all=true', 'name=a&b', 'none=']],
     [{ a: ['x', 2, false], b: [] }, ['a=x', 'a=2', 'a=false']],
     [JSON.parse('{"__proto__":"x"}'), ['__proto__=x']],
-  ])('has query values that are scalars or arrays of them: %j', (query, pairs) => {
+  ])('inner request accepts scalars and arrays of them as query values: %j', (query, pairs) => {
     const outcome = read({ ...request, query })
     expect(outcome.ok && outcome.request.query.map(([name, value]) => `${name}=${value}`)).toEqual(pairs)
   })
 
-  it.each([null, [], 'a=b', { a: null }, { a: {} }, { a: [[1]] }, { a: [null] }])('has no query %j', (query) => {
-    // Null in place of the object counts as absent.
+  it.each([null, [], 'a=b', { a: null }, { a: {} }, { a: [[1]] }, { a: [null] }])('inner request rejects the query %j unless it is null', (query) => {
+    // null counts as absent.
     expect(partOf({ ...request, query })).toBe(query === null ? null : 'query')
   })
 
-  it('has no number in its query that JSON can write and no computer hold', () => {
+  it('inner request rejects a query number that overflows a double', () => {
     const text = '{"method":"GET","path":"/api/v1/x","query":{"a":1e999}}'
     expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'query' })
   })
 
-  it('passes six headers, by names in any case, and drops others', () => {
+  it('inner request passes on six headers, case-insensitively, and drops others', () => {
     const headers = {
       Authorization: 'Bearer x',
       'CONTENT-TYPE': 'application/json',
@@ -89,7 +89,7 @@ describe('an inner request', () => {
     'cookie',
     'ORIGIN',
     'forwarded',
-  ])('is refused for the header %s', (name) => {
+  ])('inner request rejects the header %s', (name) => {
     expect(partOf({ ...request, headers: { [name]: 'x' } })).toBe('headers')
   })
 
@@ -106,15 +106,15 @@ describe('an inner request', () => {
     { 'x-dropped': 'a\r\nb: c' },
     { 'x-dropped': '1', 'X-Dropped': '2' },
     { Accept: '1', ACCEPT: '1' },
-    // The Kelvin sign, whose lower case is a k.
+    // U+212A, the Kelvin sign: its lower case is a k.
     { 'idempotency-\u212aey': '1' },
     [],
     'accept: a',
-  ])('is refused for the headers %j', (headers) => {
+  ])('inner request rejects the headers %j', (headers) => {
     expect(partOf({ ...request, headers })).toBe('headers')
   })
 
-  it('may be nested 64 levels, not 65', () => {
+  it('inner request rejects 65 levels of nesting, not 64', () => {
     const nested = (levels: number) => {
       let body: unknown = 1
       for (let level = 1; level < levels; level++) body = [body]
@@ -125,19 +125,19 @@ describe('an inner request', () => {
     expect(partOf({ method: 'POST', path: '/api/v1/x', body: Array(100).fill({}) })).toBeNull()
   })
 
-  it.each(['', 'null', '[]', '"x"', '{', '\ufeff{}'])('is not %j', (text) => {
+  it.each(['', 'null', '[]', '"x"', '{', '\ufeff{}'])('inner request rejects the text %j', (text) => {
     expect(secure.readInnerRequest(Buffer.from(text))).toMatchObject({ ok: false, part: 'json' })
   })
 })
 
-test('bytes that are not UTF-8 are refused, not replaced', () => {
+test('inner request rejects bytes that are not UTF-8 instead of replacing them', () => {
   const [before, after] = ['{"method":"POST","path":"/api/v1/x","body":"', '"}']
   const around = (byte: number) => Buffer.concat([Buffer.from(before), Uint8Array.of(byte), Buffer.from(after)])
   expect(secure.readInnerRequest(around(0x41)).ok).toBe(true)
   expect(secure.readInnerRequest(around(0xff))).toMatchObject({ ok: false, part: 'json' })
 })
 
-test('a request that a client encodes is what the server reads', () => {
+test('server reads an inner request as the client encoded it', () => {
   const encoded = secure.encodeInnerRequest({
     method: 'PATCH',
     path: '/api/v1/a/b?x=%C3%A9&x=2&y=',
@@ -161,10 +161,10 @@ test('a request that a client encodes is what the server reads', () => {
   })
 })
 
-describe('an inner answer', () => {
+describe('inner response', () => {
   const readAnswer = (value: unknown) => secure.readInnerResponse(Buffer.from(JSON.stringify(value)))
 
-  it('needs a status from 200 to 599; headers that are no text are left out, names are lower case', () => {
+  it('inner response requires a status of 200 to 599, drops non-text headers, lowers names', () => {
     const headers = { 'Retry-After': '1', 'x-n': 1 }
     expect(readAnswer({ status: 429, headers, body: { a: 1 }, other: 1 })).toEqual({
       status: 429,
@@ -184,18 +184,18 @@ describe('an inner answer', () => {
     [false, 200, '{"success":false}'],
     [false, 300, '{"success":true}'],
     [false, 409, '{}'],
-  ])('is a success, %s: %i %s', (expected, status, body) => {
+  ])('inner response success is %s for %i %s', (expected, status, body) => {
     expect(secure.isBusinessSuccess({ status, headers: {}, body })).toBe(expected)
   })
 })
 
-describe('a logical path', () => {
-  it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])('may be /api/v1/%s', (rest) => {
+describe('logical path', () => {
+  it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])('accepts the logical path /api/v1/%s', (rest) => {
     expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(true)
   })
 
   it.each(['', 'a/', '.', 'a/..', './a', 'a/../b', 'secure', 'a/SeCuRe', 'Secure/session', 'a//b', 'a%2e', 'a\n'])(
-    'is never /api/v1/%j',
+    'rejects the logical path /api/v1/%j',
     (rest) => {
       expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(false)
       expect(secure.isLogicalPath(`/API/v1/${rest}`)).toBe(false)

@@ -10,7 +10,7 @@ const fixed = (...answers: Uint8Array[]) => {
   return () => left.shift() ?? expect.unreachable('more random bytes than the case has')
 }
 
-test('the file holds the cases that these tests are about', () => {
+test('vector file holds the expected number of cases of each kind', () => {
   expect(vectors.positive).toHaveLength(12)
   expect(vectors.negative).toHaveLength(79)
   expect(vectors.sessionRequest).toHaveLength(24)
@@ -18,7 +18,7 @@ test('the file holds the cases that these tests are about', () => {
   expect(vectors.paths).toHaveLength(55)
 })
 
-test('limits and codes are those of the vectors', () => {
+test('limits and failure codes equal those of the vectors', () => {
   expect(secure.CLOCK_SKEW_MS).toBe(vectors.skewMs)
   expect(secure.SESSION_LIFETIME_MS).toBe(vectors.sessionLifetimeMs)
   expect(secure.MAX_ENVELOPE_BYTES).toBe(vectors.maxEnvelopeBytes)
@@ -33,7 +33,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   const clientPoint = bytes(it_.clientPublicKey)
   const serverPoint = bytes(it_.serverPublicKey)
 
-  it('has the public keys and the kid', () => {
+  it('vector has the expected public keys and kid', () => {
     expect(text(client.publicKey)).toBe(it_.clientPublicKey)
     expect(server.publicKey).toBe(it_.serverPublicKey)
     expect(server.kid).toBe(it_.kid)
@@ -41,7 +41,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(secure.decodePublicKey(it_.clientPublicKey)).toEqual(clientPoint)
   })
 
-  it('has the shared secret, on both sides', () => {
+  it('vector has the expected shared secret on client and server', () => {
     expect(text(secure.agreeAsClient(client.privateKey, serverPoint))).toBe(derived.sharedSecret)
     expect(text(server.agree(clientPoint))).toBe(derived.sharedSecret)
   })
@@ -49,7 +49,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['client', secure.nobleHkdf],
     ['server', secure.nodeHkdf],
-  ])('has the keys, by the HKDF of the %s', (_, hkdf) => {
+  ])('vector has the expected keys by the HKDF of the %s', (_, hkdf) => {
     const secret = bytes(derived.sharedSecret)
     expect(secure.hkdfInfo(session, 'c2s')).toBe(derived.infoC2s)
     expect(secure.hkdfInfo(session, 's2c')).toBe(derived.infoS2c)
@@ -61,7 +61,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['c2s', request],
     ['s2c', response],
-  ] as const)('has the additional data and the envelope %s, and opens it', (direction, message) => {
+  ] as const)('vector has the expected additional data and envelope %s, and its envelope opens', (direction, message) => {
     const { envelope } = message
     const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
     expect(secure.additionalData(envelope, direction)).toBe(message.aad)
@@ -71,7 +71,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
   })
 
-  it('is answered by the server as it stands', () => {
+  it('server opens the request of the vector and seals the expected response', () => {
     const read = secure.readDispatch(bodyOf(request), it_.serverNow)
     if (!read.ok) throw new Error(read.code)
     const { origin } = request.headers
@@ -86,7 +86,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(sealed).toEqual(response.envelope)
   })
 
-  it('is made by the client, and its answer opened', () => {
+  it('client seals the expected request of the vector and opens its response', () => {
     const inner = JSON.parse(request.plaintext)
     const query = new URLSearchParams(inner.query).toString()
     const encoded = secure.encodeInnerRequest({
@@ -113,11 +113,11 @@ describe.each(vectors.positive)('$id', (it_) => {
   })
 })
 
-/** A dispatch as a gateway runs it, with the replay marks in memory; answers the outer code, or the inner one. */
+/** Runs a dispatch like the gateway, with replay marks in memory; returns the outer or the inner code. */
 function dispatch(request: OuterRequest, now: number, session: ServerSession, marks: Set<string>) {
   const { headers = { 'content-type': secure.MEDIA_TYPE } } = request
   const body = bodyOf(request)
-  // Without a Content-Length: the size is counted in the body.
+  // Without a Content-Length the body itself is measured.
   const refused = secure.checkDispatchHead(headers)
   if (refused !== undefined) return { code: refused.code }
   const read = secure.readDispatch(body, now)
@@ -133,7 +133,7 @@ function dispatch(request: OuterRequest, now: number, session: ServerSession, ma
   return { code: null, innerCode: inner.ok ? null : inner.code, plaintext: opened.plaintext }
 }
 
-describe('a dispatch', () => {
+describe('dispatch vectors', () => {
   it.each(vectors.negative)('$id: $comment', (given: NegativeCase) => {
     const session = sessionOf(positive(given.base))
     const marks = new Set<string>()
@@ -145,7 +145,7 @@ describe('a dispatch', () => {
   })
 })
 
-describe('a session request', () => {
+describe('session request vectors', () => {
   const key = secure.loadServerKey(bytes(positive('p01-get-no-origin').serverPrivateKey))
 
   it.each(vectors.sessionRequest)('$id: $comment', ({ body, headers, allowedOrigins, expect: expected }) => {
@@ -163,7 +163,7 @@ describe('a session request', () => {
   })
 })
 
-describe('an answer that a client must refuse', () => {
+describe('response that a client must reject', () => {
   it.each(vectors.clientResponse)('$id: $comment', (given) => {
     const base = positive(given.base)
     const answer = { status: given.httpStatus, headers: given.headers, body: Buffer.from(bodyOf(given)).toString() }
@@ -174,14 +174,14 @@ describe('an answer that a client must refuse', () => {
     })
   })
 
-  it('is not the right one', () => {
+  it('client accepts the unmodified response that the rejected ones derive from', () => {
     const base = positive('p01-get-no-origin')
     const answer = { status: 200, headers: base.response.headers, body: JSON.stringify(base.response.envelope) }
     expect(secure.openAnswer(answer, base.request.envelope, keysOf(base)).ok).toBe(true)
   })
 })
 
-test.each(vectors.paths)('the path $path: $valid', ({ path, valid }) => {
+test.each(vectors.paths)('logical path $path is valid: $valid', ({ path, valid }) => {
   expect(secure.isLogicalPath(path)).toBe(valid)
   const request = { method: 'POST', path: '/x', headers: {} }
   const plaintext = Buffer.from(JSON.stringify({ ...request, path, query: {}, body: null }))

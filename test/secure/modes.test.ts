@@ -23,15 +23,15 @@ function setup(options: Partial<SecureSessionOptions>, isLatched = false) {
   return { clock, server, latch, create, session: create() }
 }
 
-describe('auto', () => {
-  it('encrypts where the server takes part, and sets the latch', async () => {
+describe('mode auto', () => {
+  it('auto encrypts if the server takes part, and turns on downgrade protection', async () => {
     const { session, latch, server } = setup({})
     expect(await session.send(redeem)).toMatchObject({ ok: true, encrypted: true })
     expect(latch.value).toBe(true)
     expect(server.count(redeem.path)).toBe(0)
   })
 
-  it('goes in plain text where the server says that it is switched off, over a trusted channel; asked once', async () => {
+  it('auto sends plain text over a trusted channel if the server disables encryption', async () => {
     const { session, latch, server } = setup({})
     server.enabled = false
     for (let i = 0; i < 3; i++) {
@@ -42,13 +42,13 @@ describe('auto', () => {
     expect(server.requests.at(-1)).toMatchObject({ path: redeem.path, headers: redeem.headers, body: redeem.body })
   })
 
-  it('carries in plain text what could not travel encrypted', async () => {
+  it('auto sends in plain text a request that could not be encrypted, if encryption is disabled', async () => {
     const { session, server } = setup({})
     server.enabled = false
     expect(await session.send({ ...redeem, path: '/healthz' })).toMatchObject({ ok: true, encrypted: false })
   })
 
-  it('asks again after 600 s', async () => {
+  it('auto bootstraps again 600 s after the server reported encryption as disabled', async () => {
     const { session, server, clock } = setup({})
     server.enabled = false
     await session.send(redeem)
@@ -60,16 +60,16 @@ describe('auto', () => {
   })
 
   it.each([
-    ['over a channel that is not trusted', { trustedChannel: false }, false],
-    ['once the latch is set', {}, true],
-  ])('does not believe that it is switched off %s', async (_, options, isLatched) => {
+    ['over an untrusted channel', { trustedChannel: false }, false],
+    ['under downgrade protection', {}, true],
+  ])('auto does not fall back to plain text %s', async (_, options, isLatched) => {
     const { session, server } = setup(options, isLatched)
     server.enabled = false
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_TRANSPORT_DISABLED' })
     expect(server.processed).toEqual([])
   })
 
-  it('does not go back to plain text after a session, in this process or the next', async () => {
+  it('auto never falls back to plain text after a session, in this process or the next', async () => {
     const { session, server, clock, create } = setup({})
     await session.send(redeem)
     server.enabled = false
@@ -80,7 +80,7 @@ describe('auto', () => {
     expect(server.count(redeem.path)).toBe(0)
   })
 
-  it('sets the latch when a plain call is answered 426, and goes in plain text no more', async () => {
+  it('auto turns on downgrade protection when a plain call returns 426', async () => {
     const { session, server, latch } = setup({})
     server.enabled = false
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
@@ -90,7 +90,7 @@ describe('auto', () => {
     expect(server.count(redeem.path)).toBe(1)
   })
 
-  it('fails where the bootstrap fails', async () => {
+  it('auto fails without plain text if the bootstrap fails', async () => {
     const { session, server } = setup({})
     for (const status of [404, 500, 301]) {
       server.intercept = () => ({ status, headers: {}, body: '' })
@@ -102,22 +102,22 @@ describe('auto', () => {
   })
 })
 
-describe('off', () => {
-  it('sends what it is given and nothing else', async () => {
+describe('mode off', () => {
+  it('off sends the request unchanged and nothing else', async () => {
     const { session, server } = setup({ mode: 'off' })
     const request = { ...redeem, timeoutMs: 5 }
     expect(await session.send(request)).toMatchObject({ ok: true, encrypted: false, succeeded: true })
     expect(server.requests).toEqual([request])
   })
 
-  it('sets the latch when it is answered 426', async () => {
+  it('off turns on downgrade protection when a call returns 426', async () => {
     const { session, server, latch } = setup({ mode: 'off' })
     server.answer = () => refusal(426, 'SECURE_TRANSPORT_REQUIRED')
     expect(await session.send(redeem)).toMatchObject({ ok: true, succeeded: false, response: { status: 426 } })
     expect(latch.value).toBe(true)
   })
 
-  it('reports what the transport throws', async () => {
+  it('off reports the error that the transport throws', async () => {
     const { session, server } = setup({ mode: 'off' })
     const cause = new Error('down')
     server.intercept = () => Promise.reject(cause)
@@ -126,8 +126,8 @@ describe('off', () => {
   })
 })
 
-describe('the latch', () => {
-  it('that cannot be set stops the call before anything is dispatched', async () => {
+describe('downgrade protection', () => {
+  it('fails before dispatch if downgrade protection cannot be stored', async () => {
     const broken = new Error('disk full')
     const { session, server } = setup({ latch: { isSet: () => false, set: () => Promise.reject(broken) } })
     await expect(session.send(redeem)).rejects.toBe(broken)

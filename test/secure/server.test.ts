@@ -8,7 +8,7 @@ import { bodyOf, bytes, positive, sessionOf } from './vectors.js'
 const base = positive('p01-get-no-origin')
 const now = base.serverNow
 
-describe('a session request', () => {
+describe('session request', () => {
   const [current, old] = serverKeys
   const clientPublicKey = base.clientPublicKey
   const create = (body: unknown, origin?: string, settings: Partial<SessionSettings> = {}) =>
@@ -24,7 +24,7 @@ describe('a session request', () => {
       },
     )
 
-  it('makes a session of 600 s under the current key, and keeps neither salt nor secret', () => {
+  it('session request opens a session of 600 s under the current key without storing its secret', () => {
     const made = create({ clientPublicKey })
     if (!made.ok) throw new Error(made.code)
     const { session, answer } = made
@@ -36,7 +36,7 @@ describe('a session request', () => {
     expect(session).toMatchObject({ sid: answer.sid, kid: current.kid, origin: '', expiresAt: answer.expiresAt })
   })
 
-  it('is bound to its origin', () => {
+  it('session request binds the session to its origin', () => {
     const made = create({ clientPublicKey }, 'https://a.example:8443')
     expect(made).toMatchObject({
       session: { origin: 'https://a.example:8443' },
@@ -44,11 +44,11 @@ describe('a session request', () => {
     })
   })
 
-  it('gets the key that its kid names', () => {
+  it('session request uses the key that its kid names', () => {
     expect(create({ clientPublicKey, kid: old.kid })).toMatchObject({ ok: true, session: { kid: old.kid } })
   })
 
-  it('may name its key publicKey, but not twice', () => {
+  it('session request accepts the key as publicKey, but not under both names', () => {
     expect(create({ publicKey: clientPublicKey }).ok).toBe(true)
     const doubled = { clientPublicKey, publicKey: clientPublicKey }
     expect(create(doubled)).toEqual({ ok: false, code: 'SECURE_PUBLIC_KEY_INVALID' })
@@ -65,11 +65,11 @@ describe('a session request', () => {
     ['SECURE_VERSION_UNSUPPORTED', { clientPublicKey, suite: 'X' }],
     ['SECURE_SESSION_MISMATCH', { clientPublicKey, kid: 7 }],
     ['SECURE_SESSION_MISMATCH', { clientPublicKey, kid: '' }],
-  ])('is refused with %s for %j', (code, body) => {
+  ])('session request is refused with %s for %j', (code, body) => {
     expect(create(body)).toEqual({ ok: false, code })
   })
 
-  it('is refused in the order origin, version, public key, kid', () => {
+  it('session request checks origin, version, public key and kid in this order', () => {
     const body = { clientPublicKey: 'x', v: 2, kid: 'y' }
     expect(create(body, 'null')).toMatchObject({ code: 'SECURE_ORIGIN_NOT_ALLOWED' })
     expect(create(body)).toMatchObject({ code: 'SECURE_VERSION_UNSUPPORTED' })
@@ -78,9 +78,9 @@ describe('a session request', () => {
   })
 })
 
-describe('an origin', () => {
+describe('origin of the encrypted transport', () => {
   it.each(['https://a.example', 'http://localhost:3000', 'http://127.0.0.1', 'https://[::1]:8443'])(
-    '%s is canonical',
+    'origin %s is canonical',
     (origin) => {
       expect(secure.isCanonicalOrigin(origin)).toBe(true)
     },
@@ -95,11 +95,11 @@ describe('an origin', () => {
     'https://u@a.example',
     'https://a.example?',
     'ftp://a',
-  ])('"%s" is none', (origin) => {
+  ])('origin "%s" is not canonical', (origin) => {
     expect(secure.isCanonicalOrigin(origin)).toBe(false)
   })
 
-  it('is allowed by a list that names it, or by the wildcard', () => {
+  it('origin is allowed by a list that contains it or the wildcard', () => {
     expect(secure.isOriginAllowed(['https://a.example'], 'https://a.example')).toBe(true)
     expect(secure.isOriginAllowed(['https://a.example'], 'https://b.example')).toBe(false)
     expect(secure.isOriginAllowed(['https://a.example', ''], '')).toBe(false)
@@ -108,7 +108,7 @@ describe('an origin', () => {
   })
 })
 
-describe('a dispatch that breaks several rules', () => {
+describe('dispatch with several faults', () => {
   const good = base.request.envelope
   const session = sessionOf(base)
   const answerTo = (envelope: object, found: typeof session | undefined, origin: string | undefined, at: number) => {
@@ -116,8 +116,8 @@ describe('a dispatch that breaks several rules', () => {
     return read.ok ? secure.openDispatch(read.message, { session: found, origin, now: at }) : read
   }
 
-  // Each step repairs the rule that answered last.
-  it('is answered for the first in the order', () => {
+  // Each step fixes the fault that the step before reported.
+  it('dispatch with several faults is refused for the first in the defined order', () => {
     const late = now + 700_000
     const ciphertext = Buffer.from(good.ciphertext, 'base64url').fill(0, 0, 1).toString('base64url')
     const worst = { ...good, v: 2, extra: 1, ts: 0, kid: 'other', ciphertext }
@@ -137,7 +137,7 @@ describe('a dispatch that breaks several rules', () => {
     expect(answerTo(good, session, undefined, now)).toMatchObject({ ok: true })
   })
 
-  it('may be 60 s off either way, and not a millisecond more', () => {
+  it('dispatch timestamp may differ by 60 s in either direction, not a millisecond more', () => {
     const codeAt = (ts: number) => {
       const read = secure.readDispatch(Buffer.from(JSON.stringify({ ...good, ts })), now)
       return read.ok ? null : read.code
@@ -147,12 +147,12 @@ describe('a dispatch that breaks several rules', () => {
     expect([-60_001, 60_001].map((off) => codeAt(now + off))).toEqual(refused)
   })
 
-  it('is refused for its session, not opened with another', () => {
+  it('dispatch of another session is refused, not decrypted', () => {
     const other = { ...session, sid: 'ss_other' }
     expect(answerTo(good, other, undefined, now)).toMatchObject({ code: 'SECURE_SESSION_EXPIRED' })
   })
 
-  it('is refused for a name that JSON objects inherit', () => {
+  it('dispatch with a member name inherited from Object.prototype is refused', () => {
     expect(answerTo(JSON.parse('{"__proto__":{"v":1}}'), session, undefined, now)).toMatchObject({
       code: 'SECURE_ENVELOPE_INVALID',
     })
@@ -160,13 +160,13 @@ describe('a dispatch that breaks several rules', () => {
     expect(secure.readDispatch(Buffer.from(text), now)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
   })
 
-  it('is refused when it is nested as deep as the body allows', () => {
+  it('dispatch nested as deep as its size allows is refused', () => {
     const deep = '['.repeat(131_072) + ']'.repeat(131_072)
     expect(secure.readDispatch(Buffer.from(deep), now)).toMatchObject({ code: 'SECURE_ENVELOPE_INVALID' })
   })
 })
 
-describe('the head of a dispatch', () => {
+describe('headers of a dispatch', () => {
   const type = { 'content-type': secure.MEDIA_TYPE }
   it.each([
     [undefined, type],
@@ -176,30 +176,30 @@ describe('the head of a dispatch', () => {
     ['UNSUPPORTED_MEDIA_TYPE', { ...type, 'content-encoding': 'identity' }],
     ['UNSUPPORTED_MEDIA_TYPE', { 'content-type': `${secure.MEDIA_TYPE}x` }],
     ['UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain', 'content-length': '262145' }],
-  ])('is answered %s: %j', (code, headers) => {
+  ])('dispatch headers yield %s: %j', (code, headers) => {
     expect(secure.checkDispatchHead(headers)?.code).toBe(code)
   })
 })
 
-describe('a server key', () => {
+describe('server key', () => {
   it.each([
     ['zero', new Uint8Array(32)],
     ['the group order', Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')],
     ['31 bytes', bytes(base.serverPrivateKey).subarray(1)],
     ['33 bytes', Buffer.concat([Buffer.alloc(1), bytes(base.serverPrivateKey)])],
-  ])('is not made of %s', (_, privateKey) => {
+  ])('server key is rejected if it is %s', (_, privateKey) => {
     expect(() => secure.loadServerKey(privateKey)).toThrow(RangeError)
   })
 
-  it('is drawn again until it is a scalar', () => {
+  it('server key is generated again until it is a valid scalar', () => {
     const draws = [new Uint8Array(32), new Uint8Array(32).fill(0xff), bytes(base.serverPrivateKey)]
     const made = secure.makeServerPrivateKey(() => draws.shift() ?? expect.unreachable('one draw too many'))
     expect(secure.loadServerKey(made).kid).toBe(base.kid)
   })
 })
 
-describe('an answer', () => {
-  it('shows only the headers that a client may see', () => {
+describe('sealed response', () => {
+  it('response contains only the headers that a client may see', () => {
     const shown = {
       'content-type': 'application/json',
       'retry-after': '1',
@@ -213,14 +213,14 @@ describe('an answer', () => {
     expect(JSON.parse(Buffer.from(encoded).toString())).toEqual({ status: 429, headers: shown, body: {} })
   })
 
-  it('keeps numbers of a body as they were written, and has null for none', () => {
+  it('response keeps numbers of the body as written, and has body null for an empty one', () => {
     const encode = (body: string) =>
       Buffer.from(secure.encodeInnerResponse({ status: 200, headers: {}, body })).toString()
     expect(encode('{"n":9007199254740993}')).toBe('{"status":200,"headers":{},"body":{"n":9007199254740993}}')
     expect(encode('')).toBe('{"status":200,"headers":{},"body":null}')
   })
 
-  it('is sealed with an IV of its own each time', () => {
+  it('response is sealed with a fresh IV each time', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
     const random = makeRandom('answers')
@@ -229,7 +229,7 @@ describe('an answer', () => {
     expect(new Set(ivs).size).toBe(50)
   })
 
-  it('is written as JSON.stringify would write it', () => {
+  it('response envelope equals the output of JSON.stringify', () => {
     const read = secure.readDispatch(bodyOf(base.request), now)
     if (!read.ok) throw new Error(read.code)
     const answer = { status: 200, headers: {}, body: '{}' }

@@ -14,7 +14,7 @@ function openedBy(body: Uint8Array, origin: string | undefined = undefined) {
   return read.ok ? secure.openDispatch(read.message, { session, origin, now: base.serverNow }) : read
 }
 
-test('any flipped bit of a dispatch is refused', () => {
+test('dispatch with any flipped bit is refused', () => {
   const body = Buffer.from(bodyOf(base.request))
   expect(openedBy(body).ok).toBe(true)
   for (let bit = 0; bit < body.length * 8; bit++) {
@@ -24,7 +24,7 @@ test('any flipped bit of a dispatch is refused', () => {
   }
 })
 
-test('any flipped bit of the keys is refused', () => {
+test('dispatch is refused under keys with any flipped bit', () => {
   const read = secure.readDispatch(bodyOf(base.request), base.serverNow)
   if (!read.ok) throw new Error(read.code)
   for (let bit = 0; bit < 256; bit++) {
@@ -35,7 +35,7 @@ test('any flipped bit of the keys is refused', () => {
   }
 })
 
-test('a public key with any bit flipped is refused: it leaves the curve', () => {
+test('public key with any flipped bit is rejected because it leaves the curve', () => {
   const point = bytes(base.clientPublicKey)
   for (let bit = 0; bit < 65 * 8; bit++) {
     const changed = Buffer.from(point)
@@ -44,7 +44,7 @@ test('a public key with any bit flipped is refused: it leaves the curve', () => 
   }
 })
 
-test('a text is sealed as its UTF-8', () => {
+test('text is sealed as its UTF-8 bytes', () => {
   const { keyS2c: key } = keysOf(base)
   const { kid, sid, ts } = base.request.envelope
   const iv = new Uint8Array(12)
@@ -54,7 +54,7 @@ test('a text is sealed as its UTF-8', () => {
   }
 })
 
-test('what one side seals the other opens, byte for byte, and in the other direction not at all', () => {
+test('message sealed by one side opens on the other, and not in the opposite direction', () => {
   const keys = keysOf(base)
   const { kid, sid, ts } = base.request.envelope
   fc.assert(
@@ -73,7 +73,7 @@ test('what one side seals the other opens, byte for byte, and in the other direc
   )
 })
 
-test('two halves that met by their public keys have the same keys', () => {
+test('client and server derive the same keys from their public keys', () => {
   fc.assert(
     fc.property(fc.string(), (seed) => {
       const random = makeRandom(seed)
@@ -98,7 +98,7 @@ test('two halves that met by their public keys have the same keys', () => {
   )
 })
 
-test('base64url has one spelling: what decodes encodes to the same text', () => {
+test('base64url is canonical: text that decodes encodes to itself', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (given) => {
       const text = secure.encodeBase64url(given)
@@ -116,7 +116,7 @@ test('base64url has one spelling: what decodes encodes to the same text', () => 
   )
 })
 
-test('every vector differs from every other in its keys', () => {
+test('vectors all have different keys', () => {
   const keys = vectors.positive.flatMap(({ derived }) => [derived.keyC2s, derived.keyS2c])
   expect(new Set(keys).size).toBe(24)
 })

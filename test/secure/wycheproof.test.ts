@@ -7,29 +7,29 @@ import { loadWycheproof } from './wycheproof-file.js'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const asHex = (given: Uint8Array) => Buffer.from(given).toString('hex')
-/** Scalars of the files have leading zeros or lack them. */
+/** Scalars in the files may have extra or missing leading zeros. */
 const scalar = (text: string) => hex(text.padStart(64, '0').slice(-64))
 
-describe('ECDH with points', () => {
-  it('none of 355 cases is skipped', () => {
+describe('Wycheproof ECDH with points', () => {
+  it('Wycheproof ECDH point file runs all 355 cases', () => {
     expect(pointCases).toHaveLength(pointFile.numberOfTests)
     expect(pointCases).toHaveLength(355)
   })
 
-  it('valid ones agree on both sides; invalid ones, and the compressed key of case 2, are refused', () => {
+  it('valid ECDH points agree on both sides; invalid points and compressed case 2 are refused', () => {
     expect(wrongCases(oneOfEachKind(pointCases))).toEqual([])
     expect(pointCases.filter(({ result }) => result === 'acceptable').map(({ tcId }) => tcId)).toEqual([2])
   })
 })
 
-describe('ECDH with JSON Web Keys, as points', () => {
-  it('1 of 353 cases is skipped: 347, which only a curve name makes invalid', () => {
+describe('Wycheproof ECDH with JSON Web Keys, as points', () => {
+  it('Wycheproof JSON Web Key file runs 352 of 353 cases: 347 is invalid only by its curve name', () => {
     expect(jwkCases).toHaveLength(jwkFile.numberOfTests)
     expect(jwkCases).toHaveLength(353)
     expect(jwkCases.filter(({ tcId }) => skippedJwkIds.includes(tcId)).map((it) => it.curve)).toEqual(['P-256K'])
   })
 
-  it('invalid ones are refused, and valid ones that no point case has agree on both sides', () => {
+  it('invalid JSON Web Keys are refused; valid ones without a point case agree on both sides', () => {
     const comments = new Set(pointCases.map(({ comment }) => comment))
     const cases = oneOfEachKind(jwkCases).filter((it) => it.result !== 'valid' || !comments.has(it.comment))
     expect(wrongCases(cases.filter(({ tcId }) => !skippedJwkIds.includes(tcId)))).toEqual([])
@@ -39,12 +39,12 @@ describe('ECDH with JSON Web Keys, as points', () => {
 describe.each([
   ['client', secure.nobleHkdf],
   ['server', secure.nodeHkdf],
-])('HKDF-SHA256 of the %s', (_, hkdf) => {
+])('Wycheproof HKDF-SHA256 of the %s', (_, hkdf) => {
   type Test = { ikm: string; salt: string; info: string; size: number; okm: string }
   const file = loadWycheproof<Test>('hkdf_sha256')
   const cases = file.testGroups.flatMap(({ tests }) => tests)
 
-  it('none of 86 cases is skipped: valid ones give their bytes, the three above 8160 bytes are refused', () => {
+  it('HKDF runs all 86 cases: valid ones match, three above 8,160 bytes throw a RangeError', () => {
     expect(cases).toHaveLength(86)
     for (const { ikm, salt, info, size, okm, result } of cases) {
       const prk = hkdf.extract(hex(salt), hex(ikm))
@@ -55,7 +55,7 @@ describe.each([
   })
 })
 
-describe('AES-GCM', () => {
+describe('Wycheproof AES-GCM', () => {
   type Test = { key: string; iv: string; aad: string; msg: string; ct: string; tag: string }
   type Group = { ivSize: number; keySize: number; tagSize: number }
   const file = loadWycheproof<Test, Group>('aes_gcm')
@@ -63,12 +63,12 @@ describe('AES-GCM', () => {
   const ours = file.testGroups.filter(isOurs).flatMap(({ tests }) => tests)
   const others = file.testGroups.filter((group) => !isOurs(group))
 
-  it('66 of 316 cases are of the suite: key 256, IV 96, tag 128 bits', () => {
+  it('AES-GCM file has 66 of 316 cases of the suite: key 256, IV 96, tag 128 bits', () => {
     expect(file.numberOfTests).toBe(316)
     expect(ours).toHaveLength(66)
   })
 
-  it('valid ones encrypt and decrypt, invalid ones do not decrypt', () => {
+  it('valid AES-GCM cases encrypt and decrypt, invalid ones do not decrypt', () => {
     for (const { key, iv, aad, msg, ct, tag, result } of ours) {
       const opened = decrypt(hex(key), hex(iv), hex(ct + tag), hex(aad))
       if (result !== 'valid') {
@@ -81,7 +81,7 @@ describe('AES-GCM', () => {
     expect(ours.filter(({ result }) => result === 'invalid').length).toBeGreaterThan(20)
   })
 
-  it('the answers of 250 cases are skipped, keys of 128 or 192 bits and IVs of other lengths: these are refused', () => {
+  it('250 AES-GCM cases with other key or IV lengths throw a RangeError', () => {
     const skipped = others.flatMap(({ tests }) => tests)
     expect(skipped).toHaveLength(250)
     for (const { key, iv, aad, msg, ct, tag } of skipped) {
@@ -91,13 +91,13 @@ describe('AES-GCM', () => {
   })
 })
 
-test('what is shorter than a tag does not decrypt', () => {
+test('AES-GCM does not decrypt fewer bytes than a tag', () => {
   for (const length of [0, 4, 12, 15]) {
     expect(decrypt(new Uint8Array(32), new Uint8Array(12), new Uint8Array(length), new Uint8Array())).toBeUndefined()
   }
 })
 
-test('keys in the hybrid form are refused', () => {
+test('public keys in hybrid form are rejected', () => {
   const { publicKey } = secure.clientKeyPairOf(scalar('1'))
   for (const first of [0x06, 0x07]) expect(isPublicKey(Uint8Array.of(first, ...publicKey.subarray(1)))).toBe(false)
 })

@@ -28,8 +28,8 @@ const { bootstrap, session: sessionPath, dispatch } = secure.paths
 const envelopesOf = (requests: readonly HttpRequest[]) =>
   requests.filter(({ path }) => path === dispatch).map(({ body = '' }) => JSON.parse(body) as secure.Envelope)
 
-describe('a call', () => {
-  it('is bootstrap, session and dispatch, and answers the inner answer', async () => {
+describe('encrypted call', () => {
+  it('encrypted call runs bootstrap, session and dispatch, and returns the inner response', async () => {
     const { server, send, timers } = setup()
     expect(await send()).toEqual({
       ok: true,
@@ -53,7 +53,7 @@ describe('a call', () => {
     expect(timers.running()).toBe(0)
   })
 
-  it('carries its query, repeated names as arrays', async () => {
+  it('encrypted call carries its query, with repeated names as arrays', async () => {
     const { server, session } = setup()
     await session.send({ method: 'GET', path: '/api/v1/x?a=1&b=%26&b=2&__proto__=p', headers: {} })
     expect(server.processed[0]?.query).toEqual([
@@ -64,7 +64,7 @@ describe('a call', () => {
     ])
   })
 
-  it('shows a business refusal as one', async () => {
+  it('encrypted call reports a refusal of the endpoint as not succeeded', async () => {
     const { server, send } = setup()
     server.answer = () => refusal(409, 'VOUCHER_ALREADY_REDEEMED')
     expect(await send()).toMatchObject({ ok: true, encrypted: true, succeeded: false, response: { status: 409 } })
@@ -72,7 +72,7 @@ describe('a call', () => {
     expect(await send()).toMatchObject({ ok: true, succeeded: false, response: { status: 200 } })
   })
 
-  it('uses the session again, with a fresh rid and IV', async () => {
+  it('encrypted call reuses the session with a fresh rid and IV', async () => {
     const { server, send } = setup()
     for (let i = 0; i < 3; i++) expect((await send()).ok).toBe(true)
     expect(server.count(sessionPath)).toBe(1)
@@ -82,7 +82,7 @@ describe('a call', () => {
     expect(new Set(envelopes.map(({ sid }) => sid)).size).toBe(1)
   })
 
-  it('sends the origin with session and dispatch, and binds the keys to it', async () => {
+  it('session and dispatch carry the origin, and the keys are bound to it', async () => {
     const { server, send } = setup({ origin: 'https://console.example' })
     expect((await send()).ok).toBe(true)
     expect(server.requests.map(({ headers }) => headers.origin)).toEqual([
@@ -92,7 +92,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is timed by the server: a client clock that is an hour off makes no difference', async () => {
+  it("timestamps follow the server's clock even if the client's is an hour off", async () => {
     for (const off of [-3_600_000, 3_600_000]) {
       const { server, send, clock, advance } = setup()
       clock.client += off
@@ -104,7 +104,7 @@ describe('a call', () => {
     }
   })
 
-  it('accepts bootstrap, session and dispatch answers inside the usual envelope', async () => {
+  it('bootstrap, session and dispatch responses are accepted inside the usual envelope', async () => {
     const { server, send } = setup()
     server.intercept = (_, next) => {
       const answer = next()
@@ -114,8 +114,8 @@ describe('a call', () => {
   })
 })
 
-describe('renewal', () => {
-  it('comes 5 s before the end, not earlier', async () => {
+describe('session renewal', () => {
+  it('renews the session 5 s before its expiry, not earlier', async () => {
     const { server, send, advance } = setup()
     await send()
     advance(594_999)
@@ -126,7 +126,7 @@ describe('renewal', () => {
     expect(server.count(sessionPath)).toBe(2)
   })
 
-  it('is one for 100 parallel calls, at the start and across the renewal instant', async () => {
+  it('opens one session for 100 parallel calls, initially and at the renewal instant', async () => {
     const { server, send, advance } = setup()
     const burst = async () => (await Promise.all(Array.from({ length: 100 }, send))).every(({ ok }) => ok)
     expect(await burst()).toBe(true)
@@ -138,7 +138,7 @@ describe('renewal', () => {
     expect(server.processed).toHaveLength(200)
   })
 
-  it('is one, and one resend a call, when the server forgets its sessions under 100 parallel calls', async () => {
+  it('opens one session and resends each call once if the server loses its sessions', async () => {
     const { server, send } = setup()
     await send()
     server.sessions.clear()
@@ -149,7 +149,7 @@ describe('renewal', () => {
     expect(server.processed).toHaveLength(101)
   })
 
-  it('is not repeated for a late word that the old session is gone', async () => {
+  it('a delayed SECURE_SESSION_EXPIRED of the old session does not renew the new one', async () => {
     const { server, send } = setup()
     await send()
     server.sessions.clear()
@@ -170,7 +170,7 @@ describe('renewal', () => {
     expect(server.count(sessionPath)).toBe(2)
   })
 
-  it('that fails is reported to every waiting call, and tried again by the next', async () => {
+  it('failed negotiation fails every waiting call, and the next call tries again', async () => {
     const { server, send } = setup()
     server.intercept = () => refusal(503, 'SERVICE_UNAVAILABLE')
     const outcomes = await Promise.all([send(), send(), send()])
@@ -181,7 +181,7 @@ describe('renewal', () => {
     expect((await send()).ok).toBe(true)
   })
 
-  it('takes the new key of a server that has rotated, also between bootstrap and session', async () => {
+  it('session uses the new key after the server rotated it between bootstrap and session', async () => {
     const { server, send, advance } = setup()
     await send()
     server.intercept = (request, next) => {
@@ -204,9 +204,9 @@ describe('renewal', () => {
   })
 })
 
-describe('a resend', () => {
+describe('resend of an encrypted call', () => {
   it.each(['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH'])(
-    'follows %s once, with another session, rid, IV and ts, and the same request',
+    'resends once after %s, with a new session, rid, IV and ts',
     async (code) => {
       const { server, send, advance } = setup()
       await send()
@@ -226,7 +226,7 @@ describe('a resend', () => {
     },
   )
 
-  it('is not followed by another', async () => {
+  it('a resent call is not resent again', async () => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? refusal(409, 'SECURE_SESSION_EXPIRED') : next())
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_SESSION_EXPIRED', maybeProcessed: false })
@@ -240,7 +240,7 @@ describe('a resend', () => {
     [403, 'SECURE_SESSION_ORIGIN_MISMATCH', 1],
     [409, 'REQUEST_REPLAYED', 1],
     [400, 'SECURE_ENVELOPE_INVALID', 1],
-  ] as const)('does not follow %i %s; the next call has session number %#', async (status, code, sessions) => {
+  ] as const)('does not resend after %i %s; the next call uses session number %#', async (status, code, sessions) => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? refusal(status, code) : next())
     const maybeProcessed = code === 'REQUEST_REPLAYED'
@@ -251,7 +251,7 @@ describe('a resend', () => {
     expect(server.count(sessionPath)).toBe(sessions)
   })
 
-  it('is not made for an error of the network, whose cause is kept', async () => {
+  it('does not resend after a network error and reports its cause', async () => {
     const { server, send } = setup()
     for (const [error, maybeProcessed] of [
       [new Error('reset'), true],
@@ -267,7 +267,7 @@ describe('a resend', () => {
     }
   })
 
-  it('needs the clock of the server anew after REQUEST_TIMESTAMP_OUT_OF_RANGE', async () => {
+  it("fetches the server's clock again after REQUEST_TIMESTAMP_OUT_OF_RANGE", async () => {
     const { server, send, clock } = setup()
     await send()
     clock.server += 120_000
@@ -277,8 +277,8 @@ describe('a resend', () => {
   })
 })
 
-describe('time', () => {
-  it('ends a call whose dispatch is not answered: it may have been processed', async () => {
+describe('timeouts of encrypted calls', () => {
+  it('dispatch without a response times out as possibly processed', async () => {
     const { server, session, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = session.send({ ...redeem, timeoutMs: 2_000 })
@@ -289,7 +289,7 @@ describe('time', () => {
     expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
   })
 
-  it('ends a call that waits for a negotiation, which goes on for the others', async () => {
+  it('call times out while it waits for a negotiation, which continues for other calls', async () => {
     const { server, session, send, timers } = setup()
     let answer = () => {}
     server.intercept = (request, next) =>
@@ -305,12 +305,12 @@ describe('time', () => {
     expect(await hasty).toMatchObject({ code: 'SECURE_TIMEOUT', phase: 'bootstrap', maybeProcessed: false })
     answer()
     expect((await patient).ok).toBe(true)
-    // What was given up is not sent later.
+    // A call that timed out is not sent later.
     expect(server.count(dispatch)).toBe(1)
     expect(server.processed).toHaveLength(1)
   })
 
-  it('ends a negotiation after 15 s', async () => {
+  it('negotiation times out after 15 s', async () => {
     const { server, send, session, timers } = setup()
     server.intercept = () => new Promise(() => {})
     const call = session.send({ ...redeem, timeoutMs: 60_000 })
@@ -322,7 +322,7 @@ describe('time', () => {
   })
 
   it.each([0, 3_600_000, -3_600_000])(
-    'compares a server clock that is %i ms ahead with the middle of the bootstrap exchange',
+    'measures a server clock %i ms ahead at the middle of the bootstrap exchange',
     async (ahead) => {
       const { server, clock, advance, send } = setup()
       clock.server += ahead
@@ -338,7 +338,7 @@ describe('time', () => {
     },
   )
 
-  it('ends an attempt after 15 s of a 30 s call, so that a retry is possible', async () => {
+  it('attempt ends after 15 s of a 30 s call, which leaves time for a retry', async () => {
     const { server, session, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = session.send({ ...redeem, timeoutMs: 30_000 })
@@ -348,7 +348,7 @@ describe('time', () => {
     expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
   })
 
-  it('is 15 s for a call that names none', async () => {
+  it('timeout is 15 s for a call that sets none', async () => {
     const { server, send, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = send()
@@ -359,7 +359,7 @@ describe('time', () => {
     expect(await call).toMatchObject({ code: 'SECURE_TIMEOUT' })
   })
 
-  it('ends a negotiation that nobody waits for any more: the next call begins another', async () => {
+  it('negotiation ends when its last caller aborts, and the next call starts another', async () => {
     const { server, session, send } = setup()
     server.intercept = () => new Promise(() => {})
     const abort = new AbortController()
@@ -378,7 +378,7 @@ describe('time', () => {
     expect(server.count(bootstrap)).toBe(2)
   })
 
-  it('stops at once for a caller that aborts; nothing starts for one that has', async () => {
+  it('call ends immediately when its caller aborts, and never starts if aborted before', async () => {
     const { server, session } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const abort = new AbortController()
@@ -393,17 +393,17 @@ describe('time', () => {
   })
 })
 
-describe('pins', () => {
+describe('key pins', () => {
   const pinOf = (index: 0 | 1) => secure.pinOf(Buffer.from(serverKeys[index].publicKey, 'base64url'))
 
-  it('let the pinned key through, two of them while it rotates', async () => {
+  it('accepts a server key that matches one of up to two pins', async () => {
     for (const pins of [[pinOf(0)], [pinOf(1), pinOf(0)]]) {
       const { send } = setup({ pins })
       expect((await send()).ok).toBe(true)
     }
   })
 
-  it('stop at any other key, before a session is asked for', async () => {
+  it('fails on a server key without a pin before it requests a session', async () => {
     const { send, server } = setup({ pins: [pinOf(1)] })
     expect(await send()).toMatchObject({ ok: false, code: 'SECURE_PIN_MISMATCH', maybeProcessed: false })
     expect(server.requests.map(({ path }) => path)).toEqual([bootstrap])
@@ -415,19 +415,19 @@ describe('pins', () => {
     ['one that is too short', [pinOf(0).slice(0, -1)]],
     ['one with a line feed behind', [`${pinOf(0)}\n`]],
     ['one that is not canonical', [`sha256:${'A'.repeat(42)}B`]],
-  ])('are refused: %s', (_, pins) => {
+  ])('rejects invalid pins: %s', (_, pins) => {
     expect(() => setup({ pins })).toThrow(TypeError)
   })
 })
 
 test.each(['console.example', 'https://console.example/', 'https://Console.example', '*', 'null'])(
-  'the origin %s is refused',
+  'rejects the origin %s',
   (origin) => {
     expect(() => setup({ origin })).toThrow(TypeError)
   },
 )
 
-describe('a request that cannot travel', () => {
+describe('request that cannot be encrypted', () => {
   it.each([
     ['path', { path: '/healthz' }],
     ['path', { path: '/api/v1/secure/dispatch' }],
@@ -437,14 +437,14 @@ describe('a request that cannot travel', () => {
     ['headers', { headers: { authorization: 'a\r\nb: c' } }],
     ['body', { body: 'not JSON' }],
     ['body', { method: 'GET', body: '{}' }],
-  ] as const)('for its %s is refused before anything is sent: %j', async (part, change) => {
+  ] as const)('fails before sending anything if its %s is invalid: %j', async (part, change) => {
     const { server, session } = setup()
     const outcome = await session.send({ ...redeem, ...change })
     expect(outcome).toMatchObject({ ok: false, code: 'SECURE_REQUEST_INVALID', phase: 'local', part })
     expect(server.requests).toEqual([])
   })
 
-  it('for its size is refused, one byte above the limit; at the limit it goes', async () => {
+  it('fails if the request exceeds the size limit by one byte, not at the limit', async () => {
     const { server, session } = setup()
     const sized = (length: number) => session.send({ ...redeem, body: JSON.stringify('x'.repeat(length)) })
     let [most, tooMany] = [0, 262_144]
