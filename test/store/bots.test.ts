@@ -39,7 +39,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       return rows
     })
 
-  it('an application makes a bot and its queue of updates', async () => {
+  it('creating a bot creates its update queue', async () => {
     await applied('bot_1')
     const { bots: rows, update_queues } = await everything()
     expect(rows).toMatchObject([{ id: 'bot_1', account_id: 'acc', review_status: 'pending', token_prefix: null }])
@@ -47,7 +47,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect(update_queues).toEqual([{ bot_id: 'bot_1', last_update_id: 0, allowed_updates: null, ...settled }])
   })
 
-  it('no refusal, no repeat and no read that comes too late writes anything', async () => {
+  it('refused calls, repeated calls and reads write nothing', async () => {
     await approved('bot_1')
     await applied('bot_2')
     await store.write(() => apps.create('acc', 'app_1', { name: 'Shop' }, NOW))
@@ -91,7 +91,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect(await everything()).toEqual(before)
   })
 
-  it('one of several concurrent operations shows the token of a bot, the others see that it was shown', async () => {
+  it('exactly one of several concurrent showToken calls returns the bot token', async () => {
     await approved('bot_1')
     const seeds = ['a', 'b', 'c']
     const answers = await Promise.all(
@@ -106,7 +106,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect((await everything()).bot_tokens).toHaveLength(1)
   })
 
-  it('a bot has one token that is not revoked, however often it gets another', async () => {
+  it('bot has exactly one active token after several regenerations', async () => {
     await approved('bot_1')
     for (const seed of ['a', 'b', 'c']) {
       await store.write(() => bots.regenerateToken('acc', 'bot_1', token(seed), NOW))

@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 
 const idle = { ended: [], bots: new Map<string, null>(), room: 10 }
 
-it('a delivery that failed while the clock was far ahead is due when it has been set back', async () => {
+it('delivery that failed while the clock was ahead is due after the clock is set back', async () => {
   const scene = await DeliveryScene.open({ started: false })
   const { store, clock } = scene.server.deps
   await scene.set(await scene.receiver())
@@ -25,14 +25,14 @@ it('a delivery that failed while the clock was far ahead is due when it has been
   await store.write(() => turn({ ...idle, ended, lostBefore: null, now: failedAt, trueNow: 0 }))
   expect((await scene.delivery(updateId)).status).toBe('failed')
 
-  // Looked for with the leases, every 10 s; up to the longest wait of the schedule nothing is wrong.
+  // The dispatcher checks every 10 s; a due time within the longest backoff plus the clock tolerance is plausible.
   const look = (now: number) => store.write(() => turn({ ...idle, lostBefore: 0, now, trueNow: 0 }))
   expect((await look(failedAt + 60_000 - HOUR - CLOCKS_APART_MS_MAX)).begun).toEqual([])
   const { begun: again } = await look(failedAt + 60_000 - HOUR - CLOCKS_APART_MS_MAX - 1)
   expect(again.map((it) => it.updateId)).toEqual([updateId])
 })
 
-it('a lease that lies further ahead than leases last is lost, and not one of a process whose clock is minutes ahead', async () => {
+it('lease beyond the lease duration plus clock tolerance counts as lost', async () => {
   const scene = await DeliveryScene.open({ started: false })
   const { store, clock } = scene.server.deps
   await scene.set(await scene.receiver())
@@ -48,8 +48,8 @@ it('a lease that lies further ahead than leases last is lost, and not one of a p
   expect(await scene.delivery(updateId)).toMatchObject({ status: 'failed', last_error: { code: 'lease_expired' } })
 })
 
-// SQLite has one process, whose end ends its polls.
-it.runIf(onPostgres)('a poll of a process that ended while its clock was days ahead holds no webhook up', async () => {
+// On SQLite there is only one process, so its polls end with it.
+it.runIf(onPostgres)('poll of a process that ended while its clock was days ahead blocks no webhook', async () => {
   const scene = await DeliveryScene.open({ started: false })
   const { store } = scene.server.deps
   const botId = scene.bot.id
@@ -58,7 +58,7 @@ it.runIf(onPostgres)('a poll of a process that ended while its clock was days ah
   expect([await at(10 * DAY - 50_000), await at(10 * DAY), await at(0)]).toEqual([true, false, false])
 })
 
-it('a session that was opened while the clock was days ahead ends when it has been set back', async () => {
+it('session opened while the clock was days ahead expires after the clock is set back', async () => {
   const session = { sid: 's', expiresAt: 10 * DAY + 600_000 }
   const times = [10 * DAY, 10 * DAY - CLOCKS_APART_MS_MAX, 10 * DAY + 600_000, 0]
   expect(times.map((now) => hasEnded(session, now))).toEqual([false, false, true, true])

@@ -23,7 +23,7 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
   }
   const keysLeft = () => store.read(() => all('select idempotency_key as key from idempotency_keys order by 1'))
 
-  it('takes away what has expired, in small writes, and nothing else', async () => {
+  it('ExpirySweeper deletes only expired rows, in small transactions', async () => {
     const expired = FORGOTTEN_PER_WRITE * 2 + 50
     await store.write(function* () {
       for (let n = 0; n < expired; n++) yield* key(`gone-${n}`, NOW - n)
@@ -43,7 +43,7 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
     expect(await keysLeft()).toEqual([{ key: 'for ever' }, { key: 'left' }])
   })
 
-  it('that is told of a later time while it is at work goes over all once more', async () => {
+  it('ExpirySweeper starts over if started with a later time while it runs', async () => {
     await store.write(() => key('now', NOW))
     await store.write(() => key('later', NOW + 1))
     const sweeper = new ExpirySweeper(store, failed)
@@ -51,7 +51,7 @@ describe.each(engines)('ExpirySweeper on $name', ({ create }) => {
     expect(await keysLeft()).toEqual([])
   })
 
-  it('stops after the write that it is at, and does nothing more', async () => {
+  it('ExpirySweeper stops after the current transaction and never runs again', async () => {
     await store.write(function* () {
       for (let n = 0; n < FORGOTTEN_PER_WRITE * 3; n++) yield* key(`gone-${n}`, NOW)
     })

@@ -11,7 +11,7 @@ import { beforeEachStore, voucherEngines } from '../support/engines.js'
 import { hashedOf, keys, Ledger } from '../support/ledger.js'
 
 fc.configureGlobal({ seed: 1 })
-/** Fewer on PostgreSQL, where a run has up to 50 transactions. */
+/** Fewer on PostgreSQL: each run has up to 50 transactions. */
 const numRuns = onPostgres ? 8 : 30
 
 const DAY_MS = 86_400_000
@@ -29,7 +29,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     return answer.data
   }
 
-  it('no refusal writes anything', async () => {
+  it('refused calls write nothing', async () => {
     const ledger = await new Ledger(store).open(2)
     const voucher = await issued(ledger)
     const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })
@@ -74,7 +74,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.everything()).toEqual(before)
   })
 
-  it('verifying writes nothing', async () => {
+  it('verify writes nothing', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const before = await ledger.everything()
@@ -83,7 +83,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.everything()).toEqual(before)
   })
 
-  it('no table holds a credential; what a replay answers is derived again', async () => {
+  it('no table holds a credential, so a replay derives it again', async () => {
     const ledger = await new Ledger(store).open()
     const idempotencyKey = ledger.idempotencyKey('K')
     const first = await ledger.issue('order-1', NOW, { idempotencyKey })
@@ -97,7 +97,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('either credential of a voucher finds it, and only in its own application', async () => {
+  it('voucher is found by either credential, but only in its own application', async () => {
     const ledger = await new Ledger(store).open()
     const stranger = await new Ledger(store, 'app_2', 'tpl_2').open()
     const voucher = await issued(ledger)
@@ -108,14 +108,14 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.redeem(voucher, NOW)).toMatchObject({ code: 'VOUCHER_ALREADY_REDEEMED' })
   })
 
-  it('a credential that another voucher has already is passed over: the next counter is taken', async () => {
+  it('issue skips a credential that another voucher already has and uses the next counter', async () => {
     const ledger = await new Ledger(store).open()
     const first = await issued(ledger, 'order-1')
     // The same voucher id in another template derives the same first credentials.
     const voucherId = first.id
     const twin = await new Ledger(store, 'app_1', 'tpl_2').openTemplate()
     await store.write(function* () {
-      // Renames the first voucher, so that its id is free while its credentials are taken.
+      // Renames the first voucher: its id is free while its credentials are taken.
       yield { kind: 'run', sql: 'update vouchers set id = $2 where id = $1', params: [voucherId, 'vch_renamed'] }
     })
     const second = await twin.issue('order-2', NOW, { voucherId })
@@ -126,7 +126,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(await ledger.verify(first, NOW)).toMatchObject({ ok: true, data: { voucher: { id: 'vch_renamed' } } })
   })
 
-  it('a voucher is found, redeemed and shown again by the key that it was made with, whichever is the current one', async () => {
+  it('voucher is found, redeemed and replayed by the key it was made with after a key rotation', async () => {
     const ledger = await new Ledger(store).open()
     const later: CredentialKey = { id: 'key_later', derive: keys.current.index, index: keys.current.derive }
     const ring = { current: later, all: [later, keys.current] }
@@ -147,7 +147,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('a redemption remembers its key for ever; issue and reverse forget theirs after 30 days', async () => {
+  it('idempotency key of a redemption never expires, those of issue and reverse after 30 days', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })
@@ -164,7 +164,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(late).toEqual({ ...redeemed, replayed: true })
   })
 
-  it('a reversal merges its metadata over that of the redemption', async () => {
+  it('reversal merges its metadata into that of the redemption', async () => {
     const ledger = await new Ledger(store).open()
     const redeemed = await ledger.redeem(await issued(ledger), NOW, { metadata: { till: '1', shift: 'early' } })
     if (!redeemed.ok) throw new Error(redeemed.code)
@@ -177,7 +177,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     })
   })
 
-  it('reversing an old redemption leaves a later one of the same voucher alone', async () => {
+  it('reversal of an old redemption does not affect a later one of the same voucher', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const first = await ledger.redeem(voucher, NOW)
@@ -192,7 +192,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     expect(row).toMatchObject({ state: 'redeemed', redemption_id: second.data.id, redeemed_at: NOW + 2 })
   })
 
-  it('a replay answers what the first call answered, whatever has happened since', async () => {
+  it('replay returns the first response whatever has happened since', async () => {
     const metadata = fc.constantFrom(undefined, { a: '1' }, { b: '2', a: '' })
     const action = fc.record({
       kind: fc.constantFrom('issue', 'redeem', 'reverse'),
@@ -242,7 +242,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     )
   })
 
-  it('whatever is done, at whatever time: the quota holds, a voucher is redeemed exactly when one redemption lives, verify foretells redeem', async () => {
+  it('random calls keep the quota, one live redemption per voucher, and verify as redeem decides', async () => {
     const action = fc.record({
       kind: fc.constantFrom('issue', 'redeem', 'reverse'),
       which: fc.nat(5),

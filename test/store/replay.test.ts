@@ -6,19 +6,19 @@ import { Ledger } from '../support/ledger.js'
 const NOW = Date.UTC(2027, 2, 1)
 const METADATA = { till: '1', shift: 'early' }
 
-/** The success, or the test ends here. */
+/** Returns the success or fails the test. */
 function succeeded<Answer extends { ok: boolean }>(answer: Answer): Extract<Answer, { ok: true }> {
   if (!answer.ok) throw new Error(JSON.stringify(answer))
   return answer as Extract<Answer, { ok: true }>
 }
 
-describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
+describe.each(voucherEngines)('replays on $name', ({ create }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh
   })
 
-  it('an issue answers the voucher as it was issued, whatever has happened to it since', async () => {
+  it('replayed issue returns the voucher as it was issued', async () => {
     const ledger = await new Ledger(store).open()
     const idempotencyKey = ledger.idempotencyKey('I')
     const first = succeeded(await ledger.issue('order-1', NOW, { idempotencyKey, metadata: METADATA }))
@@ -29,7 +29,7 @@ describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
     })
   })
 
-  it('an issue that met the voucher of an earlier key answers it as it met it', async () => {
+  it('replayed issue that found an existing voucher returns it as it was found', async () => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))
@@ -41,7 +41,7 @@ describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
   })
 
   it.each([METADATA, {}])(
-    'a redeem answers the success it had, also after a reversal (metadata %j)',
+    'replayed redeem returns its success even after a reversal (metadata %j)',
     async (metadata) => {
       const ledger = await new Ledger(store).open()
       const issued = succeeded(await ledger.issue('order-1', NOW))
@@ -54,7 +54,7 @@ describe.each(voucherEngines)('what a key replays on $name', ({ create }) => {
     },
   )
 
-  it('a reverse answers the success it had, also after the next redemption', async () => {
+  it('replayed reverse returns its success even after the next redemption', async () => {
     const ledger = await new Ledger(store).open()
     const issued = succeeded(await ledger.issue('order-1', NOW))
     const redeemed = succeeded(await ledger.redeem(issued.data, NOW + 1))

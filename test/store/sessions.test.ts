@@ -10,8 +10,8 @@ async function sessionsOf(...sids: readonly string[]) {
   return sessions
 }
 
-describe('a mark', () => {
-  it('is given to the first of many uses, in the session that it belongs to', async () => {
+describe('replay marks', () => {
+  it('only the first of many uses of a rid is accepted, per session', async () => {
     const sessions = await sessionsOf('a', 'b')
     const uses = await Promise.all(Array.from({ length: 10 }, () => sessions.use('a', 'rid')))
     expect(uses.filter((it) => it === 'first')).toHaveLength(1)
@@ -20,7 +20,7 @@ describe('a mark', () => {
     expect(await sessions.use('c', 'rid')).toBe('ended')
   })
 
-  it('is kept until its session ends: the last of its rids ends it for good', async () => {
+  it('rids are rejected as replays until the session exceeds its limit and ends', async () => {
     const sessions = await sessionsOf('a')
     for (let n = 0; n < limits.ridsOfSession; n++) expect(await sessions.use('a', `rid ${n}`)).toBe('first')
     expect(await sessions.use('a', 'rid 0')).toBe('replayed')
@@ -30,7 +30,7 @@ describe('a mark', () => {
   })
 })
 
-it('a session takes 65,536 rids by default, and the next one ends it', async () => {
+it('session accepts 65,536 rids by default and ends with the next', async () => {
   const sessions = memorySessions()
   await sessions.add(session('a'))
   for (let n = 0; n < 65_536; n++) if ((await sessions.use('a', `rid ${n}`)) !== 'first') expect.unreachable()
@@ -39,8 +39,8 @@ it('a session takes 65,536 rids by default, and the next one ends it', async () 
   expect(await sessions.find('a')).toBe(undefined)
 })
 
-describe('under pressure', () => {
-  it('of sessions the oldest goes, with all its marks', async () => {
+describe('session limits', () => {
+  it('session beyond the limit evicts the oldest session with its replay marks', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')
     await sessions.use('a', 'rid')
     await sessions.add(session('d'))
@@ -64,7 +64,7 @@ describe('under pressure', () => {
     expect(await sessions.find('new')).toBeDefined()
   })
 
-  it('evicts for too many marks a session without a successful call, even if another has more', async () => {
+  it('replay marks beyond the limit first evict a session without a successful call', async () => {
     const sessions = await sessionsOf('worked', 'junk')
     await sessions.confirm('worked')
     for (let n = 0; n < 5; n++) await sessions.use('worked', `rid ${n}`)
@@ -73,7 +73,7 @@ describe('under pressure', () => {
     expect([await sessions.find('junk'), await sessions.use('worked', 'rid 0')]).toEqual([undefined, 'replayed'])
   })
 
-  it('of marks the session goes that has most of them; those of the others stay', async () => {
+  it('replay marks beyond the limit evict only the session with the most', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')
     for (let n = 0; n < 2; n++) await sessions.use('a', `rid ${n}`)
     for (let n = 0; n < 5; n++) await sessions.use('b', `rid ${n}`)
@@ -83,7 +83,7 @@ describe('under pressure', () => {
     expect([await sessions.use('a', 'rid 0'), await sessions.use('c', 'rid 1')]).toEqual(['replayed', 'replayed'])
   })
 
-  it('of marks by the one session there is, this ends', async () => {
+  it('replay marks beyond the limit end the session if it is the only one', async () => {
     const sessions = memorySessions({ ...limits, rids: 2 })
     await sessions.add(session('a'))
     expect([await sessions.use('a', '1'), await sessions.use('a', '2')]).toEqual(['first', 'first'])
@@ -91,7 +91,7 @@ describe('under pressure', () => {
     expect(await sessions.find('a')).toBe(undefined)
   })
 
-  it('never more is kept than the limits say, whatever comes', async () => {
+  it('number of sessions and replay marks never exceeds the limits', async () => {
     const sessions = memorySessions(limits)
     const living = new Map<string, Set<string>>()
     for (let n = 0; n < 2_000; n++) {
@@ -103,7 +103,7 @@ describe('under pressure', () => {
       const rid = `r${(n * 5) % 11}`
       const before = (await sessions.find(sid)) === undefined ? undefined : living.get(sid)
       const use = await sessions.use(sid, rid)
-      // A mark is there as long as its session is.
+      // Replay marks live as long as their session.
       if (before !== undefined && use !== 'ended') expect(use).toBe(before.has(rid) ? 'replayed' : 'first')
       before?.add(rid)
       let [kept, marks] = [0, 0]
@@ -117,7 +117,7 @@ describe('under pressure', () => {
   })
 })
 
-it('what has expired is forgotten with its marks, at its very end', async () => {
+it('expired session is deleted with its replay marks, not a millisecond early', async () => {
   const sessions = memorySessions({ ...limits, rids: 2 })
   await sessions.add(session('a', 1_000))
   await sessions.add(session('b', 2_000))
@@ -126,6 +126,6 @@ it('what has expired is forgotten with its marks, at its very end', async () => 
   expect(await sessions.find('a')).toMatchObject({ sid: 'a' })
   await sessions.forget(1_000)
   expect([await sessions.find('a'), (await sessions.find('b'))?.sid]).toEqual([undefined, 'b'])
-  // Its mark counts no more: two others have room.
+  // Marks of the expired session no longer count: there is room for two others.
   expect([await sessions.use('b', '1'), await sessions.use('b', '2')]).toEqual(['first', 'first'])
 })

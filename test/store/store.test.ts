@@ -3,7 +3,7 @@ import { all, notify, type Op, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { beforeEachStore, closingEngines } from '../support/engines.js'
 
-/** A small table of the schema, used as a notebook. */
+/** Uses a small table of the schema as a notebook. */
 function* note(id: string, text = 'x'): Op<string> {
   yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', [id, text, 0])
   return id
@@ -18,12 +18,12 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     store = fresh
   })
 
-  it('a write answers what its operation returned, and reads see it', async () => {
+  it('write returns the result of its operation, and reads see it', async () => {
     expect(await store.write(() => note('a'))).toBe('a')
     expect(await store.read(notes)).toEqual(['a'])
   })
 
-  it.runIf(hasOneWriter)('a write that was not answered yet is not seen by a read', async () => {
+  it.runIf(hasOneWriter)('read does not see a write that has not completed', async () => {
     const writing = store.write(() => note('a'))
     expect(await store.read(notes)).toEqual([])
     await writing
@@ -31,7 +31,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
   })
 
   it.runIf(hasOneWriter)(
-    'operations run one after another in the order of their calls, each seeing what came before',
+    'operations run in the order of their calls, each seeing the writes before it',
     async () => {
       const seen = await Promise.all(
         ['a', 'b', 'c'].map((id) =>
@@ -46,7 +46,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     },
   )
 
-  it('an operation that throws leaves nothing and harms nobody in its batch', async () => {
+  it('operation that throws writes nothing and does not affect others of its batch', async () => {
     const bug = new Error('a bug')
     const outcomes = await Promise.allSettled([
       store.write(() => note('a')),
@@ -65,7 +65,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'd'])
   })
 
-  it('beside an operation that throws after it wrote, others are done once and told once; its own notices never', async () => {
+  it('other operations of a batch run and notify once if one throws after writing', async () => {
     const heard: string[] = []
     store.listen((subject) => heard.push(subject))
     const told = (id: string) =>
@@ -84,7 +84,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(hasOneWriter ? heard : heard.sort()).toEqual(['a', 'c'])
   })
 
-  it('an operation that throws before it wrote harms nobody either', async () => {
+  it('operation that throws before it writes does not affect others', async () => {
     const failing = store.write(function* (): Op<void> {
       yield* notes()
       throw new Error('a bug')
@@ -93,13 +93,13 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect([failed?.status, written?.status]).toEqual(['rejected', 'fulfilled'])
   })
 
-  it('a broken constraint is the bug of its own operation: not an unavailable store', async () => {
+  it('constraint violation fails only its own operation, not as unavailable', async () => {
     const [early, late, third] = await Promise.allSettled([
       store.write(() => note('a')),
       store.write(() => note('a')),
       store.write(() => note('b')),
     ])
-    // With several writers it may be either of the two.
+    // With several writers, either of the two may fail.
     const swapped = !hasOneWriter && early?.status === 'rejected'
     const [first, second] = swapped ? [late, early] : [early, late]
     expect([first?.status, second?.status, third?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -107,7 +107,7 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'b'])
   })
 
-  it('a statement that the engine refuses is the bug of its own operation', async () => {
+  it('statement that the engine rejects fails only its own operation', async () => {
     const [first, second, third] = await Promise.allSettled([
       store.write(() => note('a')),
       store.write(function* () {
@@ -120,13 +120,13 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a', 'c'])
   })
 
-  it('more operations than one commit takes are all answered', async () => {
+  it('all operations complete if there are more than one commit takes', async () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `n${String(index).padStart(4, '0')}`)
     expect(await Promise.all(ids.map((id) => store.write(() => note(id))))).toEqual(ids)
     expect(await store.read(notes)).toEqual(ids)
   })
 
-  it('completes a read before 1,000 queued writes have committed', async () => {
+  it('read completes before 1,000 queued writes have committed', async () => {
     let pending = true
     const writing = Promise.all(
       Array.from({ length: 1_000 }, (_, index) => store.write(() => note(`n${index}`))),
@@ -144,20 +144,20 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     await writing
   })
 
-  it('closing finishes what is queued', async () => {
+  it('close() completes the queued operations', async () => {
     const writing = [store.write(() => note('a')), store.write(() => note('b'))]
     await store.close()
     expect(await Promise.all(writing)).toEqual(['a', 'b'])
   })
 
-  it('a closed store is unavailable, and closing it again does nothing', async () => {
+  it('closed store is unavailable, and close() is idempotent', async () => {
     await store.close()
     await store.close()
     await expect(store.write(() => note('a'))).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(store.read(notes)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('a parameter that is undefined is refused, not bound as null', async () => {
+  it('undefined parameter is rejected instead of bound as null', async () => {
     const broken = store.read(() => one('select $1 as it', [undefined as unknown as null]))
     await expect(broken).rejects.toThrow(TypeError)
   })

@@ -47,8 +47,8 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
   })
   beforeEach(plantBot)
 
-  describe('the text of an update', () => {
-    it('is what is stored, to the character, whatever is in it', async () => {
+  describe('update body', () => {
+    it('update body is stored unchanged, whatever characters it contains', async () => {
       const odd = [
         '{"__proto__":1,"constructor":{"prototype":2}}',
         '{"b":1,"10":2,"9":3,"a":{"1":{"0":[]}}}',
@@ -65,8 +65,8 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     })
   })
 
-  describe('confirming', () => {
-    it('takes the text of an update away and keeps that of one which a delivery may send again', async () => {
+  describe('confirmation of updates', () => {
+    it('confirmation deletes the body of an update unless a delivery may send it again', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
       await add()
@@ -81,8 +81,8 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     })
   })
 
-  describe('after 24 hours', () => {
-    it('what nobody confirmed is removed, not a millisecond earlier, and its id stays used', async () => {
+  describe('updates after 24 hours', () => {
+    it('unconfirmed update is deleted after exactly 24 hours and its id stays used', async () => {
       await add({}, START_MS)
       await add({}, START_MS + 1)
       expect(await store.write(() => forgetOld(START_MS + DAY_MS - 1, 100))).toBe(0)
@@ -93,7 +93,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect(idsOf([(await add()) ?? ''])).toEqual([3])
     })
 
-    it('what was confirmed is removed', async () => {
+    it('confirmed update is deleted after 24 hours', async () => {
       await add()
       await add()
       await polled(START_MS, 2)
@@ -104,7 +104,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect(await updates()).toEqual([])
     })
 
-    it('a delivery that was never attempted is cancelled as expired', async () => {
+    it('delivery that was never attempted is cancelled as expired after 24 hours', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
       await store.write(() => forgetOld(START_MS + DAY_MS, 100))
@@ -114,7 +114,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       ])
     })
 
-    it('one that was attempted, or is being attempted, stays with its update', async () => {
+    it('attempted or running delivery keeps its update after 24 hours', async () => {
       await store.write(() => plantWebhook(BOT))
       for (let n = 0; n < 3; n++) await add()
       await write(`update deliveries set status = 'failed', attempt_count = 1, last_attempt_at = 1 where update_id = 1`)
@@ -126,7 +126,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect(idsOf(await polled(START_MS + DAY_MS))).toEqual([1, 2])
     })
 
-    it('a delivery that was cancelled for another reason keeps it', async () => {
+    it('cancelled delivery keeps its reason after 24 hours', async () => {
       await store.write(() => plantWebhook(BOT))
       await add()
       await write(`update deliveries set status = 'cancelled', cancel_reason = 'webhook_deleted', ready = 0`)
@@ -135,7 +135,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect([(await updates()).length, (await deliveries())[0]?.cancel_reason]).toEqual([0, 'webhook_deleted'])
     })
 
-    it('many go in portions', async () => {
+    it('expired updates are deleted in batches', async () => {
       for (let n = 0; n < 5; n++) await add()
       expect(await store.write(() => forgetOld(START_MS + DAY_MS, 2))).toBe(2)
       expect((await updates()).length).toBe(3)
@@ -147,7 +147,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     ['polling the last', () => firstOfLast(BOT, { missing: 2, before: 9 }, START_MS), 'updates_pending'],
     ['forgetting', () => forgetOld(START_MS, 100), 'updates_expiring'],
   ] as const)(
-    '%s searches indexes of what waits: what is kept for deliveries costs nothing',
+    '%s uses the index of pending updates and skips those kept for deliveries',
     async (_what, op, index) => {
       await add()
       const statements: Statement[] = []
@@ -167,7 +167,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       const steps = plans.flatMap((plan) => plan.map((it) => it.detail))
       // The window of updates that one read covers is bounded.
       expect(steps.filter((it) => /^SCAN (?!looked_at|alive|CONSTANT ROW)/.test(it))).toEqual([])
-      // A search of the bot's rows alone would pass over everything that it ever got.
+      // A search by bot alone would scan all updates that it ever received.
       expect(steps.filter((it) => /updates USING PRIMARY KEY \(bot_id=\?\)/.test(it))).toEqual([])
       expect(steps.join()).toContain(index)
     },

@@ -6,7 +6,7 @@ import type { MoveSource, Table } from '../../../src/store/move/session.js'
 import type { Moved } from '../../../src/store/move/tables.js'
 import { exportOf, inPieces } from '../../support/move.js'
 
-/** A store without a database: what is tested here is the file alone. */
+/** A store without a database: these tests concern only the file. */
 function sourceOf(content: Partial<Record<Moved, readonly Record<string, string | number | null>[]>>): MoveSource {
   const rowsOf = ({ name }: { name: Moved }) => content[name] ?? []
   return {
@@ -40,7 +40,7 @@ async function read(text: string | Buffer, bytes?: number): Promise<Record<strin
   return found
 }
 
-/** The message of the refusal; what was taken is told apart. */
+/** The message of the refusal, or a fixed text if the export was accepted. */
 async function refusalOf(text: string | Buffer): Promise<string> {
   try {
     await read(text)
@@ -48,23 +48,23 @@ async function refusalOf(text: string | Buffer): Promise<string> {
     if (error instanceof ExportUnusable) return error.message
     throw error
   }
-  return 'it was taken'
+  return 'it was accepted'
 }
 
 const withLines = (change: (all: string[]) => string[]) => `${change([...lines]).join('\n')}\n`
 
-describe('an export', () => {
-  it('is read as it was written, however it is cut on its way', async () => {
+describe('export file', () => {
+  it('export file is read as written, in chunks of any size', async () => {
     for (const bytes of [1, 7, 100, 64 * 1024]) expect(await read(whole, bytes)).toEqual(content)
   })
 
-  it('of an empty store has a header and an end', async () => {
+  it('export of an empty store consists of header and end', async () => {
     const empty = await exportOf(sourceOf({}))
     expect(empty.split('\n').length).toBe(3)
     expect(await read(empty)).toEqual({})
   })
 
-  it('can be checked without this program: the end says what sha256sum says', async () => {
+  it('hashes and counts in the end line equal those of sha256sum', async () => {
     const { createHash } = await import('node:crypto')
     const hash = (text: readonly string[]) =>
       createHash('sha256')
@@ -77,40 +77,40 @@ describe('an export', () => {
   })
 })
 
-describe('an export is refused', () => {
-  it('where it was cut off, at any byte but the last line feed', async () => {
+describe('refusal of an export file', () => {
+  it('export truncated at any byte but the last line feed is refused', async () => {
     const bytes = Buffer.from(whole)
     for (let length = 0; length < bytes.length - 1; length++)
-      expect([length, await refusalOf(bytes.subarray(0, length))]).not.toEqual([length, 'it was taken'])
-    expect(await refusalOf(bytes.subarray(0, -1))).toBe('it was taken')
+      expect([length, await refusalOf(bytes.subarray(0, length))]).not.toEqual([length, 'it was accepted'])
+    expect(await refusalOf(bytes.subarray(0, -1))).toBe('it was accepted')
     expect(await refusalOf(withLines((all) => all.slice(0, 4)))).toBe('it was cut off after line 4')
   })
 
-  it('where a bit of any byte was changed', async () => {
+  it('export with a flipped bit in any byte is refused', async () => {
     const bytes = Buffer.from(whole)
     for (let at = 0; at < bytes.length - 1; at++) {
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] as number) ^ (1 << (at % 8))
-      expect([at, await refusalOf(changed)]).not.toEqual([at, 'it was taken'])
+      expect([at, await refusalOf(changed)]).not.toEqual([at, 'it was accepted'])
     }
   })
 
-  it.each(lines.map((_, n) => n))('where line %i from 0 is missing, doubled, or in another place', async (n) => {
+  it.each(lines.map((_, n) => n))('export with line %i (from 0) missing, duplicated or moved is refused', async (n) => {
     const twice = withLines((all) => all.toSpliced(n, 0, all[n] as string))
-    expect(await refusalOf(withLines((all) => all.toSpliced(n, 1)))).not.toBe('it was taken')
+    expect(await refusalOf(withLines((all) => all.toSpliced(n, 1)))).not.toBe('it was accepted')
     expect(await refusalOf(twice)).toMatch(n === 0 ? /line 2 is no row/ : new RegExp(`line ${n + 2}`))
     const moved = withLines((all) => [...all.toSpliced(n, 1), all[n] as string])
-    if (n < lines.length - 1) expect(await refusalOf(moved)).not.toBe('it was taken')
+    if (n < lines.length - 1) expect(await refusalOf(moved)).not.toBe('it was accepted')
   })
 
-  it('where two lines changed places, with the table whose lines they are', async () => {
+  it('export with two swapped lines is refused with the affected table', async () => {
     const swapped = withLines(([head, a, b, ...rest]) => [head, b, a, ...rest] as string[])
     expect(await refusalOf(swapped)).toBe('the rows of applications (lines 2 to 4) are not those that were written')
     const apart = withLines((all) => all.with(4, all[6] as string).with(6, all[4] as string))
     expect(await refusalOf(apart)).toMatch(/^line \d is not where it was written$/)
   })
 
-  it('where rows are missing or too many, with their numbers', async () => {
+  it('export with missing or additional rows is refused with both row counts', async () => {
     expect(await refusalOf(withLines((all) => all.toSpliced(2, 1)))).toBe(
       'applications has 2 rows (lines 2 to 3), and had 3',
     )
@@ -119,34 +119,34 @@ describe('an export is refused', () => {
   })
 
   it.each([
-    ['nothing', '', /^it is empty$/],
-    ['something else', 'id,name\n1,a\n', /^line 1 is not that of an export/],
-    ['JSON of something else', '{"a":1}\n', /^line 1 is not that of an export/],
-    ['more after its end', `${whole}${lines[1]}\n`, /^line 9 comes after the end$/],
-    ['an empty line', `${whole}\n`, /^line 9 comes after the end$/],
-    ['Windows line ends', whole.replaceAll('\n', '\r\n'), /CRLF/],
+    ['empty', '', /^it is empty$/],
+    ['CSV', 'id,name\n1,a\n', /^line 1 is not that of an export/],
+    ['other JSON', '{"a":1}\n', /^line 1 is not that of an export/],
+    ['followed by another line', `${whole}${lines[1]}\n`, /^line 9 comes after the end$/],
+    ['followed by an empty line', `${whole}\n`, /^line 9 comes after the end$/],
+    ['converted to CRLF line ends', whole.replaceAll('\n', '\r\n'), /CRLF/],
     ['compressed', gzipSync(whole), /^it is compressed.*gunzip/],
     [
-      'no text',
+      'not UTF-8',
       Buffer.concat([Buffer.from(`${lines[0]}\n`), Buffer.from([0x22, 0xff, 0x0a])]),
       /^line 2 is not UTF-8$/,
     ],
     [
-      'a table that is unknown',
+      'naming an unknown table',
       withLines((all) => all.with(1, '{"table":"cats","row":{"id":"a"}}')),
       /^line 2 is no row/,
     ],
     [
-      'values that no column has',
+      'holding an array as a value',
       withLines((all) => all.with(1, '{"table":"tokens","row":{"id":[1]}}')),
       /^line 2 is no row/,
     ],
     [
-      'numbers that are not whole',
+      'holding a fraction',
       withLines((all) => all.with(1, '{"table":"tokens","row":{"id":1.5}}')),
       /^line 2 is no row/,
     ],
-  ])('that is %s', async (_name, text, message) => {
+  ])('export that is %s is refused', async (_name, text, message) => {
     expect(await refusalOf(text)).toMatch(message)
   })
 
@@ -156,12 +156,12 @@ describe('an export is refused', () => {
     [{ schema: 0 }, /^line 1 is not as it was written$/],
     [{ rows: { cats: 1 } }, /^line 1 is not as it was written$/],
     [{ keys: [{}] }, /^line 1 is not as it was written$/],
-  ])('whose header says %j', async (changed, message) => {
+  ])('export whose header contains %j is refused', async (changed, message) => {
     const header = headerLine({ ...JSON.parse(lines[0] as string), ...changed })
     expect(await refusalOf(header + lines.slice(1).join('\n'))).toMatch(message)
   })
 
-  it('whose one line goes on without end, long before memory is full', async () => {
+  it('export with an endless line is refused before it fills the memory', async () => {
     async function* endless() {
       yield Buffer.from(`${lines[0]}\n{"table":"`)
       for (;;) yield Buffer.alloc(1024 * 1024, 0x61)

@@ -10,11 +10,11 @@ interface Column {
   readonly table: string
   readonly name: string
   readonly type: string
-  /** Its place in the primary key, 0 for none. */
+  /** Position in the primary key, 0 if the column is not part of it. */
   readonly key: number
-  /** It has values of its own: a default, a sequence. */
+  /** Whether the column has a default or a sequence. */
   readonly counts: boolean
-  /** Of PostgreSQL. */
+  /** Null on SQLite. */
   readonly collation: string | null
 }
 
@@ -62,36 +62,36 @@ async function columnsOnPostgres(): Promise<readonly Column[]> {
 const columns = onPostgres ? await columnsOnPostgres() : columnsOnSqlite()
 const tables = [...new Set(columns.map((it) => it.table))]
 
-describe('what an export holds', () => {
-  it('names every table of the schema: new ones belong into one of the lists of src/store/move/tables.ts', () => {
+describe('tables of an export', () => {
+  it('export covers every table of the schema (see the lists in src/store/move/tables.ts)', () => {
     const onlyPostgres = [...leftOut, ...inHeader]
     expect(tables.sort()).toEqual([...moved, ...(onPostgres ? onlyPostgres : [])].sort())
   })
 
-  it('is text and whole numbers, which both engines and JSON have alike: another type needs a form in the file', () => {
+  it('exported columns have only text and integer types, which both engines and JSON represent', () => {
     const known = onPostgres ? ['text', 'integer', 'bigint'] : ['text', 'integer']
     expect(columns.filter((it) => !known.includes(it.type))).toEqual([])
   })
 
-  it('has an order: each table has a primary key, whose texts are compared as bytes', () => {
+  it('every table has a primary key whose text columns are compared as bytes', () => {
     const keys = columns.filter((it) => it.key > 0)
     expect(tables.filter((table) => !keys.some((it) => it.table === table))).toEqual([])
     if (onPostgres) expect(keys.filter((it) => it.type === 'text' && it.collation !== 'C')).toEqual([])
   })
 
-  it('replaces columns that are there', () => {
+  it('columns that the export replaces exist', () => {
     for (const [table, replaced] of Object.entries(instead)) {
       const names = columns.filter((it) => it.table === table).map((it) => it.name)
       expect(names).toEqual(expect.arrayContaining(Object.keys(replaced)))
     }
   })
 
-  it('has no column with a default or a sequence, which an import could continue from a wrong number', () => {
+  it('exported tables have no defaults or sequences, which an import could not restore', () => {
     const names: readonly string[] = [...moved, ...inHeader]
     expect(columns.filter((it) => it.counts && names.includes(it.table))).toEqual([])
   })
 
-  it.runIf(onPostgres)('has the same columns on both engines', () => {
+  it.runIf(onPostgres)('exported tables have the same columns on both engines', () => {
     const named = (all: readonly Column[]) =>
       all.filter((it) => moved.some((name) => name === it.table)).map((it) => `${it.table}.${it.name}.${it.key}`)
     expect(named(columns)).toEqual(named(columnsOnSqlite()))

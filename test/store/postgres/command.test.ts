@@ -5,7 +5,7 @@ import { cli, temporaryDir } from '../../support/cli.js'
 import { emptyDatabase, takeDatabase } from '../../support/postgres-database.js'
 import { query } from '../../support/postgres-query.js'
 
-/** What the commands say of a real database: the flags themselves are in test/cli/commands/server/database-url.test.ts. */
+/** Messages for a real database; the flags are tested in test/cli/commands/server/database-url.test.ts. */
 
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
 
@@ -14,7 +14,7 @@ const tablesOf = (url: string) =>
   query<{ name: string }>(url, "select tablename as name from pg_tables where schemaname = 'public' order by 1")
 
 describe('server migrate', () => {
-  it('--dry-run prints SQL that does what it says, and changes nothing', async () => {
+  it('server migrate --dry-run prints equivalent SQL and changes nothing', async () => {
     const url = await emptyDatabase()
     const dry = await cli('server migrate --dry-run', at(url))
     expect([dry.exit, dry.stderr]).toEqual([0, ''])
@@ -29,7 +29,7 @@ describe('server migrate', () => {
     expect((await tablesOf(url)).map((it) => it.name)).toContain('vouchers')
   })
 
-  it('of a schema that is up to date says so, with and without --dry-run, and changes nothing', async () => {
+  it('server migrate reports an up-to-date schema and changes nothing', async () => {
     const url = await emptyDatabase()
     await cli('server migrate', at(url))
     const noted = () => query(url, 'select xmin, version from voucherctl_schema')
@@ -41,7 +41,7 @@ describe('server migrate', () => {
     expect(await noted()).toEqual(before)
   })
 
-  it('of a newer schema, of tables of another program and with a wrong password: exit 1, what to do', async () => {
+  it('server migrate exits 1 with advice for a newer schema, foreign tables or a wrong password', async () => {
     const newer = await emptyDatabase()
     await cli('server migrate', at(newer))
     await query(newer, 'update voucherctl_schema set version = 99')
@@ -78,7 +78,7 @@ describe('server start on a database that another server uses', () => {
     }
   }
 
-  it('with the same key file serves', () =>
+  it('server start succeeds with the same key file as the other server', () =>
     withDatabase(async (url) => {
       const [first, second] = [temporaryDir(), temporaryDir()]
       expect((await start(url, first)).stderr).toBe('')
@@ -86,7 +86,7 @@ describe('server start on a database that another server uses', () => {
       expect([exit, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ store: 'postgres' })])
     }))
 
-  it('with other keys, or with none, is refused: the message names the keys and what to do', () =>
+  it('server start with other or no keys is refused with the missing keys and advice', () =>
     withDatabase(async (url) => {
       const [first, second, third] = [temporaryDir(), temporaryDir(), temporaryDir()]
       await start(url, first)
@@ -96,7 +96,7 @@ describe('server start on a database that another server uses', () => {
         code: 'KEYS_UNUSABLE',
         message: expect.stringMatching(/keys\.json does not exist\. .*--key-file/),
       })
-      // Keys of a server of another database.
+      // The keys of a server with another database.
       const elsewhere = takeDatabase()
       await start(await elsewhere.url, third)
       elsewhere.release()
@@ -108,7 +108,7 @@ describe('server start on a database that another server uses', () => {
       })
     }))
 
-  it('with a key of the same id and another value is refused as well', () =>
+  it('server start with a key of the same id but another value is refused', () =>
     withDatabase(async (url) => {
       const [first, second] = [temporaryDir(), temporaryDir()]
       await start(url, first)

@@ -9,7 +9,7 @@ import { type TestDatabase, takeDatabase } from '../../support/postgres-database
 import { testApp } from '../../support/server-app.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
 
-/** What store/README.md says of spreading the schema by application, read from the catalogue of a real database. */
+/** What store/README.md says of distributing the schema by application, checked in the catalogue of a real database. */
 let database: TestDatabase
 let client: Client
 beforeAll(async () => {
@@ -26,8 +26,8 @@ afterAll(async () => {
 
 const rows = async <T>(sql: string): Promise<T[]> => (await client.query(sql)).rows as T[]
 
-describe('tables of the runtime plane', () => {
-  it('are all those that have application_id in their primary key', async () => {
+describe('runtime tables', () => {
+  it('runtime tables are exactly those with application_id in their primary key', async () => {
     const found = await rows<{ name: string }>(
       `select distinct i.indrelid::regclass::text as name from pg_index i
        join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey) and a.attname = 'application_id'
@@ -36,7 +36,7 @@ describe('tables of the runtime plane', () => {
     expect(found.map((it) => it.name).sort()).toEqual([...runtimeTables].sort())
   })
 
-  it.each(runtimeTables)('%s: its primary key and its unique indexes start with application_id', async (table) => {
+  it.each(runtimeTables)('primary key and unique indexes of %s start with application_id', async (table) => {
     const unique = await rows<{ index: string; first: string; primary: boolean }>(
       `select i.indexrelid::regclass::text as index, a.attname as first, i.indisprimary as primary from pg_index i
        join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
@@ -46,7 +46,7 @@ describe('tables of the runtime plane', () => {
     expect(unique.filter((it) => it.first !== 'application_id')).toEqual([])
   })
 
-  it.each(runtimeTables)('%s: nothing refers to it, it refers to nothing, and it has no trigger', async (table) => {
+  it.each(runtimeTables)('table %s has no foreign keys in either direction and no triggers', async (table) => {
     const found = await rows(
       `select conname from pg_constraint where contype = 'f' and '${table}'::regclass in (conrelid, confrelid)
        union all select tgname from pg_trigger where tgrelid = '${table}'::regclass`,
@@ -54,12 +54,12 @@ describe('tables of the runtime plane', () => {
     expect(found).toEqual([])
   })
 
-  it('draw no numbers from sequences, which one node would have to give out', async () => {
+  it('the schema has no sequences, which a single node would have to serve', async () => {
     expect(await rows("select relname from pg_class where relkind = 'S'")).toEqual([])
   })
 })
 
-/** Every statement of every operation, by the operation. */
+/** Records every statement of every operation. */
 function recording(store: Store, record: (statements: readonly Statement[]) => void): Store {
   const recorded = <T>(op: () => Op<T>) =>
     function* (): Op<T> {
@@ -85,7 +85,7 @@ function recording(store: Store, record: (statements: readonly Statement[]) => v
 
 const RUNTIME = new RegExp(`\\b(?:from|join|into|update) (${runtimeTables.join('|')})\\b( [a-z]\\b)?`, 'g')
 
-/** The parameters that a statement's rows of the runtime plane are held to; null where one of its tables is not. */
+/** The application ids that a statement's runtime rows are restricted to; null if a table is not restricted. */
 function applicationsOf({ sql, params }: Statement): string[] | null {
   const found = new Set<string>()
   if (/^\s*insert/.test(sql)) {
@@ -96,7 +96,7 @@ function applicationsOf({ sql, params }: Statement): string[] | null {
     for (const [, , alias = ''] of sql.matchAll(RUNTIME)) {
       const column = `${alias.trim() === '' ? '' : `${alias.trim()}.`}application_id`
       const [, place] = new RegExp(`\\b${column} = \\$(\\d+)`).exec(sql) ?? []
-      // A table that is joined on the other's application.
+      // A table joined on the application id of another.
       const isJoined = new RegExp(`\\b${column} = \\w+\\.application_id`).test(sql)
       if (place === undefined && !isJoined) return null
       if (place !== undefined) found.add(String(params[Number(place) - 1]))
@@ -105,8 +105,8 @@ function applicationsOf({ sql, params }: Statement): string[] | null {
   return [...found]
 }
 
-describe('operations of the runtime plane', () => {
-  it('each touch rows of one application, and every statement says of which', async () => {
+describe('runtime operations', () => {
+  it('every statement of a runtime operation is restricted to one application', async () => {
     const touched: string[][] = []
     const boundless: string[] = []
     let isRecording = false

@@ -4,7 +4,7 @@ import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { count, counter, counterValue, holdLock } from '../../support/postgres-counters.js'
 import { takeDatabase } from '../../support/postgres-database.js'
 
-/** Times that the database keeps; test/store/postgres/driver.test.ts shows that connections have them. */
+/** Timeouts in the database; test/store/postgres/driver.test.ts shows that connections set them. */
 
 async function openStore() {
   const database = takeDatabase()
@@ -17,7 +17,7 @@ async function openStore() {
   return { store, url }
 }
 
-it('an operation that waits for a row longer than 5 s is unavailable, and has done nothing', async () => {
+it('operation that waits for a row lock longer than 5 s fails as unavailable and writes nothing', async () => {
   const { store, url } = await openStore()
   for (const id of ['a', 'b']) await store.write(() => counter(id))
   await holdLock(url, "select * from credential_keys where key_id = 'a' for update", async () => {
@@ -25,13 +25,13 @@ it('an operation that waits for a row longer than 5 s is unavailable, and has do
       yield* count('b')
       yield* count('a')
     })
-    // Ended by the database for its lock, not given up for its time.
+    // The database ended the statement (lock_timeout); the client did not give up on it.
     await expect(waiting).rejects.toMatchObject({ name: 'StoreUnavailable', cause: { state: '55P03' } })
   })
   expect([await counterValue(store, 'a'), await counterValue(store, 'b')]).toEqual([0, 0])
 })
 
-it('the database ends a statement that takes longer than 5.5 s; its operation is unavailable', async () => {
+it('statement that takes longer than 5.5 s is ended by the database and fails as unavailable', async () => {
   const { store } = await openStore()
   const asleep = () => one('select pg_sleep(60)')
   const ended = { name: 'StoreUnavailable', cause: { state: '57014' } }
@@ -41,6 +41,6 @@ it('the database ends a statement that takes longer than 5.5 s; its operation is
   ])
   const left = `select query from pg_stat_activity
                 where datname = current_database() and state = 'active' and pid <> pg_backend_pid()`
-  // The caller hears of the error a moment before the list does.
+  // The caller receives the error a moment before pg_stat_activity shows the end.
   await vi.waitFor(async () => expect(await store.read(() => all(left))).toEqual([]), { timeout: 30_000 })
 })

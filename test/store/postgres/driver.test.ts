@@ -26,14 +26,14 @@ afterAll(async () => {
 const valueOf = (id: string) => counterValue(store, id)
 const holding = async (sql: string, use: () => Promise<void>) => holdLock(await database.url, sql, use)
 
-describe('operations of two processes', () => {
-  it('that read before they decide lose no update of each other', async () => {
+describe('concurrent operations of two processes', () => {
+  it('two processes lose no update if they read before they write', async () => {
     await store.write(() => counter('a'))
     await Promise.all(Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? store : other).write(() => count('a'))))
     expect(await valueOf('a')).toBe(40)
   })
 
-  it('that lock rows crosswise are both done: a deadlock is run again', async () => {
+  it('both operations complete after a deadlock, which is retried', async () => {
     await store.write(() => counter('a'))
     await store.write(() => counter('b'))
     const both = (first: string, second: string) =>
@@ -46,7 +46,7 @@ describe('operations of two processes', () => {
     expect([await valueOf('a'), await valueOf('b')]).toEqual([2, 2])
   })
 
-  it('that meet under serializable are both done: a serialization failure is run again', async () => {
+  it('both operations complete under serializable isolation: a failure is retried', async () => {
     const env = { PGOPTIONS: '-c default_transaction_isolation=serializable' }
     const url = await database.url
     const strict = await Promise.all([openPostgresStore({ url, env }), openPostgresStore({ url, env })])
@@ -63,7 +63,7 @@ describe('operations of two processes', () => {
     expect([await valueOf('a'), runs]).toEqual([2, 3])
   })
 
-  it('that insert one row run again, so that the second sees the first', async () => {
+  it("two operations that insert the same row: the second retries and finds the first's row", async () => {
     const insertOrFind = function* (): Op<string> {
       const found = yield* one('select key_id from credential_keys where key_id = $1', ['a'])
       if (found !== undefined) return 'found'
@@ -75,7 +75,7 @@ describe('operations of two processes', () => {
     expect(done.sort()).toEqual(['found', 'made'])
   })
 
-  it('that lock one subject pass one after the other', async () => {
+  it('operations that lock the same subject run one after another', async () => {
     const limited = function* (): Op<boolean> {
       yield* lock('a limit')
       const { n } = (yield* one<{ n: number }>('select count(*) as n from credential_keys')) as { n: number }
@@ -87,7 +87,7 @@ describe('operations of two processes', () => {
     expect(done.filter(Boolean).length).toBe(3)
   })
 
-  it('divide rows among them where they skip what others hold', async () => {
+  it('operations that skip locked rows divide the rows among them', async () => {
     for (const id of ['a', 'b']) await store.write(() => counter(id))
     await holding("select * from credential_keys where key_id = 'a' for update", async () => {
       const free = await store.write(() => all('select key_id from credential_keys order by key_id', [], 'skip'))
@@ -95,7 +95,7 @@ describe('operations of two processes', () => {
     })
   })
 
-  it('divide what has expired: neither waits for rows that the other is deleting', async () => {
+  it("expiry sweeps divide the expired rows: neither waits for the other's locks", async () => {
     await store.write(() =>
       run(`insert into idempotency_keys select 'app_1', 'k' || n, 'f', 201, 'vch_1', null, 0, n
            from generate_series(1, 20) n`),
@@ -107,7 +107,7 @@ describe('operations of two processes', () => {
     expect(await store.read(() => one('select count(*) as n from idempotency_keys'))).toEqual({ n: 0 })
   })
 
-  it('hear of each other after the commit, and never of what was rolled back', async () => {
+  it('notifications reach the other process after the commit, never after a rollback', async () => {
     const heard: string[] = []
     other.listen((subject) => heard.push(subject))
     await store.write(() => notify('one'))
@@ -123,8 +123,8 @@ describe('operations of two processes', () => {
   })
 })
 
-describe('an operation', () => {
-  it('that is superseded runs again until it is not; one that always is, is given up as unavailable', async () => {
+describe('PostgreSQL operation', () => {
+  it('superseded operation is retried, and fails as unavailable if it is always superseded', async () => {
     let runs = 0
     const late = function* (): Op<number> {
       runs += 1
@@ -140,7 +140,7 @@ describe('an operation', () => {
     await expect(store.write(never)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('is not seen by reads before its commit', async () => {
+  it('writes of an operation are invisible to reads before its commit', async () => {
     await store.write(() => counter('a'))
     await holding("update credential_keys set created_at = 7 where key_id = 'a'", async () => {
       expect(await valueOf('a')).toBe(0)
@@ -148,7 +148,7 @@ describe('an operation', () => {
     expect(await valueOf('a')).toBe(7)
   })
 
-  it('has connections on which the database itself keeps the times', async () => {
+  it('connections set the lock, statement and idle timeouts in the database', async () => {
     const [row] = await store.read(() =>
       all(
         `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
@@ -158,7 +158,7 @@ describe('an operation', () => {
     expect(row).toEqual({ lock: '5s', statement: '5500ms', idle: '10s' })
   })
 
-  it('reads one state, however many statements it has', async () => {
+  it('all statements of a read see the same snapshot', async () => {
     await store.write(() => counter('a'))
     const reading = store.read(function* () {
       const before = yield* one('select created_at from credential_keys')
@@ -173,14 +173,14 @@ describe('an operation', () => {
     await writing
   })
 
-  it('that fails does not fail the reads sent with it', async () => {
+  it('failing read does not fail the reads sent with it', async () => {
     const broken = () => one('select key_id from credential_keys where created_at = 1 / $1::integer', [0])
     const read = () => one('select 1 as n')
     const outcomes = await Promise.allSettled([read, broken, read, broken, read].map((op) => store.read(op)))
     expect(outcomes.map((it) => it.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
   })
 
-  it('ends before close() resolves', async () => {
+  it('running operations end before close() resolves', async () => {
     const own = await openPostgresStore({ url: await database.url, env: {} })
     const ended: string[] = []
     const sleep = () => one('select pg_sleep(0.1)')
@@ -195,14 +195,14 @@ describe('an operation', () => {
     await expect(own.read(sleep)).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('finds nothing by a text that the database cannot hold', async () => {
+  it('read by a text that PostgreSQL cannot store returns nothing', async () => {
     expect(await store.read(() => one('select key_id from credential_keys where key_id = $1', ['a\0b']))).toBe(
       undefined,
     )
   })
 })
 
-describe('operations that share a commit', () => {
+describe('group commit', () => {
   const grouped = (conflictKey: string) => ({ group: 'counters', conflictKey })
   const add = function* (id: string): Op<string> {
     yield* counter(id)
@@ -213,7 +213,7 @@ describe('operations that share a commit', () => {
     return `${id} ${row?.created_at}`
   }
   beforeEach(() => store.write(() => counter('sum')))
-  it('are all done, in far fewer transactions', async () => {
+  it('group commit completes 60 operations in fewer than 10 transactions', async () => {
     const done = await Promise.all(
       Array.from({ length: 60 }, (_, n) => store.write(() => add(`k${n}`), grouped(`${n}`))),
     )
@@ -225,7 +225,7 @@ describe('operations that share a commit', () => {
     expect(transactions?.n).toBeLessThan(10)
   })
 
-  it('run alone when one of them breaks a constraint or throws: the others are done', async () => {
+  it('operations of a group run alone if one of them fails, and the others complete', async () => {
     await store.write(() => counter('k1'))
     const done = await Promise.allSettled([
       store.write(() => add('k0'), grouped('0')),
@@ -240,13 +240,13 @@ describe('operations that share a commit', () => {
     expect(await valueOf('sum')).toBe(2)
   })
 
-  it('of one row are done one after the other', async () => {
+  it('group commit runs operations with the same conflict key one after another', async () => {
     const done = await Promise.all(Array.from({ length: 20 }, () => store.write(() => count('sum'), grouped('same'))))
     expect(done.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n))
   })
 })
 
-it('PGOPTIONS holds for the connections of operations', async () => {
+it('PGOPTIONS applies to the connections of operations', async () => {
   const own = await openPostgresStore({
     url: await database.url,
     env: { PGOPTIONS: '-c plan_cache_mode=force_generic_plan' },
@@ -256,11 +256,11 @@ it('PGOPTIONS holds for the connections of operations', async () => {
   expect(row).toEqual({ mode: 'force_generic_plan' })
 })
 
-it('a schema that a newer version has extended is served on by connections that knew the one before', async () => {
+it('connections with prepared statements keep working after a newer version adds a column', async () => {
   const select = () => store.write(() => one('select * from credential_keys where key_id = $1', ['a'], 'row'))
   const read = () => store.read(() => one('select * from credential_keys where key_id = $1', ['a']))
   await store.write(() => counter('a'))
-  // More than one connection of the pool has prepared it.
+  // Several connections of the pool have prepared the statement.
   await Promise.all(Array.from({ length: 10 }, select))
   await Promise.all(Array.from({ length: 10 }, read))
   const client = new Client({ connectionString: await database.url })
@@ -275,7 +275,7 @@ it('a schema that a newer version has extended is served on by connections that 
   }
 })
 
-it('so is it by an operation that met another one before it found the schema extended', async () => {
+it('superseded operation is retried again when it finds a schema with an added column', async () => {
   const select = () => one('select * from credential_keys where key_id = $1', ['a'], 'row')
   await store.write(() => counter('a'))
   await store.write(select)
@@ -296,7 +296,7 @@ it('so is it by an operation that met another one before it found the schema ext
   }
 })
 
-it('the plan of a statement that was first run on an empty table does not outlive the first thousand rows', async () => {
+it('plan prepared on an empty table is replaced before the table has a thousand rows', async () => {
   const client = new Client({ connectionString: await database.url })
   await client.connect()
   await client.query(
@@ -325,8 +325,8 @@ it('the plan of a statement that was first run on an empty table does not outliv
   }
 })
 
-describe('connections that the database ends', () => {
-  // Of one test: a store may still be replacing its connections when the test is over.
+describe('connections terminated by the database', () => {
+  // Stores of this test only: a store may still be replacing its connections when the test ends.
   const openStores = async () => {
     const own = takeDatabase()
     const url = await own.url
@@ -343,7 +343,7 @@ describe('connections that the database ends', () => {
     return { stores, endAll }
   }
 
-  it('are replaced: the next write and the next read are done', async () => {
+  it('terminated connections are replaced: the next write and the next read succeed', async () => {
     const { stores, endAll } = await openStores()
     const [own] = stores
     await own.write(() => counter('a'))
@@ -353,7 +353,7 @@ describe('connections that the database ends', () => {
     expect(await counterValue(own, 'a')).toBe(1)
   })
 
-  it('take nothing with them for good: who listens is told that something may be missed, and hears again', async () => {
+  it('terminated listener is told that it may have missed notifications, and receives new ones', async () => {
     const { stores, endAll } = await openStores()
     const [own, listening] = stores
     const heard: string[] = []

@@ -7,8 +7,8 @@ import { bundleProgram } from '../../support/bundle.js'
 
 const program = fileURLToPath(new URL('../../support/exit-code-program.ts', import.meta.url))
 
-// Else whatever runs tests or campaigns on PostgreSQL would end with 0, failed or not.
-it('a process that used a PostgreSQL of its own ends with the exit code that it set', async () => {
+// Otherwise tests and campaigns on PostgreSQL would exit with 0 even if they failed.
+it('process that used its own PostgreSQL server exits with the code that it set', async () => {
   const file = await bundleProgram(program, 'exit-code')
   onTestFinished(() => rmSync(file))
   const child = spawn(process.execPath, [file], { stdio: 'ignore' })

@@ -14,19 +14,19 @@ const migrate = async (url: string, dryRun = false) => {
 const tablesOf = (url: string) =>
   query(url, "select tablename from pg_tables where schemaname = 'public' order by tablename")
 
-describe('migrations', () => {
-  it('have the numbers of those of SQLite', () => {
+describe('PostgreSQL migrations', () => {
+  it('PostgreSQL has as many migrations as SQLite', () => {
     expect(migrations.length).toBe(sqliteMigrations.length)
   })
 
-  it('of eight processes that start at once are run by one', async () => {
+  it('migrations run in exactly one of eight processes that start concurrently', async () => {
     const url = await emptyDatabase()
     const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url)))
     expect(done.filter((it) => it.steps.length > 0).length).toBe(1)
     expect(await query(url, 'select version from voucherctl_schema')).toEqual([{ version: migrations.length }])
   })
 
-  it('are printed by a dry run, which changes nothing; as SQL they do the same', async () => {
+  it('dry run prints the SQL of the migrations and changes nothing', async () => {
     const url = await emptyDatabase()
     const { steps } = await migrate(url, true)
     expect(await tablesOf(url)).toEqual([])
@@ -39,20 +39,20 @@ describe('migrations', () => {
     expect(await tablesOf(other)).toEqual(tables)
   })
 
-  it('that fail leave nothing', async () => {
+  it('failed migration leaves no tables', async () => {
     const url = await emptyDatabase()
-    // A name that the schema needs is taken by a type.
+    // A type occupies a name that the schema needs.
     await query(url, 'create type bots as enum ()')
     await expect(migrate(url)).rejects.toMatchObject({ name: 'StoreUnusable' })
     expect(await tablesOf(url)).toEqual([])
   })
 
-  it('that meet servers at work crosswise are begun again', async () => {
+  it('migration that deadlocks with running servers is retried', async () => {
     const url = await emptyDatabase()
     await migrate(url)
     const atWork = new Client({ connectionString: url })
     await atWork.connect()
-    // The migration finds the deadlock first, and is the one that PostgreSQL ends.
+    // With this timeout the migration detects the deadlock first, so PostgreSQL ends the migration.
     await atWork.query("set deadlock_timeout = '1min'")
     await atWork.query('begin; lock table tokens')
     const { config, name } = await connectionOf({ url, env: {} })
@@ -69,7 +69,7 @@ describe('migrations', () => {
     expect((await migrating).to).toBe(migrations.length + 1)
   })
 
-  it('refuse the database of another program, and that of a newer version, and say what to do', async () => {
+  it('migrate refuses the database of another program or a newer version with advice', async () => {
     const foreign = await emptyDatabase()
     await query(foreign, 'create table invoices (id integer)')
     await expect(migrate(foreign)).rejects.toMatchObject({
@@ -85,7 +85,7 @@ describe('migrations', () => {
     })
   })
 
-  it('say why a database cannot be used, and never its password', async () => {
+  it('migrate reports why a database is unusable, never its password', async () => {
     const server = inject('postgresUrl')
     const messageOf = (url: string) => migrate(url).then(String, (error: Error) => error.message)
     const wrong = await messageOf(server.replace('a%20password', 'some-secret'))

@@ -30,8 +30,8 @@ import { newTenant } from '../../support/server-tenant.js'
 
 const filePath = databaseFiles()
 
-describe('an export of PostgreSQL', () => {
-  it('is one state, whatever servers write meanwhile', async () => {
+describe('export of PostgreSQL', () => {
+  it('export of PostgreSQL is one snapshot while servers write', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     const server = appOn(store)
@@ -76,13 +76,13 @@ describe('an export of PostgreSQL', () => {
     }
   })
 
-  it('changes nothing, and lets nobody wait', async () => {
+  it('export of PostgreSQL changes nothing and blocks no writer', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     const source = await fromPostgres(url)
     await exportOf(source)
     const server = appOn(store)
-    // The snapshot is open still.
+    // The snapshot is still open.
     await newTenant(server)
     await expect(source.all('delete from tokens')).rejects.toThrow(/25006/)
     await source.close()
@@ -90,7 +90,7 @@ describe('an export of PostgreSQL', () => {
     await store.close()
   })
 
-  it('of an older schema is one of that schema', async () => {
+  it('export of an older schema keeps that schema version', async () => {
     addLaterMigration()
     const url = await emptyDatabase()
     await query(url, `${postgresMigrations[0]?.sql}; create table voucherctl_schema (version integer)`)
@@ -102,7 +102,7 @@ describe('an export of PostgreSQL', () => {
   })
 })
 
-describe('an import', () => {
+describe('import', () => {
   let made: Promise<string> | undefined
   const filled = (): Promise<string> => {
     made ??= makeText()
@@ -119,7 +119,7 @@ describe('an import', () => {
     return textOf(fromSqlite(path))
   }
 
-  it('is refused by a store that has rows, be it only the keys of its first start', async () => {
+  it('import is refused by a store that has rows, even if only the keys of its first start', async () => {
     const text = await filled()
     const [url, path] = [await emptyDatabase(), filePath()]
     await moveInto(await toPostgres(url), text)
@@ -136,7 +136,7 @@ describe('an import', () => {
     })
   })
 
-  it('keeps tables that were divided by application, and an export of them is in the same order', async () => {
+  it('import keeps tables partitioned by application, and their export has the same order', async () => {
     const text = await filled()
     const url = await emptyDatabase()
     await createPartitioned(url, 4)
@@ -146,7 +146,7 @@ describe('an import', () => {
     expect(rowLinesOf(await textOf(fromPostgres(url)))).toEqual(rowLinesOf(text))
   })
 
-  it('that finds a wrong line leaves an empty PostgreSQL database, and no SQLite file', async () => {
+  it('import with a wrong line leaves an empty PostgreSQL database and no SQLite file', async () => {
     const lines = (await filled()).split('\n')
     const cut = lines.slice(0, -2).join('\n')
     const other = lines.with(-3, (lines.at(-3) as string).replace('"status":', '"state":')).join('\n')
@@ -167,7 +167,7 @@ describe('an import', () => {
     }
   })
 
-  it('keeps servers from its database until it is over: one that starts waits, and finds all of it', async () => {
+  it('import makes a starting server wait and then see every imported row', async () => {
     const url = await emptyDatabase()
     const target = await toPostgres(url)
     let opened = false
@@ -181,7 +181,7 @@ describe('an import', () => {
     const store = await starting
     await store.close()
     expect(await query(url, 'select count(*)::int as n from vouchers')).toEqual([{ n: 1 }])
-    // In this run nobody else asks for that lock without getting it.
+    // In this test no other process waits for that lock.
     async function waitsForLock(): Promise<void> {
       const waiting = `select 1 from pg_locks l join pg_database d on d.oid = l.database
         where not l.granted and l.locktype = 'advisory' and d.datname = '${url.split('/').at(-1)}'`
@@ -189,7 +189,7 @@ describe('an import', () => {
     }
   })
 
-  it('lets a server that runs already write nothing before it is over', async () => {
+  it('import makes a running server wait with its writes', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     const order: string[] = []
@@ -210,7 +210,7 @@ describe('an import', () => {
     await store.close()
   })
 
-  it('looks whether the store gives back what it took: one that loses a row, or changes one, gets nothing', async () => {
+  it('import fails if the store returns missing or changed rows, and leaves nothing', async () => {
     const text = await filled()
     const careless: ((rows: readonly Row[]) => readonly Row[])[] = [
       (rows) => rows.slice(1),
@@ -227,7 +227,7 @@ describe('an import', () => {
     }
   })
 
-  it('into a database that cannot hold the text is refused, with nothing written', async () => {
+  it('import into a database with another encoding is refused, with nothing written', async () => {
     const server = inject('postgresUrl')
     await query(server, "create database latin1 encoding 'LATIN1' template template0 locale 'C'")
     onTestFinished(async () => void (await query(server, 'drop database latin1 with (force)')))
@@ -240,8 +240,8 @@ describe('an import', () => {
   })
 })
 
-describe('a lease', () => {
-  it('is not moved: its delivery waits as it did before, and the attempt under way is not counted', async () => {
+describe('lease in an export', () => {
+  it('export drops leases: deliveries wait as before, and the running attempt is not counted', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     const server = appOn(store)
@@ -249,7 +249,7 @@ describe('a lease', () => {
     await server.close()
     await store.close()
     await query(url, "update deliveries set attempt_count = 2, next_attempt_at = 5 where status = 'failed'")
-    // By hand, once more after a failure, for the first time.
+    // In order of id: a manual retry, a repeated attempt, a first attempt.
     const ids = (await query(url, "select id from deliveries where status <> 'delivering' order by id")).map(
       (it) => it.id,
     )

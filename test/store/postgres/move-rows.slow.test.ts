@@ -27,8 +27,8 @@ const tablesIn = (text: string) => [
   ...new Set(rowLinesOf(text).map((it) => (JSON.parse(it) as { table: string }).table)),
 ]
 
-describe('from one engine to the other and back', () => {
-  it('every row of a store that has met every operation is the same, line for line', async () => {
+describe('move from SQLite to PostgreSQL and back', () => {
+  it('move from SQLite to PostgreSQL and back keeps every row, line for line', async () => {
     const path = filePath()
     const store = openSqliteStore(path)
     await fillStore(store)
@@ -44,7 +44,7 @@ describe('from one engine to the other and back', () => {
     const other = filePath()
     await moveInto(await openSqliteTarget(other), second)
     expect(rowLinesOf(await textOf(fromSqlite(other)))).toEqual(rowLinesOf(first))
-    // Where no lease was held, an export is what the tables hold.
+    // Without leases, the export equals the tables.
     const rows = (from: string, table: string) => {
       const db = openDatabase(from)
       try {
@@ -57,7 +57,7 @@ describe('from one engine to the other and back', () => {
   })
 })
 
-describe('an export of an older schema', () => {
+describe('export of an older schema', () => {
   const olderText = async () => {
     const path = filePath()
     const db = openSqliteFile(path)
@@ -71,7 +71,7 @@ describe('an export of an older schema', () => {
     return textOf(fromSqlite(path))
   }
 
-  it('is imported into either engine, whose schema is that of this version then', async () => {
+  it('export of an older schema is imported into either engine with the current schema', async () => {
     addLaterMigration()
     const text = await olderText()
     expect(JSON.parse(text.split('\n')[0] as string)).toMatchObject({ schema: 1 })
@@ -85,7 +85,7 @@ describe('an export of an older schema', () => {
       expect(await source.schema()).toBe(migrations.length)
       expect(rowLinesOf(await textOf(source))).toEqual(rowLinesOf(text))
     }
-    // All of it is there: a server goes on with it.
+    // All rows are there: a server continues with them.
     const store = await openPostgresStore({ url: fresh, env: {} })
     const server = appOn(store)
     await makeDeliveries(server)

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 type Engine = 'SQLite' | 'PostgreSQL'
 
-/** A data folder of its own, with an empty database where it is of PostgreSQL. */
+/** A data folder, with an empty database if the engine is PostgreSQL. */
 async function newPlace(name: string, engine: Engine): Promise<MovePlace> {
   const dataDir = join(folder, name)
   mkdirSync(dataDir)
@@ -43,7 +43,7 @@ interface Live {
   close(): Promise<void>
 }
 
-/** The real server, on whichever engine its place names. */
+/** The real server on the engine of the place. */
 async function start(place: MovePlace, receiverPort: number): Promise<Live> {
   const options = { port: 0, rateLimits: 'off', webhookLoopbackPorts: [receiverPort], logLevel: 'silent' } as const
   const running = await startServer({ ...place, ...options })
@@ -63,7 +63,7 @@ const take = (place: MovePlace, path: string) => importStore(place, createReadSt
 
 const SECRET = 'CANARYwebhookSecretThatIsSealed8Rk2'
 
-/** What clients hold of a store, and what waits in it. */
+/** What clients hold of a store, and a delivery that waits in it. */
 async function fill(server: Live, hook: string) {
   const tenant = await newTenant(server)
   const { id: templateId } = await tenant.template()
@@ -89,8 +89,8 @@ const at = ({ send, operatorKey }: Live, { accountId, jwt, appId, token, tokenId
 describe.each<[Engine, Engine]>([
   ['SQLite', 'PostgreSQL'],
   ['PostgreSQL', 'SQLite'],
-])('an export of %s, in %s with the same key file', (from, to) => {
-  it('keeps every promise, and holds no secret', async () => {
+])('export of %s imported into %s with the same key file', (from, to) => {
+  it('import keeps vouchers, replays, tokens, deliveries and keys, and the file holds no secret', async () => {
     const receiver = await newReceiver()
     const source = await newPlace('source', from)
     const before = await start(source, receiver.port)
@@ -117,7 +117,7 @@ describe.each<[Engine, Engine]>([
     expect([repeated.status, repeated.sameness]).toEqual([200, redeemed.sameness])
     expect((await moved.redeem(issued.data)).externalIssueId).toBe('order-1')
     expect((await moved.console(contract.tokens.list, { appId: tenant.appId })).data.items.length).toBe(1)
-    // Clients that pin the key of the encrypted transport go on.
+    // Clients that pin the key of the encrypted transport keep working.
     expect(await kidOf(after)).toBe(kid)
 
     await moved.operator(contract.platform.enableBot, { botId: bot.id })
@@ -146,7 +146,7 @@ describe.each<[Engine, Engine]>([
     expect(leaksIn(readFileSync(path), planted)).toEqual([])
   })
 
-  it('is refused with another key file, or without one, before anything is made', async () => {
+  it('import with another or no key file is refused before anything is written', async () => {
     const source = await newPlace('source', from)
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')
@@ -168,7 +168,7 @@ describe.each<[Engine, Engine]>([
     expect((await take({ ...target, keyFile }, path)).rows.credential_keys).toBe(1)
   })
 
-  it('is refused by a store that a server runs on', async () => {
+  it('import into a store that a running server uses is refused', async () => {
     const source = await newPlace('source', from)
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')
@@ -181,15 +181,15 @@ describe.each<[Engine, Engine]>([
   })
 })
 
-/** Ends those of the move; waits for one. */
+/** Terminates the connections of the move once there is one. */
 const endConnections = ({ databaseUrl = '' }: MovePlace): Promise<void> =>
   until(async () => {
     const ours = "datname = current_database() and application_name = 'voucherctl'"
     return (await query(databaseUrl, `select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`)).length > 0
   })
 
-describe('an import into PostgreSQL', () => {
-  it('whose connection breaks off halfway has written nothing, and can come again', async () => {
+describe('import into PostgreSQL', () => {
+  it('import whose connection breaks writes nothing and can be repeated', async () => {
     const source = await newPlace('source', 'SQLite')
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')
@@ -212,8 +212,8 @@ describe('an import into PostgreSQL', () => {
   })
 })
 
-describe('an export of PostgreSQL', () => {
-  it('whose connection breaks off has failed, and says so', async () => {
+describe('export of PostgreSQL', () => {
+  it('export whose connection breaks fails with DATABASE_UNREACHABLE', async () => {
     const source = await newPlace('source', 'PostgreSQL')
     await (await start(source, 1)).close()
     const writing = exportStore(source, {
@@ -230,7 +230,7 @@ describe('an export of PostgreSQL', () => {
   })
 })
 
-/** As a server on SQLite keeps them. */
+/** Reads the keys in the form in which a server on SQLite stores them. */
 function transportKeysOf({ dataDir }: MovePlace): Record<string, string> {
   const { keys } = JSON.parse(readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')) as {
     keys: { private_key: string; state: string }[]
@@ -238,8 +238,8 @@ function transportKeysOf({ dataDir }: MovePlace): Record<string, string> {
   return Object.fromEntries(keys.map((it) => [`${it.state} transport key`, it.private_key]))
 }
 
-describe('keys of the encrypted transport that lie in the folder already', () => {
-  it('stay when they are the same, so that an import can come again, and are not overwritten by others', async () => {
+describe('transport keys already in the data folder', () => {
+  it('import accepts identical transport keys in the folder and never overwrites others', async () => {
     const source = await newPlace('source', 'SQLite')
     await (await start(source, 1)).close()
     const path = join(folder, 'export.ndjson')

@@ -19,8 +19,8 @@ import { commands, setUp } from '../../support/voucher-steps.js'
 
 const filePath = databaseFiles()
 
-describe('a move from one engine to the other and back', () => {
-  it('keeps every row of a PostgreSQL store that has met every operation', async () => {
+describe('move from PostgreSQL to SQLite and back', () => {
+  it('move to SQLite and back keeps every row of a store on which every operation ran', async () => {
     const url = await emptyDatabase()
     const store = await openPostgresStore({ url, env: {} })
     await fillStore(store)
@@ -35,7 +35,7 @@ describe('a move from one engine to the other and back', () => {
     expect(rowLinesOf(await textOf(fromPostgres(again)))).toEqual(rowLinesOf(first))
   })
 
-  it('keeps every row of a store that random commands have filled', async () => {
+  it('move to PostgreSQL and back keeps every row of a store filled by random commands', async () => {
     await fc.assert(
       fc.asyncProperty(commands(25), async (sequence) => {
         const path = filePath()

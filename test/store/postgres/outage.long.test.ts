@@ -9,9 +9,9 @@ import { until } from '../../support/server-deliveries.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
 
-/** A database server of this file alone, with fsync, that tests stop and kill. */
+/** A PostgreSQL server of this file, with fsync on, that tests stop and kill. */
 let postgres: PostgresServer
-/** Of the keys that its vouchers are made with. */
+/** Holds the credential keys of the vouchers. */
 const dataDir = temporaryFolder()
 beforeAll(async () => {
   postgres = await startPostgres({ durable: true })
@@ -27,11 +27,11 @@ const live = async (url: string): Promise<LiveServer> => {
   return server
 }
 
-/** Clerks who issue and redeem until told to stop; each repeats a call that was not done, with its key. */
+/** Clients that issue and redeem until stopped; each repeats a failed call with its idempotency key. */
 class Load {
   readonly answered = new Map<string, Answer>()
   readonly calls = new Map<string, () => Promise<Answer>>()
-  /** Answers that were not successes: status, code and Retry-After. */
+  /** Failed responses: status, code and Retry-After. */
   readonly refusals: Answer[] = []
   #over = false
   #clerks: Promise<unknown> = Promise.resolve()
@@ -73,7 +73,7 @@ class Load {
   }
 }
 
-/** Every refusal of an outage says that it is one, and when to come again. */
+/** Every refusal during an outage is a 503 with Retry-After. */
 function expectOutage(refusals: readonly Answer[]): void {
   const kinds = new Set(refusals.map((it) => `${it.status} ${it.code} ${it.headers['retry-after'] ?? 'none'}`))
   expect(kinds).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']))
@@ -81,7 +81,7 @@ function expectOutage(refusals: readonly Answer[]): void {
 
 describe('PostgreSQL restarted under load', () => {
   it.each(['stopped', 'killed'] as const)(
-    '%s: 503 with Retry-After, then serves the next call; nothing that was answered is lost or doubled',
+    'PostgreSQL %s: returns 503 with Retry-After, recovers, and loses or repeats no success',
     async (how) => {
       const server = await live(postgres.url)
       const tenant = await newTenant(server)
@@ -117,8 +117,8 @@ describe('PostgreSQL restarted under load', () => {
   )
 })
 
-describe('PostgreSQL that crashes', () => {
-  it('takes sessions of the encrypted transport with their marks, and leaves its keys: a client negotiates anew', async () => {
+describe('PostgreSQL crash', () => {
+  it('crash of PostgreSQL loses transport sessions with their replay marks, but not the keys', async () => {
     const server = await live(postgres.url)
     const tenant = await newTenant(server)
     const client = { now: Date.now }
@@ -133,7 +133,7 @@ describe('PostgreSQL that crashes', () => {
     await postgres.stop()
     await postgres.start()
     await until(async () => (await server.send({ method: 'GET', path: '/readyz' })).status === 200)
-    // A session without its marks would take the recorded call once more.
+    // A surviving session without its marks would accept the recorded call again.
     expect((await server.send(sent)).code).toBe('SECURE_SESSION_EXPIRED')
     expect((await server.send(before.seal(call))).code).toBe('SECURE_SESSION_EXPIRED')
     const after = await wireSession(server.send, client)
@@ -142,8 +142,8 @@ describe('PostgreSQL that crashes', () => {
   })
 })
 
-describe('PostgreSQL that does not answer', () => {
-  it('every call gets 503 while it is silent; the server serves again without help', async () => {
+describe('PostgreSQL that does not respond', () => {
+  it('every call gets 503 while PostgreSQL is silent, and succeeds once it responds again', async () => {
     const gate = await tcpGate(postgres.port)
     onTestFinished(() => gate.remove())
     const server = await live(postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`))

@@ -6,7 +6,7 @@ import { liveServer, temporaryFolder } from '../../support/server.js'
 import { newTenant } from '../../support/server-tenant.js'
 import { tcpGate } from '../../support/tcp-gate.js'
 
-it('a call whose commit result is lost gets 503, and its repeat returns what was done', async () => {
+it('call whose commit result is lost gets 503, and its repeat returns the committed result', async () => {
   const database = takeDatabase()
   const url = new URL(await database.url)
   const gate = await tcpGate(Number(url.port))
@@ -23,7 +23,7 @@ it('a call whose commit result is lost gets 503, and its repeat returns what was
   const { id: templateId } = await tenant.template({ issue_limit: 3 })
   const input = { template_id: templateId, external_issue_id: 'o-1', recipient_user_id: 'u' }
   const issue = () => tenant.runtime(contract.vouchers.issue, input, { key: 'lost' })
-  // Prepared once by an issue of another key, so that the commit is a message of its own.
+  // An issue with another key prepares the statements, so that the commit is a message of its own.
   await tenant.runtime(contract.vouchers.issue, { ...input, external_issue_id: 'o-0' })
   let commits = 0
   gate.cutWhen = (sent) => {

@@ -8,7 +8,7 @@ import { authenticationOk, postgresError, readyForQuery } from '../../support/po
 
 const ends = postgresError('57P01', 'terminating connection due to administrator command')
 
-/** A database that says this to whoever connects, in one piece, and hangs up. */
+/** A server that sends these messages in one chunk to every connection and closes it. */
 async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connections> {
   const server = createServer((socket) => {
     socket.once('data', () => socket.end(Buffer.concat(messages)))
@@ -19,8 +19,8 @@ async function databaseThatSays(...messages: readonly Buffer[]): Promise<Connect
   return connections
 }
 
-describe('a database that ends a connection', () => {
-  it('in the piece that opened it: what is sent over it fails as away, and the process goes on', async () => {
+describe('database that closes a connection', () => {
+  it('query fails as an outage if the chunk that opened the connection also ended it', async () => {
     const fatal: Error[] = []
     const note = (error: Error) => fatal.push(error)
     process.on('uncaughtExceptionMonitor', note)
@@ -37,7 +37,7 @@ describe('a database that ends a connection', () => {
   it.each([
     ['before it is open', [ends]],
     ['without a word', []],
-  ])('%s: there is none to be had', async (_when, messages) => {
+  ])('connecting fails as an outage if the database closes the connection %s', async (_when, messages) => {
     const connections = await databaseThatSays(...messages)
     await expect(connections.lend('reads')).rejects.toMatchObject({ problem: 'away', isOutage: true })
   })

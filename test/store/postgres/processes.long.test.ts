@@ -13,8 +13,8 @@ import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 
 const servers = serverPair()
 
-describe('races over two processes', () => {
-  it('1,000 issues against a quota of 100: 100 vouchers', async () => {
+describe('races between two processes', () => {
+  it('1,000 concurrent issues against a quota of 100 create 100 vouchers', async () => {
     const tenant = await newTenant(servers.first)
     const { id } = await tenant.template({ issue_limit: 100 })
     const answers = await servers.spread(1_000, tenant, (to, index) =>
@@ -24,10 +24,10 @@ describe('races over two processes', () => {
   })
 })
 
-describe('deliveries', () => {
-  it('go out once each, in the order of their chats, however many processes deliver', async () => {
+describe('deliveries of several processes', () => {
+  it('each delivery is sent once, in the order of its chat, with several processes', async () => {
     const receiver = await newReceiver()
-    // Of their own: the other processes here may not reach the receiver.
+    // Servers of this test: the other processes may not reach the receiver.
     const [own, keys] = [takeDatabase(), temporaryFolder()]
     const startOwn = async () => startServerChild(keys, 'silent', true, receiver.port, await own.url)
     const both = [await startOwn(), await startOwn()]
@@ -61,7 +61,7 @@ describe('deliveries', () => {
 })
 
 describe('two processes killed in turn under load', () => {
-  it('nothing that was answered is lost or doubled, and a retry at the other answers the same', async () => {
+  it('no success is lost or repeated, and a retry at the other process returns the same response', async () => {
     const both = [servers.first, servers.second] as [ServerChild, ServerChild]
     const tenant = await newTenant(both[0])
     const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
@@ -77,7 +77,7 @@ describe('two processes killed in turn under load', () => {
           answered.set(key, answer)
           return answer
         } catch {
-          // Cut off: the same call again, at whichever process stands in this place by then.
+          // Connection lost: repeat the call at the process that runs on this port by then.
           await setTimeout(20)
         }
       }

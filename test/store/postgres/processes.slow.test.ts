@@ -14,8 +14,8 @@ import { codeOf, newTenant, type Tenant } from '../../support/server-tenant.js'
 const servers = serverPair()
 const spread: typeof servers.spread = (...call) => servers.spread(...call)
 
-describe('races over two processes', () => {
-  it('100 redeems of one voucher with 100 keys: one succeeds, the others name it', async () => {
+describe('races between two processes', () => {
+  it('one of 100 concurrent redeems with 100 keys succeeds, the others name its redemption', async () => {
     const tenant = await newTenant(servers.first)
     const voucher = await tenant.issue()
     const answers = await spread(100, tenant, (to, index) =>
@@ -27,7 +27,7 @@ describe('races over two processes', () => {
     expect(named).toEqual(new Set([won?.data.id]))
   })
 
-  it('60 issues against a quota of 20: 20 vouchers, all of them different', async () => {
+  it('60 concurrent issues against a quota of 20 create 20 different vouchers', async () => {
     const tenant = await newTenant(servers.first)
     const { id } = await tenant.template({ issue_limit: 20 })
     const answers = await spread(60, tenant, (to, index) =>
@@ -40,7 +40,7 @@ describe('races over two processes', () => {
   })
 
   it.each(['issue', 'redeem', 'reverse'] as const)(
-    '100 calls of %s with one key: one effect, equal answers',
+    '100 concurrent calls of %s with the same key have one effect and equal responses',
     async (what) => {
       const tenant = await newTenant(servers.first)
       const { id: templateId } = await tenant.template()
@@ -59,7 +59,7 @@ describe('races over two processes', () => {
     },
   )
 
-  it('one key for two requests at two processes: one succeeds, the other is refused', async () => {
+  it('one of two requests with the same key at two processes succeeds, the other is refused', async () => {
     const tenant = await newTenant(servers.first)
     for (let round = 0; round < 3; round++) {
       const vouchers = [await tenant.issue(), await tenant.issue()]
@@ -74,13 +74,13 @@ describe('races over two processes', () => {
     }
   })
 
-  it('an account gets 50 applications and no more', async () => {
+  it('concurrent creates stop at 50 applications per account', async () => {
     const tenant = await newTenant(servers.first)
     const answers = await spread(60, tenant, (to) => to.console(contract.apps.create, { name: 'Shop' }))
     expect(tally(answers)).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })
   })
 
-  it('updates of a bot are numbered without a gap, whichever process made them', async () => {
+  it('updates of a bot are numbered without gaps, whichever process creates them', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const made = await spread(60, tenant, (to) =>
@@ -91,8 +91,8 @@ describe('races over two processes', () => {
   })
 })
 
-describe('what one process does, the other knows', () => {
-  it('a revoked token is refused on the next request', async () => {
+describe('changes that reach the other process', () => {
+  it('revoked token is refused by the other process on the next request', async () => {
     const tenant = await newTenant(servers.first)
     const other = at(servers.second, tenant)
     for (let round = 0; round < 5; round++) {
@@ -105,7 +105,7 @@ describe('what one process does, the other knows', () => {
     expect((await other.runtime(contract.templates.list, {})).status).toBe(200)
   })
 
-  it('a held poll is woken by an update that the other process makes', async () => {
+  it('held poll is woken by an update that the other process creates', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
@@ -115,7 +115,7 @@ describe('what one process does, the other knows', () => {
     expect((await held).data.items.length).toBeGreaterThan(0)
   })
 
-  it('a newer poll at one process ends the older one at the other', async () => {
+  it('newer poll at one process ends the older poll at the other', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const polls = [servers.first, servers.second].map((server) => callerOf(server.send, bot.token))
@@ -128,7 +128,7 @@ describe('what one process does, the other knows', () => {
     expect((await newer).data.items.length).toBe(1)
   })
 
-  it('a webhook is refused while the other process holds a poll, and may be set when that has ended', async () => {
+  it('webhook is refused while the other process holds a poll, and accepted once it ends', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
@@ -139,14 +139,14 @@ describe('what one process does, the other knows', () => {
     expect(await webhookCode(tenant, bot.id)).toBe(null)
   })
 
-  /** Asked of the database, since asking for a webhook would set one. */
+  /** Reads the database: a call would set a webhook. */
   const isHeld = async (botId: string) =>
     (await query(await servers.url, `select holder from open_polls where bot_id = '${botId}'`)).length > 0
 
   const webhookCode = async (tenant: Tenant, botId: string) =>
     (await tenant.console(contract.webhook.set, { botId, url: 'https://93.184.215.14/hook' })).code
 
-  it('a session of the encrypted transport is good at both, and each envelope once in all', async () => {
+  it('encrypted session works at both processes, and each envelope is accepted only once', async () => {
     const tenant = await newTenant(servers.first)
     const session = await wireSession(servers.first.send, { now: Date.now })
     const call = {
@@ -166,7 +166,7 @@ describe('what one process does, the other knows', () => {
     }
   })
 
-  it('keys of the encrypted transport are the same at both, and a rotation reaches the other', async () => {
+  it('transport keys are the same at both processes, and a rotation reaches the other', async () => {
     const kidAt = async (server: ServerChild) => {
       const bootstrap = await server.send({ method: 'GET', path: '/api/v1/secure/bootstrap' })
       return (JSON.parse(bootstrap.text) as { kid: string }).kid
@@ -179,7 +179,7 @@ describe('what one process does, the other knows', () => {
     await until(async () => (await kidAt(servers.second)) === after)
   })
 
-  it('nothing in the database opens a session or a transport key without the key file', async () => {
+  it('database alone opens neither a session nor a transport key without the key file', async () => {
     const session = await wireSession(servers.first.send, { now: Date.now })
     const rows = await query(
       await servers.url,
@@ -196,8 +196,8 @@ describe('what one process does, the other knows', () => {
   })
 })
 
-describe('a process with other keys', () => {
-  it('is refused at its start, and says which keys the others have', async () => {
+describe('process with other credential keys', () => {
+  it('process with other credential keys does not start and names the missing keys', async () => {
     const other = temporaryFolder()
     const starting = startServerChild(other, 'silent', true, 0, await servers.url)
     await expect(starting).rejects.toThrow(/keys\.json does not exist.*vouchers this server shall serve/s)

@@ -11,8 +11,8 @@ const none = join(folder, 'no-such-file')
 const configOf = async (url: string, env: Record<string, string> = {}) =>
   (await connectionOf({ url, env: { PGPASSFILE: none, PGSSLMODE: 'disable', ...env } })).config
 
-describe('the URL of a database', () => {
-  it('names host, port, database, user and password; the name that is shown has no password', async () => {
+describe('database URL', () => {
+  it('database URL sets host, port, database, user and password; its shown name omits the password', async () => {
     const url = 'postgres://ann:p%40ss@db.example:6000/shop'
     expect(await configOf(url)).toMatchObject({
       host: 'db.example',
@@ -25,7 +25,7 @@ describe('the URL of a database', () => {
     expect(name).toBe('postgres://ann@db.example:6000/shop')
   })
 
-  it('leaves to the PG variables what it does not say', async () => {
+  it('PG variables supply what the database URL leaves out', async () => {
     const env = { PGHOST: 'h', PGPORT: '7', PGUSER: 'u', PGDATABASE: 'd', PGPASSWORD: 'p', PGAPPNAME: 'shop' }
     const whole = { host: 'h', port: 7, user: 'u', database: 'd', password: 'p', application_name: 'shop' }
     expect(await configOf('postgres://', env)).toMatchObject(whole)
@@ -33,7 +33,7 @@ describe('the URL of a database', () => {
     expect(await configOf('postgres://x:1/', env)).toMatchObject({ ...whole, host: 'x', port: 1 })
   })
 
-  it('may name the folder of a socket, and takes host, port and the rest as parameters too', async () => {
+  it('database URL accepts a socket folder, and host and port as parameters', async () => {
     expect(await configOf('postgres:///shop?host=/run/pg&port=6000&user=ann')).toMatchObject({
       host: '/run/pg',
       port: 6000,
@@ -46,7 +46,7 @@ describe('the URL of a database', () => {
   })
 
   it.each(['http://h/d', 'postgres://ann:secret@a,b:1:2/d', 'postgres:h', ''])(
-    '%j is refused, without a word of it',
+    'database URL %j is refused without quoting it',
     async (url) => {
       const refused = await configOf(url).then(String, (error: Error) => error.message)
       expect(refused).toMatch(/cannot be read/)
@@ -55,7 +55,7 @@ describe('the URL of a database', () => {
   )
 })
 
-describe('a password file', () => {
+describe('password file', () => {
   const file = join(folder, 'pgpass')
   const write = (text: string, mode = 0o600) => {
     writeFileSync(file, text)
@@ -66,18 +66,18 @@ describe('a password file', () => {
     return typeof password === 'function' ? password() : password
   }
 
-  it('gives the password of the first line that fits', async () => {
+  it('password file supplies the password of the first matching line', async () => {
     write('# a comment\nother:*:*:*:no\n*:6000:shop:ann:by port\n*:*:*:*:any\n')
     expect(await passwordOf('postgres://ann@h:6000/shop')).toBe('by port')
     expect(await passwordOf('postgres://ann@h:6001/shop')).toBe('any')
   })
 
-  it('takes escaped colons and backslashes', async () => {
+  it('password file supports escaped colons and backslashes', async () => {
     write('h:*:*:an\\:n:a\\\\b\\:c\n')
     expect(await passwordOf('postgres://an%3An@h/d')).toBe('a\\b:c')
   })
 
-  it('is passed over when others can read it, or when the URL has one', async () => {
+  it('password file is ignored if others can read it or the URL has a password', async () => {
     write('*:*:*:*:any\n', 0o640)
     expect(await passwordOf('postgres://ann@h/d')).toBe('')
     write('*:*:*:*:any\n')
@@ -91,7 +91,7 @@ describe('sslmode', () => {
   const sslOf = async (query: string, env: Record<string, string> = {}) =>
     (await configOf(`postgres://h/d?${query}`, { HOME: folder, ...env })).ssl
 
-  it('means what it means to psql', async () => {
+  it('sslmode has the same meaning as in psql', async () => {
     expect(await sslOf('sslmode=disable')).toBe(false)
     expect(await sslOf('sslmode=require')).toEqual({ rejectUnauthorized: false })
     expect(await sslOf(`sslmode=require&sslrootcert=${ca}`)).toMatchObject({
@@ -104,17 +104,17 @@ describe('sslmode', () => {
     expect(await sslOf('', { PGSSLMODE: 'verify-full', PGSSLROOTCERT: 'system' })).toEqual({ rejectUnauthorized: true })
   })
 
-  it('verify-ca looks at the name of the host as well where no root is named: anybody has a public certificate', async () => {
+  it('verify-ca checks the host name too if no root certificate is given', async () => {
     const named = await sslOf(`sslmode=verify-ca&sslrootcert=${ca}`)
     expect(named).toMatchObject({ rejectUnauthorized: true, checkServerIdentity: expect.any(Function) })
     expect(await sslOf('sslmode=verify-ca&sslrootcert=system')).toEqual({ rejectUnauthorized: true })
   })
 
-  it('allow never encrypts', async () => {
+  it('sslmode=allow never encrypts', async () => {
     expect(await sslOf('sslmode=allow')).toBe(false)
   })
 
-  it('of another word, and a certificate that cannot be read, are refused by name', async () => {
+  it('unknown sslmode and an unreadable certificate are refused by name', async () => {
     await expect(sslOf('sslmode=maybe')).rejects.toThrow(/sslmode is one of disable/)
     await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(/no-such-file cannot be read/)
   })

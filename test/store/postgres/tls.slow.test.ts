@@ -9,7 +9,7 @@ import { type Certificate, newAuthority } from '../../support/certificates.js'
 import { cli } from '../../support/cli.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 
-/** A database server of this file alone, which speaks TLS with a certificate that a test chooses. */
+/** A PostgreSQL server of this file with TLS and a certificate that each test chooses. */
 const authority = newAuthority('voucherctl test authority')
 const stranger = newAuthority('another authority')
 const folder = mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** In the data folder under the names that PostgreSQL looks for, readable by its user alone. */
+/** Installs the certificate in the data folder under PostgreSQL's file names, readable only by its user. */
 async function present({ cert, key }: Certificate): Promise<void> {
   const { data_directory: data } = (await admin.query('show data_directory')).rows[0] as { data_directory: string }
   const { uid, gid } = statSync(data)
@@ -47,7 +47,7 @@ async function present({ cert, key }: Certificate): Promise<void> {
   await reload()
 }
 
-/** Until a new connection meets the settings: the server reads them when it comes to it. */
+/** Waits until new connections use the reloaded settings. */
 async function reload(): Promise<void> {
   const loaded = async () =>
     ((await admin.query('select pg_conf_load_time()::text as at')).rows[0] as { at: string }).at
@@ -58,7 +58,7 @@ async function reload(): Promise<void> {
 
 const urlOf = (host: string, query: string) => `${postgres.url.replace('127.0.0.1', host)}?${query}`
 
-/** 1 when the connection is encrypted. */
+/** 1 if the connection is encrypted. */
 async function encryption(url: string) {
   const store = await openPostgresStore({ url, env: { HOME: folder } })
   try {
@@ -77,16 +77,16 @@ const refusal = async (url: string) => {
   return { exit, ...error }
 }
 
-describe('a database that speaks TLS', () => {
+describe('database with TLS', () => {
   it.each([
     ['', 1],
     ['sslmode=require', 1],
     ['sslmode=disable', 0],
-  ])('with %j: encrypted is %j', async (query, encrypted) => {
+  ])('connection with the parameters %j has encryption %j', async (query, encrypted) => {
     expect(await encryption(urlOf('127.0.0.1', query))).toBe(encrypted)
   })
 
-  it.each(['localhost', '127.0.0.1'])('verify-full takes %s where the certificate names it', async (host) => {
+  it.each(['localhost', '127.0.0.1'])('verify-full accepts the host %s if the certificate names it', async (host) => {
     expect(await encryption(urlOf(host, `sslmode=verify-full&sslrootcert=${caFile}`))).toBe(1)
   })
 
@@ -94,22 +94,22 @@ describe('a database that speaks TLS', () => {
     ['verify-full', 'verify-full'],
     ['verify-ca', 'verify-ca'],
     ['require with a root', 'require'],
-  ])('%s refuses a certificate of another authority, and says how to name the right one', async (_name, mode) => {
+  ])('%s refuses a certificate of another authority and names the sslrootcert setting', async (_name, mode) => {
     const refused = await refusal(urlOf('localhost', `sslmode=${mode}&sslrootcert=${strangerFile}`))
     expect(refused).toMatchObject({ exit: 1, code: 'DATABASE_UNREACHABLE' })
     expect(refused.message).toMatch(/not signed by an authority that is trusted here.*sslrootcert/)
   })
 
-  it('verify-full refuses a root that is not named: the system does not know this one', async () => {
+  it('verify-full without a root certificate refuses an authority unknown to the system', async () => {
     const refused = await refusal(urlOf('localhost', 'sslmode=verify-full'))
     expect(refused).toMatchObject({ exit: 1, message: expect.stringMatching(/sslrootcert/) })
   })
 })
 
-describe('a certificate of another host', () => {
+describe('certificate for another host', () => {
   beforeAll(() => present(authority.issue(['localhost'])))
 
-  it('is refused by verify-full, also when the host is an address, and taken by verify-ca', async () => {
+  it('certificate for another host is refused by verify-full and accepted by verify-ca', async () => {
     const root = `sslrootcert=${caFile}`
     expect(await encryption(urlOf('localhost', `sslmode=verify-full&${root}`))).toBe(1)
     expect(await encryption(urlOf('127.0.0.1', `sslmode=verify-ca&${root}`))).toBe(1)
@@ -119,8 +119,8 @@ describe('a certificate of another host', () => {
   })
 })
 
-describe('a database without TLS', () => {
-  it('is refused by sslmode=require, and taken by prefer', async () => {
+describe('database without TLS', () => {
+  it('database without TLS is refused by sslmode=require and accepted by prefer', async () => {
     await admin.query('alter system set ssl = off')
     await reload()
     const refused = await refusal(urlOf('127.0.0.1', 'sslmode=require'))

@@ -17,7 +17,7 @@ async function migrate(url: string, known: typeof migrations) {
   return migratePostgres(config, name, false, known)
 }
 
-/** A server on the database, with the keys of a folder. */
+/** A server on the database with the keys of a folder. */
 async function serverOn(databaseUrl: string, dataDir: string) {
   const server = await liveServer({ dataDir, databaseUrl, testClock: false })
   onTestFinished(() => server.close())
@@ -30,7 +30,7 @@ function folderOfTest(): string {
   return folder
 }
 
-/** What a version to come may do: it adds, and nothing that is there changes its meaning. */
+/** A change that a later version may make: additions that keep the meaning of existing data. */
 const LATER = `alter table vouchers add column note text;
 alter table redemptions add column note text, add column weight bigint not null default 0;
 alter table idempotency_keys add column note text;
@@ -39,7 +39,7 @@ alter table tokens add column note text;
 create table notes (application_id text not null, id text not null, primary key (application_id, id));
 create index vouchers_by_recipient on vouchers (application_id, recipient_user_id);`
 
-it('a server of the version before serves on while a newer one extends the schema: no call fails, none is lost', async () => {
+it('no call fails at an older server while a newer one extends the schema', async () => {
   const url = await emptyDatabase()
   const server = await serverOn(url, folderOfTest())
   const tenant = await newTenant(server)
@@ -74,13 +74,13 @@ it('a server of the version before serves on while a newer one extends the schem
     "select external_issue_id as key from vouchers where state = 'redeemed' order by 1",
   )
   expect(stored.map((it) => it.key)).toEqual([...redeemed].sort())
-  // Who was not there before the schema was extended stays out of it.
+  // A server of the older version cannot start on the extended schema.
   await expect(liveServer({ dataDir: server.running.dataDir, databaseUrl: url, testClock: false })).rejects.toThrow(
     /newer voucherctl/,
   )
 })
 
-it('what servers wrote on the schema before the last migration is served after it, replays included', async () => {
+it('rows and idempotency records from before the last migration still work after it', async () => {
   addLaterMigration(LATER)
   const keys = folderOfTest()
   const now = await emptyDatabase()
@@ -90,7 +90,7 @@ it('what servers wrote on the schema before the last migration is served after i
   const input = { template_id: id, external_issue_id: 'o-1', recipient_user_id: 'u' }
   const issued = await tenant.runtime(contract.vouchers.issue, input, { key: 'issue' })
 
-  // The same rows in a database of the version before.
+  // The same rows in a database with the previous schema.
   const before = await emptyDatabase()
   await migrate(before, migrations.slice(0, -1))
   const tables = await query<{ name: string }>(

@@ -9,14 +9,14 @@ const BUSY = 5
 const FULL = 13
 const IOERR_FSYNC = 1034
 
-/** What the next commit meets, as SQLite reports it. */
+/** The result code with which the next commit fails, or null. */
 let commitFails: number | null = null
 let commits = 0
 let rollbacks = 0
 let journalRemovals = 0
 let journalRemovalFails = false
 
-/** The real database, but for a commit that the disk refuses. */
+/** The real database with commits that fail on request. */
 vi.mock(import('../../../src/store/sqlite/open.js'), async (original) => {
   const module = await original()
   const openSqliteFile = (): SqliteDatabase => {
@@ -60,7 +60,7 @@ beforeEach(() => {
   commits = rollbacks = journalRemovals = 0
 })
 
-it('after a failed fsync nothing is written any more: what the disk holds is unknown', async () => {
+it('store accepts no writes after a failed fsync', async () => {
   const store = openSqliteStore('/nowhere.db')
   await store.write(note('a'))
   commitFails = IOERR_FSYNC
@@ -76,7 +76,7 @@ it('after a failed fsync nothing is written any more: what the disk holds is unk
   expect(journalRemovals).toBe(0)
 })
 
-it('a commit that finds the disk full or the file busy can be repeated', async () => {
+it('commit that fails because the disk is full or the file busy can be repeated', async () => {
   const store = openSqliteStore('/nowhere.db')
   for (const code of [FULL, BUSY]) {
     commitFails = code
@@ -89,7 +89,7 @@ it('a commit that finds the disk full or the file busy can be repeated', async (
   expect(journalRemovals).toBe(1)
 })
 
-it('a failed commit answers everyone who shared it, and nobody else', async () => {
+it('failed commit rejects exactly the operations that shared it', async () => {
   const store = openSqliteStore('/nowhere.db')
   commitFails = FULL
   const failed = await Promise.allSettled([store.write(note('a')), store.write(note('b'))])
@@ -100,7 +100,7 @@ it('a failed commit answers everyone who shared it, and nobody else', async () =
   await store.close()
 })
 
-it('close() succeeds on a disk too full for the last checkpoint, and the journal stays', async () => {
+it('close() succeeds if the disk is too full for the last checkpoint, and keeps the journal', async () => {
   const store = openSqliteStore('/nowhere.db')
   await store.write(note('a'))
   journalRemovalFails = true

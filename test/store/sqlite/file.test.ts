@@ -27,7 +27,7 @@ function* notes(): Op<string[]> {
   return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
 }
 
-/** Names, sizes and hashes of all files: what must not change when a file is refused. */
+/** Name, size and hash of every file, to show that a refused file is unchanged. */
 function fingerprintOf(where: string): Record<string, string> {
   const names = readdirSync(where).sort()
   const hash = (name: string) =>
@@ -47,7 +47,7 @@ function refusalOf(open: () => Store): StoreUnusable {
   throw new Error('the file was opened')
 }
 
-/** A database with some pages. */
+/** A database of several pages. */
 async function filled(): Promise<void> {
   const store = openSqliteStore(path)
   await Promise.all(Array.from({ length: 200 }, (_, index) => store.write(() => note(`n${index}`, 'x'.repeat(500)))))
@@ -61,8 +61,8 @@ function altered(sql: string): void {
   db.close()
 }
 
-describe('opening', () => {
-  it('makes a file that only its user reads, and its log too', async () => {
+describe('opening a database file', () => {
+  it('database file and its WAL are readable only by their user', async () => {
     const store = openSqliteStore(path)
     await store.write(() => note('a'))
     for (const name of readdirSync(folder))
@@ -70,12 +70,12 @@ describe('opening', () => {
     await store.close()
   })
 
-  it('closing leaves one file, into which the log is checkpointed', async () => {
+  it('closing checkpoints the WAL and leaves one file', async () => {
     await filled()
     expect(readdirSync(folder)).toEqual(['voucherctl.db'])
   })
 
-  it('a second time changes neither data nor schema', async () => {
+  it('opening a database again changes neither data nor schema', async () => {
     const store = openSqliteStore(path)
     const ledger = await new Ledger(store).open()
     await ledger.issue('order-1', Date.UTC(2027, 2, 1))
@@ -90,7 +90,7 @@ describe('opening', () => {
     await again.close()
   })
 
-  it('writes are durable and crash-safe by the settings of the connection', async () => {
+  it('connection has the settings for durable, crash-safe writes', async () => {
     const store = openSqliteStore(path)
     const pragma = (name: string) => store.read(() => one(`pragma ${name}`))
     expect(await pragma('journal_mode')).toEqual({ journal_mode: 'wal' })
@@ -100,7 +100,7 @@ describe('opening', () => {
     await store.close()
   })
 
-  it('an empty file counts as no file', async () => {
+  it('empty file counts as a new database', async () => {
     writeFileSync(path, '')
     const store = openSqliteStore(path)
     expect(await store.read(notes)).toEqual([])
@@ -108,7 +108,7 @@ describe('opening', () => {
   })
 })
 
-describe('what is refused, and left as it is to the byte', () => {
+describe('database files that are refused and left unchanged', () => {
   const refused = (code: string, ...says: RegExp[]) => {
     const before = fingerprintOf(folder)
     const refusal = refusalOf(() => openSqliteStore(path))
@@ -117,25 +117,25 @@ describe('what is refused, and left as it is to the byte', () => {
     expect(fingerprintOf(folder)).toEqual(before)
   }
 
-  it('a schema of a later version', async () => {
+  it('database with the schema of a later version is refused', async () => {
     await filled()
     altered('pragma user_version = 99')
     refused('STORE_UNUSABLE', /schema 99/, /--data/)
   })
 
-  it('the database of another program, marked or not', () => {
+  it('database of another program is refused, with or without its application_id', () => {
     altered('create table songs (title text)')
     refused('STORE_UNUSABLE', /another program/, /--data/)
     altered('pragma application_id = 7')
     refused('STORE_UNUSABLE', /another program/)
   })
 
-  it('an empty database that another program has marked', () => {
+  it('empty database with the application_id of another program is refused', () => {
     altered('pragma application_id = 7')
     refused('STORE_UNUSABLE', /another program/)
   })
 
-  it('a file that is no database', () => {
+  it('file that is not a database is refused as damaged', () => {
     for (const garbage of [
       'x',
       'hello\n'.repeat(1_000),
@@ -147,7 +147,7 @@ describe('what is refused, and left as it is to the byte', () => {
     }
   })
 
-  it('a file that was cut off', async () => {
+  it('truncated database is refused as damaged', async () => {
     await filled()
     const { size } = statSync(path)
     truncateSync(path, size / 2)
@@ -156,7 +156,7 @@ describe('what is refused, and left as it is to the byte', () => {
     refused('STORE_UNUSABLE', /damaged/)
   })
 
-  it('a file with a page of zeros that no query of the start reads', async () => {
+  it('database with a zeroed page is refused even if no startup query reads that page', async () => {
     await filled()
     const bytes = readFileSync(path)
     const page = Math.floor(bytes.indexOf('x'.repeat(500)) / PAGE_BYTES)
@@ -165,12 +165,12 @@ describe('what is refused, and left as it is to the byte', () => {
     refused('STORE_UNUSABLE', /damaged/, /backup/)
   })
 
-  it('a folder in its place', () => {
+  it('folder in place of the database file is refused', () => {
     path = folder
     expect(refusalOf(() => openSqliteStore(path)).code).toBe('STORE_UNUSABLE')
   })
 
-  it('a second opening while the first is there; it harms the first no more than a look', async () => {
+  it('second open of a database in use is refused and does not affect the first', async () => {
     const store = openSqliteStore(path)
     await store.write(() => note('a'))
     expect(refusalOf(() => openSqliteStore(path))).toMatchObject({ code: 'DATA_FOLDER_IN_USE' })
@@ -182,7 +182,7 @@ describe('what is refused, and left as it is to the byte', () => {
   })
 })
 
-describe('two connections', () => {
+describe('two connections to one file', () => {
   it.each([
     ['3.7.0', false],
     ['3.46.1', false],
@@ -191,11 +191,11 @@ describe('two connections', () => {
     ['3.52.0', true],
     ['3.100.0', true],
     ['4.0.0', true],
-  ])('SQLite %s is safe with them: %s', (version, safe) => expect(isSafeWithTwoConnections(version)).toBe(safe))
+  ])('SQLite %s is safe with two connections: %s', (version, safe) => expect(isSafeWithTwoConnections(version)).toBe(safe))
 })
 
-describe('a full disk', () => {
-  it('writes are unavailable, reads go on, and writes come back with the space', async () => {
+describe('full disk', () => {
+  it('writes fail while the disk is full, reads succeed, and writes recover with the space', async () => {
     const store = openSqliteStore(path)
     await store.write(() => note('a'))
     const pages = (await store.read(() => one<{ page_count: number }>('pragma page_count')))?.page_count as number
@@ -220,7 +220,7 @@ describe('a full disk', () => {
   })
 })
 
-it('settling brings what is in the journal to the file, and the journal is written from its begin again', async () => {
+it('checkpoint moves the journal into the file, and the journal is overwritten from its start', async () => {
   const store = openSqliteStore(path)
   const write = (round: number) =>
     store.write(function* () {

@@ -14,25 +14,25 @@ function reader() {
   return { memo, read }
 }
 
-describe('a kept row', () => {
-  it('is read once for each list of parameters', () => {
+describe('cached row', () => {
+  it('cached row is read once per list of parameters', () => {
     const { read } = reader()
     expect([read('a'), read('b'), read('a'), read('b')]).toEqual(['row 1', 'row 2', 'row 1', 'row 2'])
   })
 
-  it('may be absent, and is kept so', () => {
+  it('absence of a row is cached too', () => {
     const { memo } = reader()
     let reads = 0
     const absent = () => memo.row({ kind: 'one', sql: READ, params: ['a'] }, () => void reads++)
     expect([absent(), absent(), reads]).toEqual([undefined, undefined, 1])
   })
 
-  it('of a number is not that of the same digits as text, nor of null that of its name', () => {
+  it("cached row distinguishes a number from its digits as text, and null from 'null'", () => {
     const { read } = reader()
     expect([read(1), read('1'), read(null), read('null')]).toEqual(['row 1', 'row 2', 'row 3', 'row 4'])
   })
 
-  it('of two parameters is not that of others that join to the same text', () => {
+  it('cached row distinguishes parameter lists whose joined texts are equal', () => {
     const { memo } = reader()
     const read = (params: string[]) => memo.row({ kind: 'one', sql: READ, params }, () => params.join('|'))
     expect([read(['a', '1:b']), read(['a 1:b', '']), read(['a', '1:b'])]).toEqual(['a|1:b', 'a 1:b|', 'a|1:b'])
@@ -45,7 +45,7 @@ describe('a kept row', () => {
     'update applications set status = $1',
     ' INSERT INTO Tokens (id) values ($1)',
     'insert\n   into applications (id) values ($1)',
-  ])('is read again after: %s', (sql) => {
+  ])('cached row is read again after: %s', (sql) => {
     const { memo, read } = reader()
     read('a')
     memo.written(sql)
@@ -53,7 +53,7 @@ describe('a kept row', () => {
   })
 
   it.each(['insert into vouchers (id) values ($1)', 'update templates set issued_count = 1'])(
-    'is kept after: %s',
+    'cached row stays cached after: %s',
     (sql) => {
       const { memo, read } = reader()
       read('a')
@@ -62,14 +62,14 @@ describe('a kept row', () => {
     },
   )
 
-  it('is read again after a write of a form that is not known', () => {
+  it('cached row is read again after a statement of unknown form', () => {
     const { memo, read } = reader()
     read('a')
     memo.written('replace into vouchers (id) values ($1)')
     expect(read('a')).toBe('row 2')
   })
 
-  it('is read again after a write whose table became one that is read only later', () => {
+  it('cached row is read again after a write to a table that was cached only later', () => {
     const { memo, read } = reader()
     read('a')
     memo.written('update vouchers set state = $1')
@@ -80,7 +80,7 @@ describe('a kept row', () => {
   })
 })
 
-describe.each(engines)('a row that may be kept on $name', ({ create }) => {
+describe.each(engines)('cached row on $name', ({ create }) => {
   let store: Store
   beforeEachStore(create, (fresh) => {
     store = fresh
@@ -93,7 +93,7 @@ describe.each(engines)('a row that may be kept on $name', ({ create }) => {
     yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', ['k', check, 0])
   }
 
-  it('is never older than the last answered write', async () => {
+  it('cached row is never older than the last completed write', async () => {
     expect(await kept()).toBeUndefined()
     for (const check of ['one', 'two', 'three']) {
       await store.write(() => set(check))
@@ -102,7 +102,7 @@ describe.each(engines)('a row that may be kept on $name', ({ create }) => {
     }
   })
 
-  it('is what was there before an operation that failed', async () => {
+  it('cached row is unchanged after an operation that failed', async () => {
     await store.write(() => set('one'))
     await kept()
     const failing = store.write(function* (): Op<void> {
@@ -113,7 +113,7 @@ describe.each(engines)('a row that may be kept on $name', ({ create }) => {
     expect(await kept()).toEqual({ key_check: 'one' })
   })
 
-  it('is read from the database inside an operation that writes', async () => {
+  it('write operation reads from the database, not the cache', async () => {
     await store.write(() => set('one'))
     await kept()
     const seen = await store.write(function* (): Op<unknown> {
