@@ -16,14 +16,14 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** What a caller can tell two answers apart by. */
+/** The parts of a response by which a caller could distinguish two of them. */
 const seen = (answer: Answer) => {
   const { date: _date, 'x-request-id': _id, ...headers } = answer.headers
   return { status: answer.status, headers, text: answer.sameness }
 }
 
-describe('what belongs to another tenant', () => {
-  /** Each endpoint that takes an id, with where the id stands and how to come by one. */
+describe('objects of another tenant', () => {
+  /** Each endpoint that takes an id, with the member that holds it and a way to create one. */
   const ids: [Endpoint, string, string, (tenant: Tenant) => Promise<string>][] = [
     [contract.apps.get, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
     [contract.apps.update, 'appId', 'APPLICATION_NOT_FOUND', async ({ appId }) => appId],
@@ -84,7 +84,7 @@ describe('what belongs to another tenant', () => {
   const odd = ['x', '', 'tpl_', '../x', '%', '%zz', '\u0000', 'é', '🎟', "' or 1=1 --", 'x'.repeat(4_000), '__proto__']
 
   it.each(ids.map(([endpoint, member, code, idOf]) => [endpoint.id, member, code, endpoint, idOf] as const))(
-    '%s answers a foreign, an absent and a malformed %s with the same bytes: %s',
+    '%s returns the same bytes for a foreign, absent or malformed %s: %s',
     async (_id, member, code, endpoint, idOf) => {
       const scene = await Scene.of(server, endpoint)
       const foreign = await scene.send({ input: { [member]: await idOf(await newTenant(server)) } })
@@ -92,7 +92,7 @@ describe('what belongs to another tenant', () => {
       const absent = await scene.send({ input: { [member]: `${member}_01ARZ3NDEKTSV4RRFFQ69G5FAV` } })
       expect(seen(absent)).toEqual(seen(foreign))
       for (const id of odd) {
-        // An empty segment is no path of this endpoint.
+        // An empty path segment does not match this route.
         if (id === '' && endpoint.path.includes(`:${member}`)) continue
         expect([id, seen(await scene.send({ input: { [member]: id } }))]).toEqual([id, seen(foreign)])
       }
@@ -100,7 +100,7 @@ describe('what belongs to another tenant', () => {
     },
   )
 
-  it('another application of the same account is another tenant to a token', async () => {
+  it('token cannot access another application of the same account', async () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
     const { id } = await sibling.draft()
@@ -110,7 +110,7 @@ describe('what belongs to another tenant', () => {
   })
 
   it.each([contract.vouchers.verify, contract.vouchers.redeem])(
-    'the code of a foreign voucher answers like one that nobody has',
+    'code of a foreign voucher gets the same response as an unknown code',
     async (endpoint) => {
       const scene = await Scene.of(server, endpoint)
       const stranger = await newTenant(server)
@@ -122,7 +122,7 @@ describe('what belongs to another tenant', () => {
     },
   )
 
-  it('lists show nothing of it', async () => {
+  it('lists omit objects of other tenants', async () => {
     const tenant = await newTenant(server)
     const stranger = await newTenant(server)
     await stranger.template()
@@ -131,7 +131,7 @@ describe('what belongs to another tenant', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.pagination.total).toBe(0)
   })
 
-  it('the same external ids and Idempotency-Keys are free in every application', async () => {
+  it('external ids and Idempotency-Keys of one application are free in every other', async () => {
     const [one, two] = [await newTenant(server), await newTenant(server)]
     for (const tenant of [one, two]) {
       const { id } = await tenant.template({ external_template_id: 'same' })
@@ -141,9 +141,9 @@ describe('what belongs to another tenant', () => {
   })
 })
 
-describe('kinds of credentials', () => {
+describe('credential kinds', () => {
   it.each(endpoints.map((it) => [it.id, it] as const))(
-    '%s takes one kind and names it to the others',
+    '%s accepts one credential kind and names it when it refuses others',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       const { token, jwt } = scene.tenant
@@ -159,18 +159,18 @@ describe('kinds of credentials', () => {
   )
 })
 
-describe('scopes', () => {
+describe('scopes of endpoints', () => {
   const runtime = endpoints.filter((it) => it.caller === 'token')
   const ofBots = endpoints.filter((it) => it.caller === 'bot')
 
-  it('every runtime endpoint and every call of a bot asks for exactly one', () => {
+  it('exactly the runtime and bot endpoints require a scope', () => {
     const scoped = [...runtime, ...ofBots]
     expect(scoped.every((it) => it.scope !== undefined)).toBe(true)
     expect(new Set(endpoints.filter((it) => it.scope !== undefined))).toEqual(new Set(scoped))
   })
 
   it.each(ofBots.map((it) => [it.id, it] as const))(
-    '%s takes a bot with its scope, and no other',
+    '%s accepts a bot with its scope and refuses every other scope',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const scope of botScopes) {
@@ -183,7 +183,7 @@ describe('scopes', () => {
   )
 
   it.each(runtime.map((it) => [it.id, it] as const))(
-    '%s takes a token with its scope alone, and no other',
+    '%s accepts a token with only its scope and refuses every other scope',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       await scene.request()
@@ -210,7 +210,7 @@ describe('application tokens', () => {
     return server.send({ ...wire, headers: { authorization: credential } })
   }
 
-  it('are shown once: no later answer holds the whole of one', async () => {
+  it('application token is returned in full only once', async () => {
     const tenant = await newTenant(server)
     const created = await tenant.newToken()
     expect(created.token).toMatch(/^sop_[0-9A-Za-z]{36}$/)
@@ -224,7 +224,7 @@ describe('application tokens', () => {
     })
   })
 
-  it('a revoked one is refused from the next call on; revoking again answers the same record', async () => {
+  it('revoked token is refused from the next call on, and revoking it again changes nothing', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.newToken()
     expect((await list(`Bearer ${token}`)).status).toBe(200)
@@ -235,7 +235,7 @@ describe('application tokens', () => {
     expect((await tenant.console(contract.tokens.revoke, input)).data).toEqual(first.data)
   })
 
-  it('live 365 days unless told otherwise, and end at the instant', async () => {
+  it('token lives 365 days by default and expires at its exact instant', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const scopesOf = { scopes: ['vouchers:read' as const] }
@@ -276,30 +276,30 @@ describe('application tokens', () => {
     'Bearer sop_',
     'Bearer x',
     'Bearer ..',
-  ])('Authorization %j is no valid credential', async (value) => {
+  ])('Authorization %j is refused as TOKEN_INVALID', async (value) => {
     const answer = await list(value)
     expect([answer.status, answer.code]).toEqual([401, 'TOKEN_INVALID'])
   })
 
-  it('the scheme is written in any case, with any number of spaces', async () => {
+  it('Authorization scheme is case-insensitive and may be followed by several spaces', async () => {
     const { token } = await newTenant(server)
     for (const value of [`bearer ${token}`, `BEARER   ${token}`, `Bearer ${token} `]) {
       expect((await list(value)).status).toBe(200)
     }
   })
 
-  it('a slip of one character is refused by the checksum alone', async () => {
+  it('token with one wrong character is refused by its checksum', async () => {
     const { token } = await newTenant(server)
     const slip = token.slice(0, 10) + (token[10] === 'a' ? 'b' : 'a') + token.slice(11)
     expect((await list(`Bearer ${slip}`)).code).toBe('TOKEN_INVALID')
   })
 })
 
-describe('applications that are not active', () => {
+describe('inactive applications', () => {
   const calls = endpoints.filter((it) => it.caller === 'token')
 
   it.each(calls.map((it) => [it.id, it] as const))(
-    '%s is refused when disabled, when suspended and without the feature',
+    '%s is refused while the application is disabled, suspended or lacks the feature',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       await scene.request()
@@ -322,7 +322,7 @@ describe('applications that are not active', () => {
     },
   )
 
-  it('the console still reaches them, and the owner cannot lift a suspension', async () => {
+  it('console reaches inactive applications, but cannot lift a suspension', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     await tenant.operator(contract.platform.suspendApp, { appId })
@@ -342,7 +342,7 @@ describe('account tokens', () => {
     new SignJWT({ sub: 'acc', aud: 'voucher-console', exp: now + 60, ...claims }).setProtectedHeader({ alg }).sign(key)
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-  it('a fresh one of the own key is taken', async () => expect(await read(await sign({}))).toBeNull())
+  it("accepts a fresh JWT signed with the server's key", async () => expect(await read(await sign({}))).toBeNull())
 
   it.each([
     ['another audience', { aud: 'voucher-shop' }],
@@ -352,14 +352,14 @@ describe('account tokens', () => {
     ['an empty subject', { sub: '' }],
     ['a subject with spaces', { sub: 'a b' }],
     ['a start that lies ahead', { nbf: now + 60 }],
-  ])('%s is refused', async (_what, claims) => expect(await read(await sign(claims))).toBe('TOKEN_INVALID'))
+  ])('JWT with %s is refused', async (_what, claims) => expect(await read(await sign(claims))).toBe('TOKEN_INVALID'))
 
-  it('an expired one is told apart', async () => {
+  it('expired JWT is refused as TOKEN_EXPIRED', async () => {
     expect(await read(await sign({ exp: now }))).toBe('TOKEN_EXPIRED')
     expect(await read(await sign({ exp: now + 1 }))).toBeNull()
   })
 
-  it('another key, another algorithm and none are refused', async () => {
+  it('JWT with another key, another algorithm or none is refused', async () => {
     const claims = { sub: 'acc', aud: 'voucher-console', exp: now + 60 }
     expect(await read(await sign({}, new Uint8Array(32)))).toBe('TOKEN_INVALID')
     expect(await read(await sign({}, Buffer.concat([accountKey, accountKey]), 'HS512'))).toBe('TOKEN_INVALID')
@@ -369,12 +369,12 @@ describe('account tokens', () => {
     }
   })
 
-  it('another account sees other applications', async () => {
+  it('account cannot read the application of another account', async () => {
     const [one, two] = [await newTenant(server), await newTenant(server)]
     expect((await one.console(contract.apps.get, { appId: two.appId })).code).toBe('APPLICATION_NOT_FOUND')
   })
 
-  it('the operator makes them for as long as told', async () => {
+  it('operator issues account tokens with the requested lifetime', async () => {
     const tenant = await newTenant(server)
     const make = (seconds?: number) =>
       tenant.operator(contract.platform.issueAccountToken, {
@@ -392,5 +392,5 @@ describe('account tokens', () => {
   })
 })
 
-it('every endpoint has a sample', () =>
+it('every endpoint has a sample call', () =>
   expect(Object.keys(samples).sort()).toEqual(endpoints.map((it) => it.id).sort()))

@@ -12,7 +12,7 @@ afterAll(() => server.close())
 const iso = (ms: number) => new Date(ms).toISOString()
 
 describe('applications', () => {
-  it('are created with defaults, or with every setting', async () => {
+  it('application is created with defaults or with every setting', async () => {
     const tenant = await newTenant(server)
     const at = iso(server.clock.now())
     const plain = await tenant.console(contract.apps.create, { name: 'Shop' })
@@ -44,7 +44,7 @@ describe('applications', () => {
     })
   })
 
-  it('PATCH changes what it names and nothing else', async () => {
+  it('PATCH of an application changes only the members that it names', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId } = tenant
@@ -68,7 +68,7 @@ describe('applications', () => {
     await own.close()
   })
 
-  it('the fiftieth of an account is the last; another account is not concerned', async () => {
+  it('51st application of an account is refused, and other accounts are unaffected', async () => {
     const tenant = await newTenant(server)
     for (let have = 1; have < 50; have++) {
       expect((await tenant.console(contract.apps.create, { name: `Shop ${have}` })).status).toBe(201)
@@ -80,8 +80,8 @@ describe('applications', () => {
   })
 })
 
-describe('tokens', () => {
-  it('the twentieth active one is the last; revoked and expired ones make room', async () => {
+describe('application tokens', () => {
+  it('21st active token is refused; revoked and expired tokens do not count', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const create = (days: number) => {
@@ -99,7 +99,7 @@ describe('tokens', () => {
     await own.close()
   })
 
-  it('lists show all states', async () => {
+  it('token list contains active, expired and revoked tokens', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.newToken()
@@ -112,7 +112,7 @@ describe('tokens', () => {
     await own.close()
   })
 
-  it('show when they were last used, and say nothing before', async () => {
+  it('token list shows the last use, or null if there was none', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const used = async () =>
@@ -133,20 +133,20 @@ describe('tokens', () => {
     ['a life of more than a year', { expires_in_days: 366 }],
     ['a life of half a day', { expires_in_days: 0.5 }],
     ['a life in words', { expires_in_days: '30' }],
-  ])('%s: 400', async (_what, overrides) => {
+  ])('token creation with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)
     const input = { appId: tenant.appId, name: 'till', scopes: ['vouchers:read'], ...overrides }
     expect((await tenant.console(contract.tokens.create, input as never)).code).toBe('VALIDATION_FAILED')
   })
 
-  it('scopes have no default', async () => {
+  it('token creation requires scopes', async () => {
     const tenant = await newTenant(server)
     const answer = await tenant.console(contract.tokens.create, { appId: tenant.appId, name: 'till' } as never)
     expect(answer.details.errors).toMatchObject([{ pointer: '/scopes', code: 'required' }])
   })
 })
 
-it('unused vouchers outlive the token that issued them', async () => {
+it('unused vouchers remain valid after the token that issued them is revoked', async () => {
   const tenant = await newTenant(server)
   const voucher = await tenant.issue()
   const { call } = await tenant.newToken()

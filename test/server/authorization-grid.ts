@@ -26,7 +26,7 @@ import { expectedCode, type Held, type Row, rows, type Transport, withoutHead } 
 /** Every route x every kind and state of credential x own, foreign and absent objects, plain and encrypted. */
 
 let server: TestApp
-/** The same server a day before, and with encryption required. */
+/** The same server a day earlier, and one that requires encryption. */
 let yesterday: TestApp
 let strict: TestApp
 let session: WireSession
@@ -36,7 +36,7 @@ export async function openGrid(): Promise<TestApp> {
   const { store } = server.deps
   const own = (seed: string, clock: TestClock) => {
     const random = seededRandom(seed)
-    // Two servers on one store must not draw the same ids.
+    // Two servers on one store must not generate the same ids.
     return { store, clock, random, newId: (prefix: IdPrefix) => newId(prefix, clock.now(), random) }
   }
   yesterday = testApp(own('yesterday', new TestClock({ now: () => START_MS - DAY_MS })))
@@ -52,13 +52,13 @@ export async function closeGrid(): Promise<void> {
   await server.close()
 }
 
-/** One kind and state of credential, and how to come by it. */
+/** One kind and state of credential, and a way to create it. */
 interface Entry {
   readonly held: Held
   make(tenant: Tenant): Promise<Made>
 }
 interface Made {
-  /** Null sends none. */
+  /** Null sends no Authorization header. */
   readonly authorization: string | null
   readonly botId?: string
 }
@@ -159,7 +159,7 @@ function named<T extends string>(values: readonly T[], entry: (value: T) => [str
   return Object.fromEntries(values.map(entry))
 }
 
-/** Brings application and bot into the state of a credential: last, for little works afterwards. */
+/** Puts application and bot into the state of a credential. Last, since few calls succeed afterwards. */
 async function spoil(tenant: Tenant, { botDisabled, application }: Held, { botId = '' }: Made): Promise<void> {
   const { appId } = tenant
   if (botDisabled) await tenant.operator(contract.platform.disableBot, { botId })
@@ -175,7 +175,7 @@ async function spoil(tenant: Tenant, { botDisabled, application }: Held, { botId
 
 const isSpoiled = ({ botDisabled, application }: Held) => botDisabled === true || application !== undefined
 
-/** One of each, for the routes that tell it from its form alone. */
+/** Credentials shared by all routes that refuse them by their kind. */
 const shared = new Map<string, Promise<Made>>()
 export function sharedOf(name: string, { held, make }: Entry): Promise<Made> {
   const known = shared.get(name)
@@ -194,7 +194,7 @@ type Input = Readonly<Record<string, unknown>>
 
 async function inputOf({ id }: Endpoint, tenant: Tenant, botId?: string): Promise<Input> {
   const input = await (samples[id] as NonNullable<(typeof samples)[string]>)(tenant, server.deps.store)
-  // Own is a chat of the bot that calls.
+  // The bot that calls needs a chat of its own.
   if (!('chat_id' in input) || botId === undefined) return input
   return { ...input, chat_id: (await newChat(tenant, { id: botId })).id }
 }
@@ -216,7 +216,7 @@ async function send(transport: Transport, request: WireRequest): Promise<Answer>
 
 export const takesHead = (route: string) => route.startsWith('GET ') && !withoutHead.includes(route)
 
-/** On PostgreSQL, where each call is several round trips, one for each way in which the rows of a caller decide. */
+/** The subset for PostgreSQL, where each call takes several round trips: one per state of the caller's rows. */
 const ofRows = [
   'none',
   'token',
@@ -231,21 +231,21 @@ const ofRows = [
   'operator',
 ]
 
-/** One for each way in which a call is refused before the route asks for more than the kind of its credential. */
+/** One credential per refusal that happens before a route checks more than the kind of its credential. */
 const ofForm = [
   ...ofRows,
   ...Object.keys(entries).filter((name) => /^malformed|, unknown$|^account, expired$/.test(name)),
 ]
 
 /**
- * How much of the grid a file tries: `quick` sends one credential for each way in which it is refused, in plain text, and
- * the plainest ones of the kind that the route takes also encrypted, as those with another origin; `rest` sends the others.
+ * The part of the grid that a file tests. `quick` sends one credential per kind of refusal in plain text, and valid
+ * credentials and those with another origin encrypted too; `rest` sends all others.
  */
 export type Extent = 'quick' | 'rest'
 
 const everyTransport: readonly Transport[] = ['plain', 'dispatch', 'plain, server wants encryption']
 
-/** The transports that an extent tries with a credential. */
+/** The transports over which an extent sends a credential. */
 function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): readonly Transport[] {
   if (onPostgres) return ofRows.includes(name) ? ['plain'] : []
   const isTaken = held.kind === row.caller
@@ -259,12 +259,12 @@ function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): 
 
 const codeOf = (answer: Answer): string | null => (answer.status < 300 ? null : answer.code)
 
-/** What a caller can tell two answers apart by. */
+/** The parts of a response by which a caller could distinguish two of them. */
 function seen({ status, headers: { date: _date, 'x-request-id': _id, ...headers }, sameness }: Answer): string {
   return JSON.stringify([status, headers, sameness])
 }
 
-/** One route with one credential: every object, over every transport. Answers what is not as the table says. */
+/** Sends one credential to a route with every object over every transport. Returns deviations from the table. */
 async function tryAll(
   endpoint: Endpoint,
   row: Row,
@@ -310,7 +310,7 @@ async function tryAll(
       if (alike[`foreign ${member}`] !== alike[`absent ${member}`]) wrong.push({ name, transport, member, alike })
     }
     const refusal = expectedCode(row, held, transport, null)
-    // Each success needs a sample of its own; a spoiled tenant can make none, and has one transport at most.
+    // Each success needs a sample of its own; a spoiled tenant cannot create one and uses one transport at most.
     const again = refusal === null && !isSpoiled(held) && transport !== 'plain'
     const answer = await call(transport, again ? await inputOf(endpoint, tenant, made.botId) : own, 'own', null)
     if (refusal === null) continue
@@ -319,14 +319,14 @@ async function tryAll(
   return wrong
 }
 
-/** Made once for a route: a tenant that calls with what is not taken, and objects of somebody else. */
+/** Created once per route: a tenant whose credentials the route refuses, and objects of another tenant. */
 interface Others {
   readonly tenant: Tenant
   readonly own: Input
   readonly foreign: Input
 }
 
-/** One route with the credentials of an extent. Returns what is not as the table says. */
+/** Sends the credentials of an extent to one route. Returns deviations from the table. */
 export async function tryRoute(endpoint: Endpoint, extent: Extent): Promise<unknown[]> {
   const row = rows[endpoint.id]
   if (row === undefined) throw new Error(`${endpoint.id} has no row in authorization-table.ts`)

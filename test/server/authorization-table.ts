@@ -1,11 +1,11 @@
 import type { BotScope, CredentialKind, Scope } from '../../src/contract/endpoint.js'
 
-/** Who may call a route and what it reaches, written from DECISIONS.md and never taken from the contract. */
+/** Who may call a route and what it reaches, transcribed from DECISIONS.md and never from the contract. */
 export interface Row {
   readonly route: string
   readonly caller: CredentialKind
   readonly scope?: Scope | BotScope
-  /** A member of the call that names an object, and the code when the caller has no such object. */
+  /** Members of the call that name an object, with the failure code for an object that the caller does not have. */
   readonly objects: Readonly<Record<string, string>>
 }
 
@@ -96,7 +96,7 @@ export const rows: Readonly<Record<string, Row>> = {
     ...template,
   }),
 
-  // The operator reaches the objects of everybody: none is foreign.
+  // The operator reaches the objects of every account: none is foreign.
   'platform.issueAccountToken': row(`POST ${platform}/accounts/:accountId/token`, 'operator'),
   'platform.reviews': row(`GET ${platform}/reviews`, 'operator'),
   'platform.approveTemplate': row(`POST ${platform}/templates/:templateId/approve`, 'operator', undefined, template),
@@ -125,7 +125,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.requests': row(`GET ${platform}/requests`, 'operator'),
 }
 
-/** Routes without a credential: health, and the encrypted transport, whose calls carry theirs inside. */
+/** Routes without a credential: health, and the encrypted transport, whose inner calls carry one. */
 export const openRoutes = [
   'GET /healthz',
   'GET /readyz',
@@ -135,17 +135,17 @@ export const openRoutes = [
   'POST /api/v1/secure/dispatch',
 ]
 
-/** Every other GET answers HEAD too, and nothing answers OPTIONS. */
+/** Every other GET supports HEAD, and no route supports OPTIONS. */
 export const withoutHead = [`GET ${platform}/requests`]
 
 export type Transport = 'plain' | 'dispatch' | 'plain, server wants encryption'
 
-/** A credential, and what is the matter with it, its bot and its application. */
+/** A credential with its fault and the state of its bot and application. */
 export interface Held {
-  /** Null: nothing is sent, or nothing that has the form of a credential. */
+  /** Null: no credential, or a malformed one. */
   readonly kind: CredentialKind | null
   readonly fault?: 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired'
-  /** Those granted; absent for all. */
+  /** The granted scopes; absent if all are granted. */
   readonly scopes?: readonly string[]
   readonly botDisabled?: true
   readonly unlinked?: true
@@ -153,8 +153,8 @@ export interface Held {
 }
 
 /**
- * The order of DECISIONS.md#order-of-checks: the first line that holds is the response; null is a success.
- * @param missing the code of the object that is called for, null when the caller has it
+ * The order of DECISIONS.md#order-of-checks: the first condition that holds decides the response; null is a success.
+ * @param missing the code for the called object if the caller does not have it, otherwise null
  */
 export function expectedCode(row: Row, held: Held, transport: Transport, missing: string | null): string | null {
   const runtime = row.route.includes(`${open}/vouchers/`) || row.route.endsWith('/bots/vouchers/issue')

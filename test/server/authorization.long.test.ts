@@ -6,7 +6,7 @@ beforeAll(openGrid)
 afterAll(closeGrid)
 
 it.each(endpoints.map((it) => [it.id, it] as const))(
-  '%s refuses every credential of another kind the same for every object, over every transport',
+  '%s refuses every other credential kind identically for every object and transport',
   async (_id, endpoint) => {
     expect(await tryRoute(endpoint, 'rest')).toEqual([])
   },

@@ -11,12 +11,12 @@ beforeAll(async () => {
 afterAll(closeGrid)
 
 describe.each(endpoints.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
-  it('answers every credential, object and transport as the table says', async () => {
+  it('responds to every credential, object and transport as the authorization table says', async () => {
     expect(await tryRoute(endpoint, 'quick')).toEqual([])
   })
 })
 
-it('OPTIONS, and HEAD where there is no GET, are no method of any route, whoever asks', async () => {
+it('OPTIONS, and HEAD without a GET, return 405 on every route with any credential', async () => {
   const routes = [...Object.values(rows).map((it) => it.route), ...openRoutes]
   const methodsOf = new Map<string, Set<string>>()
   for (const route of routes) {
@@ -49,7 +49,7 @@ it('OPTIONS, and HEAD where there is no GET, are no method of any route, whoever
   expect(wrong).toEqual([])
 })
 
-it('the table has a row for every endpoint of the contract, and each names its route', () => {
+it('authorization table has a row for every endpoint of the contract with its route', () => {
   const routes = (of: readonly { method: string; path: string }[]) => of.map((it) => `${it.method} ${it.path}`).sort()
   expect(Object.keys(rows).sort()).toEqual(endpoints.map((it) => it.id).sort())
   expect(
@@ -59,7 +59,7 @@ it('the table has a row for every endpoint of the contract, and each names its r
   ).toEqual(routes(endpoints))
 })
 
-it('the server answers the routes of the table and the open ones, no others', async () => {
+it('server has exactly the routes of the authorization table and the open routes', async () => {
   await server.app.ready()
   const parents: string[] = []
   const served = server.app
@@ -72,9 +72,9 @@ it('the server answers the routes of the table and the open ones, no others', as
       parents.splice(depth, Number.POSITIVE_INFINITY, `${parents[depth - 1] ?? ''}${path}`)
       return methods.split(', ').map((method) => `${method} ${parents[depth]}`)
     })
-    // A HEAD is the GET of its route without the body.
+    // HEAD is the GET of its route without the body.
     .filter((route) => !route.startsWith('HEAD '))
-  // Before the routes (transport/dispatch.ts).
+  // Handled before routing (transport/dispatch.ts).
   served.push('POST /api/v1/secure/dispatch')
   expect(served.sort()).toEqual([...Object.values(rows).map((it) => it.route), ...openRoutes].sort())
 })

@@ -10,7 +10,7 @@ const proxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48']
 const subject = (peer: string | undefined, forwardedFor?: string, trusted: readonly string[] = proxies) =>
   createClientAddresses(trusted).limitSubject(from(peer, forwardedFor))
 
-describe('the subject of limits by address', () => {
+describe('rate limit subject by address', () => {
   it.each([
     ['the peer without a trusted proxy', '192.0.2.1', '198.51.100.7', [], '192.0.2.1'],
     ['the peer that is not the trusted proxy', '192.0.2.1', '198.51.100.7', proxies, '192.0.2.1'],
@@ -31,36 +31,36 @@ describe('the subject of limits by address', () => {
     ['a proxy that is trusted in its mapped form', '10.0.0.1', '198.51.100.7', ['::ffff:10.0.0.1'], '198.51.100.7'],
     ['an IPv6 proxy', '2001:db8:ffff:1::1', '2001:db8:1:2:3:4:5:6', proxies, '2001:db8:1:2::/64'],
     ['the /64 of an IPv6 peer', '2001:DB8:1:2:ffff::9', undefined, [], '2001:db8:1:2::/64'],
-    ['the /64 of a short IPv6 address', '2001:db8::1', undefined, [], '2001:db8:0:0::/64'],
+    ['the /64 of an abbreviated IPv6 address', '2001:db8::1', undefined, [], '2001:db8:0:0::/64'],
     ['an IPv6 peer without its zone', 'fe80::1%eth0', undefined, [], 'fe80:0:0:0::/64'],
-    ['nothing of a connection that is gone', undefined, '198.51.100.7', proxies, ''],
-  ] as const)('is %s', (_, peer, forwardedFor, trusted, expected) => {
+    ['empty for a closed connection', undefined, '198.51.100.7', proxies, ''],
+  ] as const)('rate limit subject is %s', (_, peer, forwardedFor, trusted, expected) => {
     expect(subject(peer, forwardedFor, trusted)).toBe(expected)
   })
 
-  it('the limit subject of an encrypted call is the client of its connection', () => {
+  it('rate limit subject of an encrypted call is the client of its connection', () => {
     const outer = { request: from('10.0.0.1', '198.51.100.7').raw }
     const request = { raw: from('10.0.0.1', '203.0.113.9').raw, inner: { outer } } as unknown as ClientRequest
     expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
   })
 })
 
-describe('a loopback client', () => {
+describe('loopback client', () => {
   it.each([
-    ['a process of this machine', '127.0.0.1', undefined, [], true],
-    ['one over IPv6', '::1', undefined, [], true],
-    ['one over IPv4-mapped IPv6', '::ffff:127.0.0.1', undefined, [], true],
-    ['another machine', '192.0.2.1', undefined, [], false],
-    ['what a local proxy forwards', '127.0.0.1', '198.51.100.7', ['127.0.0.1'], false],
-    ['what a local proxy that is not trusted forwards', '127.0.0.1', '127.0.0.1', [], false],
-    ['what it forwards for another process', '127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
-    ['what it forwards without an address', '127.0.0.1', 'unknown', ['127.0.0.1'], false],
-  ] as const)('or not: %s', (_, peer, forwardedFor, trusted, expected) => {
+    ['a local process is loopback', '127.0.0.1', undefined, [], true],
+    ['a local IPv6 process is loopback', '::1', undefined, [], true],
+    ['an IPv4-mapped local process is loopback', '::ffff:127.0.0.1', undefined, [], true],
+    ['another machine is not', '192.0.2.1', undefined, [], false],
+    ['a remote client of a trusted local proxy is not', '127.0.0.1', '198.51.100.7', ['127.0.0.1'], false],
+    ['a client of an untrusted local proxy is not', '127.0.0.1', '127.0.0.1', [], false],
+    ['a local client of a trusted proxy is not', '127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
+    ['an unknown client of a trusted proxy is not', '127.0.0.1', 'unknown', ['127.0.0.1'], false],
+  ] as const)('loopback check: %s', (_, peer, forwardedFor, trusted, expected) => {
     expect(createClientAddresses(trusted).isLoopback(from(peer, forwardedFor))).toBe(expected)
   })
 })
 
-describe('a proxy that is not trusted', () => {
+describe('untrusted proxy', () => {
   const reported = (trusted: readonly string[], ...requests: readonly ClientRequest[]) => {
     const peers: string[] = []
     const addresses = createClientAddresses(trusted, (peer) => peers.push(peer))
@@ -68,7 +68,7 @@ describe('a proxy that is not trusted', () => {
     return peers
   }
 
-  it('an untrusted proxy on this machine or in a private network is reported once', () => {
+  it('untrusted proxy on this machine or in a private network is logged once', () => {
     const twice = [from('127.0.0.1', '198.51.100.7'), from('10.0.0.1', '198.51.100.7')]
     expect(reported([], ...twice)).toEqual(['127.0.0.1'])
     for (const peer of ['::1', '::ffff:10.0.0.1', '172.16.0.1', '192.168.0.1', 'fd00::1']) {
@@ -76,7 +76,7 @@ describe('a proxy that is not trusted', () => {
     }
   })
 
-  it('a peer is not reported if it is trusted, forwards nothing, or has a public address', () => {
+  it('peer is not logged if it is trusted, forwards nothing or has a public address', () => {
     expect(reported(['10.0.0.1'], from('10.0.0.1', '198.51.100.7'))).toEqual([])
     expect(reported([], from('10.0.0.1'))).toEqual([])
     expect(reported([], from('198.51.100.1', '198.51.100.7'))).toEqual([])

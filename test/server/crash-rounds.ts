@@ -10,7 +10,7 @@ const at = (server: ServerChild, { accountId, jwt, appId, token, tokenId }: Tena
   new Tenant(server, accountId, jwt, appId, token, tokenId)
 
 /**
- * Kills a server that 8 clients issue and redeem at, and compares what it has after each restart.
+ * Kills a server under load by 8 clients and compares its data after each restart.
  * @param killedAfter the number of responses after which each round ends
  */
 export async function crashRounds(dataDir: string, killedAfter: readonly number[]): Promise<void> {
@@ -40,7 +40,7 @@ export async function crashRounds(dataDir: string, killedAfter: readonly number[
         await settle(redeemKey, (to) => to.runtime(contract.vouchers.redeem, { credential }, { key: redeemKey }))
       }
     }
-    // A clerk whose call is cut off stops there; that is the point.
+    // A client stops when its connection breaks.
     await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(clerk))
     await killing
     expect(answered.size).toBeGreaterThanOrEqual(killAt)

@@ -13,12 +13,12 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('kill -9 right after an answer', () => {
-  it('loses and doubles nothing in 5 kills, from the first response to the 150th', async () => {
+describe('kill -9 right after a response', () => {
+  it('5 kills after 1 to 150 responses lose and repeat nothing', async () => {
     await crashRounds(join(folder, 'data'), [1, 3, 20, 60, 150])
   })
 
-  it('a second process in the same folder is refused while the first lives, and welcome when it is dead', async () => {
+  it('second process on a data folder is refused until the first is dead', async () => {
     const dataDir = join(folder, 'shared')
     const first = await startServerChild(dataDir)
     await expect(startServerChild(dataDir)).rejects.toThrow(/DATA_FOLDER_IN_USE/)
@@ -28,8 +28,8 @@ describe('kill -9 right after an answer', () => {
   })
 })
 
-describe('secrets', () => {
-  /** The files of a folder that hold one of the secrets. */
+describe('secrets in files and logs', () => {
+  /** The files of a folder that contain one of the secrets. */
   function leaks(where: string, secrets: readonly string[], except: readonly string[] = []): string[] {
     return readdirSync(where)
       .filter((name) => !except.includes(name))
@@ -39,7 +39,7 @@ describe('secrets', () => {
       })
   }
 
-  it('are in no file but the key files and in no line of the most verbose log', async () => {
+  it('secrets appear only in the key files and never in the trace log', async () => {
     const dataDir = join(folder, 'secrets')
     const server = await startServerChild(dataDir, 'trace')
     const tenant = await newTenant(server)
@@ -49,7 +49,7 @@ describe('secrets', () => {
     const [code, qr] = [codeOf(voucher), codeOf(voucher, 'qr_token')]
     await tenant.runtime(contract.vouchers.verify, { credential: qr })
     await tenant.redeem(voucher)
-    // Failures of every kind, with the secrets in places where they do not belong.
+    // Failures of every kind, with secrets in the wrong members.
     await revoked.call(contract.templates.list, {})
     await tenant.runtime(contract.vouchers.redeem, { credential: code })
     await tenant.runtime(contract.vouchers.verify, { credential: { type: 'qr_token', value: code.value } })
@@ -67,7 +67,7 @@ describe('secrets', () => {
     })
     await tenant.operator(contract.platform.addFault, { endpoint: 'vouchers.verify', kind: 'error', times: 1 })
     await tenant.runtime(contract.vouchers.verify, { credential: qr })
-    // Lines come in their order, a few milliseconds after the answers.
+    // Log lines are in order, a few milliseconds after the responses.
     await vi.waitFor(() => expect(server.output()).toContain('"code":"SERVICE_UNAVAILABLE"'), 30_000)
     await server.kill()
 
@@ -89,7 +89,7 @@ describe('secrets', () => {
     }
     expect(statSync(dataDir).mode & 0o777).toBe(0o700)
 
-    // The search itself finds what is there.
+    // The search finds secrets where they exist.
     expect(leaks(dataDir, [server.operatorKey])).toEqual([`operator.key: ${server.operatorKey}`])
     expect(leaks(dataDir, [voucher.id]).length).toBeGreaterThan(0)
   })

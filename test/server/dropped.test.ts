@@ -39,7 +39,7 @@ it('logs and counts a call whose response was dropped as if it had been sent', a
   }
 })
 
-it('logs a call whose caller left before the response', async () => {
+it('logs a call whose client disconnected before the response', async () => {
   const live = await liveServer()
   try {
     const tenant = await newTenant(live)

@@ -21,7 +21,7 @@ import { WatchedPolls } from '../support/watched-polls.js'
 
 type Produce = (scene: Scene) => Promise<Answer>
 
-/** The codes that follow from who calls an endpoint and what it takes: one way for all of them. */
+/** Codes that follow from the caller and the input of an endpoint, produced the same way for all endpoints. */
 const common: Partial<Record<FailureCode, Produce>> = {
   TOKEN_MISSING: (scene) => scene.send({ credential: null }),
   TOKEN_INVALID: (scene) => scene.send({ credential: forged(scene.endpoint, scene.credential) }),
@@ -123,7 +123,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
   TEST_CLOCK_OFF: (scene) => scene.send({ to: scene.twin({ clock: { now: () => START_MS, onMove: () => () => {} } }) }),
 }
 
-/** A rejected template is submitted while another holds its external id. */
+/** Submits a rejected template while another has its external id. */
 async function resubmitTaken(scene: Scene): Promise<Answer> {
   const { tenant } = scene
   const { id, externalTemplateId } = await tenant.reviewing()
@@ -132,7 +132,7 @@ async function resubmitTaken(scene: Scene): Promise<Answer> {
   return scene.send({ input: { templateId: id } })
 }
 
-/** By a call of the console about a bot that lacks the scope. */
+/** A console call for a bot that lacks the scope. */
 const botWithout =
   (scope: BotScope): Produce =>
   async (scene) => {
@@ -140,7 +140,7 @@ const botWithout =
     return scene.send({ input: { botId: (await scene.tenant.linkedBot(others)).id } })
   }
 
-/** The codes that take a story of their own, by endpoint. */
+/** Codes that need their own preparation, by endpoint and code. */
 const specific: Readonly<Record<string, Produce>> = {
   'apps.create APPLICATION_LIMIT_REACHED': async (scene) => {
     for (let have = 1; have < 50; have++) await scene.send()
@@ -234,7 +234,7 @@ const specific: Readonly<Record<string, Produce>> = {
   'vouchers.reverse REVERSAL_WINDOW_CLOSED': (scene) => scene.send({ to: scene.later(91) }),
 }
 
-/** Codes of refusals that leave the tenant and its sample as they were: the cases of an endpoint share one. */
+/** Codes of refusals that leave the tenant and its sample unchanged: the cases of an endpoint share one. */
 const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'TOKEN_MISSING',
   'TOKEN_INVALID',
@@ -268,7 +268,7 @@ function canShare(endpoint: Endpoint, code: FailureCode): boolean {
   return specific[`${endpoint.id} ${code}`] === undefined && leavesAll.has(code)
 }
 
-/** The bot that a call is about, or that makes it. */
+/** The bot that a call names or that makes the call. */
 async function botIdOf(scene: Scene): Promise<string> {
   return String((await scene.input()).botId ?? scene.bot?.id)
 }
@@ -286,7 +286,7 @@ function forged({ caller }: Endpoint, genuine: string): string {
   return `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`
 }
 
-/** The first call is held in the store; the second waits for it, until its time is up. */
+/** The first call is held in the store; the second waits for it until it times out. */
 async function inProgress(scene: Scene): Promise<Answer> {
   const { store } = scene.server.deps
   let release = () => {}
@@ -313,7 +313,7 @@ async function inProgress(scene: Scene): Promise<Answer> {
   }
 }
 
-/** A webhook is wanted while a getUpdates call is open. */
+/** Sets a webhook while a getUpdates call is open. */
 async function pollingActive(scene: Scene): Promise<Answer> {
   const poll = scene.server.deps.polls.open((await scene.tenant.itsBot()).id)
   try {
@@ -323,7 +323,7 @@ async function pollingActive(scene: Scene): Promise<Answer> {
   }
 }
 
-/** Servers beside `server` that no call changes, made once for all endpoints. */
+/** Servers beside `server` that no call changes, created once for all endpoints. */
 const twins = new Map<string, TestApp>()
 function twin(name: string, overrides: () => Partial<Deps>): TestApp {
   const made = twins.get(name) ?? testApp({ store: server.deps.store, ...overrides() })
@@ -333,13 +333,13 @@ function twin(name: string, overrides: () => Partial<Deps>): TestApp {
 
 const strictTwin = () => twin('strict', () => ({ secure: { ...server.deps.secure, required: true } }))
 
-/** A server whose store fails, or for an endpoint without a store the part that it rests on. */
+/** A server whose store fails, or for an endpoint without a store the part that it needs. */
 function failingTwin(scene: Scene, error: Error): TestApp {
   const parts = failing(scene, error)
   return 'store' in parts ? twin(error.message, () => parts) : scene.twin(parts)
 }
 
-/** A server of which the part fails that this endpoint rests on: mostly the store. */
+/** The part that this endpoint needs, mostly the store, which fails. */
 function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
   const fail = (): never => {
     throw error
@@ -383,8 +383,8 @@ afterAll(async () => {
   for (const it of [server, ...twins.values()]) await it.close()
 })
 
-describe('every endpoint succeeds with the sample that its failures start from', () => {
-  it.each(endpoints.map((it) => [it.id, it] as const))('%s', async (id, endpoint) => {
+describe('sample calls', () => {
+  it.each(endpoints.map((it) => [it.id, it] as const))('%s succeeds with its sample call', async (id, endpoint) => {
     expect(samples).toHaveProperty([id])
     const scene = await Scene.of(server, endpoint)
     const answer = await scene.send()
@@ -395,7 +395,7 @@ describe('every endpoint succeeds with the sample that its failures start from',
 
 const tried = new Set<string>()
 
-/** Codes with one way for all endpoints are tried with one endpoint per kind of caller, in the slow project with all. */
+/** Codes produced the same way everywhere are tested once per kind of caller, or everywhere in the slow project. */
 function isTried(endpoint: Endpoint, code: FailureCode): boolean {
   if (process.env.VOUCHERCTL_TEST_EXTENT === 'all' || specific[`${endpoint.id} ${code}`] !== undefined) return true
   const kind = `${code} ${endpoint.caller} ${endpoint.linked ?? false}`
@@ -414,7 +414,7 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
     return shared
   }
 
-  it.each(codes)('answers %s', async (code) => {
+  it.each(codes)('returns %s', async (code) => {
     const produce = specific[`${id} ${code}`] ?? common[code]
     if (produce === undefined) throw new Error(`no case produces ${code} of ${id}`)
     const scene = await sceneFor(code)
@@ -432,7 +432,7 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
       })
       expect(answer.status).toBe(status)
       expect(headers['content-type']).toBe('application/json; charset=utf-8')
-      // What comes out of an envelope has the few headers that travel in one.
+      // A response from an envelope has only the few headers that travel in one.
       expect(headers['cache-control']).toBe(code === 'ORIGIN_NOT_ALLOWED' ? undefined : 'no-store')
       expect(headers['www-authenticate'] !== undefined).toBe(status === 401 || code === 'INSUFFICIENT_SCOPE')
       const mayWait = status === 429 || status === 503 || code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
@@ -444,14 +444,14 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
   })
 })
 
-it('no case stands for a pair that the contract does not declare', () => {
+it('test cases produce only failures that the contract declares', () => {
   const declared = endpoints.flatMap((it) => failuresOf(it).map((code) => `${it.id} ${code}`))
   expect(Object.keys(specific).filter((pair) => !declared.includes(pair))).toEqual([])
   const codes = new Set<string>(endpoints.flatMap((it) => failuresOf(it)))
   expect(Object.keys(common).filter((code) => !codes.has(code))).toEqual([])
 })
 
-it('every code of the table belongs to an endpoint, or to what lies outside the routes', () => {
+it('every failure code except those of unknown routes belongs to an endpoint', () => {
   const codes = new Set<string>([
     ...endpoints.flatMap((it) => failuresOf(it)),
     ...openEndpoints.flatMap((it) => it.failures),

@@ -19,17 +19,17 @@ const keyed: [string, Endpoint][] = [contract.vouchers.issue, contract.vouchers.
 )
 
 describe.each(keyed)('%s', (_id, endpoint) => {
-  it('asks for a key', async () => {
+  it('requires an Idempotency-Key', async () => {
     const scene = await Scene.of(server, endpoint)
     expect(await scene.send({ key: null })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_REQUIRED' })
   })
 
-  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256)])('refuses the key %j', async (key) => {
+  it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256)])('refuses the Idempotency-Key %j', async (key) => {
     const scene = await Scene.of(server, endpoint)
     expect(await scene.send({ key })).toMatchObject({ status: 400, code: 'IDEMPOTENCY_KEY_INVALID' })
   })
 
-  it('answers a repeat with the status and the bytes of the first, marked, under a new request id', async () => {
+  it('replays a repeat with the same status and bytes under a new request id', async () => {
     const scene = await Scene.of(server, endpoint)
     const first = await scene.send({ key: 'K' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -39,20 +39,20 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
   })
 
-  it('takes a quoted key for the same as a bare one', async () => {
+  it('treats a quoted Idempotency-Key like an unquoted one', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.send({ key: 'K' })
     expect((await scene.send({ key: '"K"' })).headers['idempotent-replayed']).toBe('true')
   })
 
-  it('knows the key from another token of the application too', async () => {
+  it('replays a repeat made with another token of the application', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.send({ key: 'K' })
     const { token } = await scene.tenant.newToken()
     expect((await scene.send({ key: 'K', credential: token })).headers['idempotent-replayed']).toBe('true')
   })
 
-  it('compares bodies by value: order, spacing and escapes do not matter', async () => {
+  it('compares bodies by value, ignoring order, spacing and escapes', async () => {
     const scene = await Scene.of(server, endpoint)
     const { body, path } = await scene.request()
     const members = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
@@ -65,7 +65,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     }
   })
 
-  it('refuses the key for another request, also of another operation', async () => {
+  it('refuses an Idempotency-Key that was used for another request or operation', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.send({ key: 'K' })
     const changed = await scene.send({ key: 'K', input: { metadata: { a: 'b' } } })
@@ -78,7 +78,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect(other).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 
-  it('leaves the key free after a refusal, for a corrected request too', async () => {
+  it('leaves the Idempotency-Key unused after a refusal', async () => {
     const scene = await Scene.of(server, endpoint)
     const wrong = {
       'vouchers.issue': { template_id: 'tpl_0' },
@@ -89,7 +89,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     expect((await scene.send({ key: 'K' })).envelope.success).toBe(true)
   })
 
-  it('does not use up the key with a 429', async () => {
+  it('leaves the Idempotency-Key unused after a 429', async () => {
     const scene = await Scene.of(server, endpoint)
     const to = scene.twin({ limits: createLimits({ [endpoint.limit as 'issue']: { calls: 1, seconds: 60 } }) })
     await scene.send({ key: null, to })
@@ -99,7 +99,7 @@ describe.each(keyed)('%s', (_id, endpoint) => {
     await scene.close()
   })
 
-  it('does not use up the key with a 503', async () => {
+  it('leaves the Idempotency-Key unused after a 503', async () => {
     const scene = await Scene.of(server, endpoint)
     await scene.request()
     const { operator } = scene.tenant
@@ -110,8 +110,8 @@ describe.each(keyed)('%s', (_id, endpoint) => {
   })
 })
 
-describe('what is remembered', () => {
-  it('issue and reverse: 30 days to the millisecond', async () => {
+describe('lifetime of idempotency records', () => {
+  it('idempotency records of issue and reverse expire after 30 days, to the millisecond', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 300 } })
@@ -122,13 +122,13 @@ describe('what is remembered', () => {
     expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'K' })).status).toBe(201)
     expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
     own.clock.advance(1)
-    // Forgotten: the repeat finds the voucher by its external_issue_id, and another request may take the key.
+    // Expired: the repeat finds the voucher by its external_issue_id, and another request may use the key.
     expect((await tenant.runtime(contract.vouchers.issue, input, { key: 'L' })).status).toBe(200)
     expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).status).toBe(201)
     await own.close()
   })
 
-  it('redeem: for ever; a late repeat after the reversal redeems nothing', async () => {
+  it('idempotency record of redeem never expires, even after a reversal', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 1_095 } })
@@ -144,7 +144,7 @@ describe('what is remembered', () => {
     await own.close()
   })
 
-  it('the credentials of an issue are answered again, and stored nowhere', async () => {
+  it('replay of an issue returns the same credentials', async () => {
     const scene = await Scene.of(server, contract.vouchers.issue)
     const first = await scene.send({ key: 'K' })
     const again = await scene.send({ key: 'K' })
@@ -153,7 +153,7 @@ describe('what is remembered', () => {
   })
 })
 
-describe('external_issue_id', () => {
+describe('external_issue_id of an issue', () => {
   const issueOf = async (limit: number) => {
     const own = testApp()
     const tenant = await newTenant(own)
@@ -163,7 +163,7 @@ describe('external_issue_id', () => {
     return { own, tenant, input, first }
   }
 
-  it('a repeat under another key answers the voucher that is there: 200, the same credentials, quota untouched', async () => {
+  it('repeat under another key returns the existing voucher with 200 and uses no quota', async () => {
     const { own, tenant, input, first } = await issueOf(1)
     const repeat = await tenant.runtime(contract.vouchers.issue, { ...input, metadata: { ignored: 'yes' } })
     expect(repeat.status).toBe(200)
@@ -174,7 +174,7 @@ describe('external_issue_id', () => {
     await own.close()
   })
 
-  it('a repeat is answered when the window is over and the voucher used, with its state of now', async () => {
+  it('repeat after the window returns the redeemed voucher with its current status', async () => {
     const { own, tenant, input, first } = await issueOf(1)
     await tenant.redeem(first.data)
     own.clock.advance(20 * DAY_MS)
@@ -183,14 +183,14 @@ describe('external_issue_id', () => {
     await own.close()
   })
 
-  it('a repeat keeps its status: 200 is replayed as 200, 201 as 201', async () => {
+  it('replayed repeat keeps its status 200', async () => {
     const { own, tenant, input } = await issueOf(5)
     const under = (key: string) => tenant.runtime(contract.vouchers.issue, input, { key })
     expect([(await under('K')).status, (await under('K')).status]).toEqual([200, 200])
     await own.close()
   })
 
-  it('belongs to one recipient for ever', async () => {
+  it('external_issue_id stays bound to its recipient', async () => {
     const { own, tenant, input } = await issueOf(5)
     own.clock.advance(1_000 * DAY_MS)
     const other = await tenant.runtime(contract.vouchers.issue, { ...input, recipient_user_id: 'user-2' })
@@ -198,7 +198,7 @@ describe('external_issue_id', () => {
     await own.close()
   })
 
-  it('is unique to its template: another one takes it again', async () => {
+  it('external_issue_id is unique per template', async () => {
     const { own, tenant, input } = await issueOf(5)
     const { id } = await tenant.template()
     expect((await tenant.runtime(contract.vouchers.issue, { ...input, template_id: id })).status).toBe(201)
@@ -206,8 +206,8 @@ describe('external_issue_id', () => {
   })
 })
 
-describe('calls at the same time', () => {
-  it('equal ones have one effect and equal answers', async () => {
+describe('concurrent calls with idempotency keys', () => {
+  it('20 equal concurrent calls have one effect and equal responses', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const request = await scene.request({ key: 'K' })
     const answers = await Promise.all(Array.from({ length: 20 }, () => server.send(request)))
@@ -215,7 +215,7 @@ describe('calls at the same time', () => {
     expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
-  it('of two applications with one key know nothing of each other', async () => {
+  it('calls of two applications with the same key are independent', async () => {
     const [one, other] = [
       await Scene.of(server, contract.vouchers.issue),
       await Scene.of(server, contract.vouchers.issue),
@@ -228,7 +228,7 @@ describe('calls at the same time', () => {
     ])
   })
 
-  it('a different one is refused while the first still runs', async () => {
+  it('different request with the same key is refused while the first still runs', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const { store } = server.deps
     let release = () => {}
@@ -249,7 +249,7 @@ describe('calls at the same time', () => {
     await scene.close()
   })
 
-  it('when the first is refused, one that waited for it runs', async () => {
+  it('call that waited for a refused one with the same key runs itself', async () => {
     const scene = await Scene.of(server, contract.vouchers.issue)
     const request = await scene.request({ key: 'K', input: { template_id: 'tpl_0' } })
     const answers = await Promise.all(Array.from({ length: 5 }, () => server.send(request)))

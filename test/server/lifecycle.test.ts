@@ -20,8 +20,8 @@ afterEach(async () => {
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-describe('starting', () => {
-  it('makes its folder for this user alone, and key files that nobody else reads', () =>
+describe('server start', () => {
+  it('start creates a data folder and key files that only the user can read', () =>
     inFolder(async (folder) => {
       const dataDir = join(folder, 'data', 'voucherctl')
       const server = await open({ dataDir })
@@ -42,7 +42,7 @@ describe('starting', () => {
       expect(readdirSync(dataDir).sort()).toEqual(['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db'])
     }))
 
-  it('again in the same folder knows everything: tokens, vouchers, keys and the operator', () =>
+  it('restart keeps tokens, vouchers, keys and the operator key', () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const tenant = await newTenant(first)
@@ -62,7 +62,7 @@ describe('starting', () => {
       expect(repeat.data.credentials).toEqual(voucher.credentials)
     }))
 
-  it('in memory leaves nothing: its keys lie in a private folder that goes with it', async () => {
+  it('server in memory deletes its private key folder when it closes', async () => {
     const server = await open()
     const { dataDir } = server.running
     expect([modeOf(dataDir), readdirSync(dataDir).sort()]).toEqual([
@@ -73,7 +73,7 @@ describe('starting', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('a port that is taken is refused, and nothing is left behind', () =>
+  it('start on a port in use is refused and leaves nothing behind', () =>
     inFolder(async (folder) => {
       const other = createServer()
       await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -86,7 +86,7 @@ describe('starting', () => {
       await open({ dataDir, port })
     }))
 
-  it('a folder in use is refused, and its server goes on', () =>
+  it('start on a data folder in use is refused and does not affect its server', () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const file = readFileSync(join(dataDir, 'server.json'), 'utf8')
@@ -98,7 +98,7 @@ describe('starting', () => {
       expect((await tenant.issue()).status).toBe('issued')
     }))
 
-  it('the operator plane is off where it is told to be', async () => {
+  it('operator API is absent if it is switched off', async () => {
     const server = await open({ operator: false })
     expect(server.running.operatorKeyFile).toBeNull()
     expect(readdirSync(server.running.dataDir)).not.toContain('operator.key')
@@ -106,10 +106,10 @@ describe('starting', () => {
   })
 })
 
-describe('keys', () => {
+describe('key files', () => {
   const lost = (dataDir: string) => startServer({ port: 0, dataDir, logTo: { write: () => {} } })
 
-  it('a database whose keys are lost or exchanged is refused, and opens again with the right ones', () =>
+  it('database with missing or wrong keys is refused, and opens again with the right ones', () =>
     inFolder(async (dataDir) => {
       const path = join(dataDir, 'keys.json')
       await (await open({ dataDir })).close()
@@ -126,7 +126,7 @@ describe('keys', () => {
       await (await open({ dataDir })).close()
     }))
 
-  it('a key that is added and made the current one leaves the vouchers of the one before as they were', () =>
+  it('vouchers stay valid after another credential key becomes current', () =>
     inFolder(async (dataDir) => {
       const path = join(dataDir, 'keys.json')
       const first = await open({ dataDir })
@@ -152,7 +152,7 @@ describe('keys', () => {
       }
     }))
 
-  it('an operator key file without a key in it is refused: it would lock the operator out without a word', () =>
+  it('operator key file without a key is refused', () =>
     inFolder(async (dataDir) => {
       await (await open({ dataDir })).close()
       for (const text of ['', 'opk_short\n']) {
@@ -161,7 +161,7 @@ describe('keys', () => {
       }
     }))
 
-  it('a lost key file is not made anew beside a database that needs it', () =>
+  it('missing key file is not created again beside a database that needs it', () =>
     inFolder(async (dataDir) => {
       const path = join(dataDir, 'keys.json')
       await (await open({ dataDir })).close()
@@ -175,19 +175,19 @@ describe('keys', () => {
     }))
 
   it.each([
-    ['no JSON', 'key'],
+    ['text', 'key'],
     ['another version', '{"version":2}'],
     ['no keys', '{"version":1,"current":"a","credential_keys":[],"account_key":""}'],
     ['null', 'null'],
     ['null for a key', '{"version":1,"current":"a","credential_keys":[null],"account_key":""}'],
-  ])('a key file with %s is refused', (_what, text) =>
+  ])('key file with %s is refused', (_what, text) =>
     inFolder(async (dataDir) => {
       writeFileSync(join(dataDir, 'keys.json'), text)
       await expect(lost(dataDir)).rejects.toMatchObject({ code: 'KEYS_UNUSABLE' })
     }),
   )
 
-  it('a named key file must exist; with it the folder holds none', () =>
+  it('--key-file must exist, and the data folder then holds no key file', () =>
     inFolder(async (folder) => {
       const [dataDir, keyFile] = [join(folder, 'data'), join(folder, 'keys.json')]
       mkdirSync(dataDir, { mode: 0o700 })
@@ -204,8 +204,8 @@ describe('keys', () => {
     }))
 })
 
-describe('closing', () => {
-  it('finishes what is in flight, ends idle and followed connections, frees the port and checkpoints', () =>
+describe('server shutdown', () => {
+  it('close() completes running requests, ends connections, frees the port and checkpoints', () =>
     inFolder(async (dataDir) => {
       const server = await open({ dataDir })
       const tenant = await newTenant(server)
@@ -237,7 +237,7 @@ describe('closing', () => {
       expect(await tenantAt(again, tenant).redeem(voucher, { key: 'K' })).toMatchObject({ voucherId: voucher.id })
     }))
 
-  it('a request that comes on an open connection while it closes is answered, by our code', async () => {
+  it('request on an open connection during close() still gets its response', async () => {
     const server = await open()
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
@@ -260,13 +260,13 @@ describe('closing', () => {
     await closing
   })
 
-  it('twice is once', async () => {
+  it('close() is idempotent', async () => {
     const server = await open()
     await Promise.all([server.running.close(), server.running.close()])
     await server.running.close()
   })
 
-  it('writes the last uses of tokens', () =>
+  it('close() writes the last uses of tokens', () =>
     inFolder(async (dataDir) => {
       const first = await open({ dataDir })
       const tenant = await newTenant(first)
@@ -278,7 +278,7 @@ describe('closing', () => {
     }))
 })
 
-/** The same tenant, after its server came back elsewhere. */
+/** The same tenant after its server restarted on another port. */
 function tenantAt(server: LiveServer, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
   return new Tenant(server, accountId, jwt, appId, token, tokenId)
 }

@@ -9,7 +9,7 @@ import { wireOf } from '../support/server-client.js'
 import { Scene, unknownCredential } from '../support/server-scene.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-/** Windows follow the machine's own clock: it stands still here, and moves when told. */
+/** Rate limit windows use the machine's clock, which is fake here. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
@@ -24,7 +24,7 @@ function limited(limits: Partial<Record<RateLimitName, { calls: number; seconds:
   return server
 }
 
-describe('the names of the limits', () => {
+describe('rate limit names', () => {
   const names: Record<string, RateLimitName | undefined> = {
     'vouchers.issue': 'issue',
     'vouchers.verify': 'verify',
@@ -40,11 +40,11 @@ describe('the names of the limits', () => {
     if (caller === 'operator') return undefined
     return names[id] ?? (caller === 'jwt' ? 'console' : 'bot_calls')
   }
-  it('every runtime endpoint has its own, console endpoints share one and the calls of bots another, the operator has none', () => {
+  it('each runtime endpoint has its own limit; console and bot calls share one each', () => {
     for (const it of endpoints as readonly Endpoint[]) expect([it.id, it.limit]).toEqual([it.id, limitOf(it)])
   })
 
-  it('have the numbers of the decision, in windows of 60 s', () => {
+  it('default rate limits have the documented numbers per 60 s', () => {
     const calls = Object.fromEntries(Object.entries(defaultRateLimits).map(([name, it]) => [name, it.calls]))
     expect(calls).toEqual({
       issue: 6000,
@@ -64,10 +64,10 @@ describe('the names of the limits', () => {
   })
 })
 
-describe('a limit', () => {
+describe('rate limit', () => {
   const list = contract.templates.list
 
-  it('counts down in every answer, then refuses until its window ends', async () => {
+  it('rate limit headers count down, then calls get 429 until the window ends', async () => {
     const tenant = await newTenant(limited({ reads: { calls: 2, seconds: 60 } }))
     const call = () => tenant.runtime(list, {})
     const first = await call()
@@ -83,7 +83,7 @@ describe('a limit', () => {
     expect((await call()).headers.ratelimit).toBe('"reads";r=1;t=60')
   })
 
-  it('a limit holds until its window ends, however many sweeps of ended windows run before', () => {
+  it('rate limit holds until its window ends despite sweeps of ended windows', () => {
     let now = 0
     const limits = createLimits({ reads: { calls: 1, seconds: 600 }, issue: { calls: 1, seconds: 1 } }, () => now)
     limits.take('reads', 'app')
@@ -95,7 +95,7 @@ describe('a limit', () => {
     expect(limits.take('reads', 'app')?.allowed).toBe(true)
   })
 
-  it('belongs to one application: all its tokens together, no other tenant', async () => {
+  it('rate limit is per application, shared by all its tokens', async () => {
     const server = limited({ reads: { calls: 1, seconds: 60 } })
     const [one, two] = [await newTenant(server), await newTenant(server)]
     await one.runtime(list, {})
@@ -103,7 +103,7 @@ describe('a limit', () => {
     expect((await two.runtime(list, {})).status).toBe(200)
   })
 
-  it('belongs to its name: another operation is not concerned', async () => {
+  it('rate limit of one operation does not affect another', async () => {
     const tenant = await newTenant(limited({ reads: { calls: 1, seconds: 60 } }))
     const voucher = await tenant.issue()
     await tenant.runtime(list, {})
@@ -111,16 +111,16 @@ describe('a limit', () => {
     expect((await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })).status).toBe(200)
   })
 
-  it('counts refused calls too', async () => {
+  it('refused calls count towards the rate limit', async () => {
     const tenant = await newTenant(limited({ redeem: { calls: 1, seconds: 60 } }))
     const input = { credential: unknownCredential() }
     expect((await tenant.runtime(contract.vouchers.redeem, input)).status).toBe(404)
     expect((await tenant.runtime(contract.vouchers.redeem, input)).status).toBe(429)
   })
 
-  it('of the console belongs to the account, and shows no headers before it refuses', async () => {
+  it('console limit is per account and adds headers only to a refusal', async () => {
     const server = limited({ console: { calls: 3, seconds: 60 } })
-    // Two calls made the tenant.
+    // Creating the tenant took two calls.
     const [one, two] = [await newTenant(server), await newTenant(server)]
     const third = await one.console(contract.apps.list, {})
     expect([third.status, third.headers.ratelimit]).toEqual([200, undefined])
@@ -129,7 +129,7 @@ describe('a limit', () => {
     expect((await two.console(contract.apps.list, {})).status).toBe(200)
   })
 
-  it('is gone with all headers when limits are off', async () => {
+  it('switched-off rate limits add no headers', async () => {
     const server = testApp()
     opened.push(server)
     const tenant = await newTenant(server)
@@ -138,9 +138,9 @@ describe('a limit', () => {
   })
 })
 
-describe('guesses at credentials', () => {
+describe('limit of failed credentials', () => {
   it.each([contract.vouchers.verify, contract.vouchers.redeem])(
-    'past the limit only the failing call is refused: whoever has a voucher is served',
+    'beyond the limit of failed credentials only failing calls are refused',
     async (endpoint) => {
       const server = limited({ credential_failures: { calls: 2, seconds: 60 } })
       const tenant = await newTenant(server)
@@ -158,7 +158,7 @@ describe('guesses at credentials', () => {
     },
   )
 
-  it('a slip of the pen is not counted: its check symbol fails', async () => {
+  it('credential with a wrong check symbol does not count as failed', async () => {
     const tenant = await newTenant(limited({ credential_failures: { calls: 1, seconds: 60 } }))
     const { value } = codeOf(await tenant.issue())
     const slip = { type: 'redeem_code' as const, value: (value[0] === 'A' ? 'B' : 'A') + value.slice(1) }
@@ -167,7 +167,7 @@ describe('guesses at credentials', () => {
     }
   })
 
-  it('are counted for each application', async () => {
+  it('failed credentials count per application', async () => {
     const server = limited({ credential_failures: { calls: 1, seconds: 60 } })
     const [one, two] = [await newTenant(server), await newTenant(server)]
     const guess = { credential: unknownCredential() }
@@ -177,14 +177,14 @@ describe('guesses at credentials', () => {
   })
 })
 
-describe('guesses at tokens', () => {
+describe('limit of failed authentications', () => {
   const send = (server: TestApp, endpoint: Endpoint, credential?: string) =>
     server.send({
       ...wireOf(endpoint),
       headers: credential === undefined ? {} : { authorization: `Bearer ${credential}` },
     })
 
-  it('past the limit of an address the failing call is answered 429 instead of 401, on every plane; a good one is served', async () => {
+  it('failing calls beyond the limit of an address get 429 instead of 401, good ones succeed', async () => {
     const server = limited({ auth_failures: { calls: 2, seconds: 60 } })
     const tenant = await newTenant(server)
     expect((await send(server, contract.templates.list)).status).toBe(401)
@@ -213,7 +213,7 @@ describe('guesses at tokens', () => {
     expect((await guess('198.51.100.7')).status).toBe(401)
   })
 
-  it('403 is no guess: it is not counted', async () => {
+  it('403 does not count as a failed authentication', async () => {
     const server = limited({ auth_failures: { calls: 1, seconds: 60 } })
     const scene = await Scene.of(server, contract.templates.list)
     const { token } = await scene.tenant.newToken(scopes.filter((it) => it !== 'vouchers:read'))

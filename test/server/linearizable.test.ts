@@ -6,16 +6,16 @@ import { History, isLinearizable } from '../support/linearizable.js'
 import { seededRandom, type TestApp, testApp } from '../support/server-app.js'
 import { codeOf, newTenant } from '../support/server-tenant.js'
 
-/** `VOUCHERCTL_HISTORIES` is how many histories are made, `VOUCHERCTL_SEED` repeats them. */
+/** `VOUCHERCTL_HISTORIES` is the number of histories, `VOUCHERCTL_SEED` repeats them. */
 const histories = Number(process.env.VOUCHERCTL_HISTORIES ?? (onPostgres ? 6 : 60))
 const seed = process.env.VOUCHERCTL_SEED ?? '1'
 const CLIENTS = 4
 
-// Some 30 ms each, and machines have other work.
+// Some 30 ms each, plus reserve for a busy machine.
 vi.setConfig({ testTimeout: 60_000 + 500 * histories })
 const CALLS = 5
 
-/** A voucher: the redemption in force, those reversed, and what each key has made. */
+/** State of a voucher: the active redemption, the reversed ones, and the result of each key. */
 interface VoucherState {
   readonly live: string | null
   readonly reversed: readonly string[]
@@ -43,7 +43,7 @@ function voucherAfter(state: VoucherState, op: VoucherOp): VoucherState | null {
   return isNew ? { ...state, live: op.got, keys: { ...state.keys, [op.key]: op.got } } : null
 }
 
-/** A template's quota: what was issued, by external id. */
+/** State of a quota: the vouchers issued, by external id. */
 type QuotaOp =
   | { readonly do: 'issue'; readonly ext: string; readonly got: string | null }
   | { readonly do: 'count'; readonly count: number }
@@ -70,7 +70,7 @@ const dice = (name: string) => {
   return (sides: number) => (random(1)[0] as number) % sides
 }
 
-/** Clients that call one after the other, all at the same time, with pauses by dice. */
+/** Concurrent clients that each call sequentially with random pauses. */
 const clients = (name: string, act: (client: number, roll: (sides: number) => number) => Promise<unknown>) =>
   Promise.all(
     Array.from({ length: CLIENTS }, async (_, client) => {
@@ -85,7 +85,7 @@ const clients = (name: string, act: (client: number, roll: (sides: number) => nu
 const overlaps = ({ events }: History<unknown>) =>
   events.some((one) => events.some((other) => one !== other && one.began < other.began && other.began < one.ended))
 
-it(`${histories} histories of a voucher that ${CLIENTS} clients redeem, reverse and verify`, async () => {
+it(`${histories} voucher histories of ${CLIENTS} concurrent clients are linearizable`, async () => {
   let overlapped = 0
   const tenant = await newTenant(server)
   const template = await tenant.template({ issue_limit: histories })
@@ -131,11 +131,11 @@ it(`${histories} histories of a voucher that ${CLIENTS} clients redeem, reverse 
     const orderly = isLinearizable(history.events, unused, voucherAfter)
     expect(orderly ? [] : history.events, `seed ${seed}, history ${round}`).toEqual([])
   }
-  // Histories in which nothing overlapped would prove nothing.
+  // Histories without overlapping calls would prove nothing.
   expect(overlapped).toBe(histories)
 })
 
-it(`${histories} histories of a quota that ${CLIENTS} clients use up`, async () => {
+it(`${histories} quota histories of ${CLIENTS} concurrent clients are linearizable`, async () => {
   const tenant = await newTenant(server)
   for (let round = 0; round < histories; round++) {
     const limit = 1 + (round % 5)
@@ -165,7 +165,7 @@ it(`${histories} histories of a quota that ${CLIENTS} clients use up`, async () 
   }
 })
 
-describe('the search refuses what cannot have happened', () => {
+describe('linearizability checker', () => {
   const at = (began: number, ended: number, op: VoucherOp) => ({ client: 0, began, ended, op })
   const redeemed = (key: string, got: string): VoucherOp => ({ do: 'redeem', key, got, by: null })
   const impossible = {
@@ -189,11 +189,11 @@ describe('the search refuses what cannot have happened', () => {
       at(5, 6, redeemed('a', 'r2')),
     ],
   }
-  it.each(Object.entries(impossible))('%s', (_what, events) => {
+  it.each(Object.entries(impossible))('checker rejects an impossible history: %s', (_what, events) => {
     expect(isLinearizable(events, unused, voucherAfter)).toBe(false)
   })
 
-  it('and takes what overlaps in any order that fits', () => {
+  it('checker accepts overlapping calls in any order that fits', () => {
     const events = [
       at(1, 6, { do: 'verify', live: 'r1' }),
       at(2, 5, { do: 'reverse', of: 'r1', ok: true }),

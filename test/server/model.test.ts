@@ -6,14 +6,14 @@ import { testApp } from '../support/server-app.js'
 import { audit } from '../support/voucher-audit.js'
 import { commands, setUp } from '../support/voucher-steps.js'
 
-/** `VOUCHERCTL_MODEL=5000x50` is the long form; `VOUCHERCTL_SEED` repeats one. */
-/** Each command is several round trips on PostgreSQL. */
+/** `VOUCHERCTL_MODEL=5000x50` sets the size; `VOUCHERCTL_SEED` repeats a run. */
+/** Fewer on PostgreSQL, where each command takes several round trips. */
 const usual = onPostgres ? 4 : 60
 const [runs = usual, most = 20] = (process.env.VOUCHERCTL_MODEL ?? '').split('x').filter(Boolean).map(Number)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 
 it(
-  `${runs} sequences of up to ${most} commands: the server answers as the model (seed ${seed})`,
+  `server matches the model in ${runs} sequences of up to ${most} commands (seed ${seed})`,
   async () => {
     const store = openTestStore()
     onTestFinished(() => store.close())
@@ -33,7 +33,7 @@ it(
       }),
       { numRuns: runs, seed },
     )
-    // Sequences that only met refusals would prove little.
+    // Sequences of refused commands only would prove little.
     expect(taken).toBeGreaterThan(runs)
   },
   Math.max(120_000, runs * most * 50),

@@ -7,21 +7,21 @@ import { Scene, type Sent, unknownCredential } from '../support/server-scene.js'
 
 /**
  * DECISIONS.md#order-of-checks: 404/405, 426 by server, 401, 403 application, 426 by application, feature, scope, 429,
- * 415/413/400, Idempotency-Key, replay or 409, 404, 409. Each violation is made together with every later one, and
- * the earlier wins.
+ * 415/413/400, Idempotency-Key, replay or 409, 404, 409. Each violation is combined with every later one, and the
+ * earlier one decides the response.
  */
 interface Violation {
   readonly code: string
-  /** What it does to the tenant; all preparations come before any spoiling one. */
+  /** Changes the tenant; all preparations run before any spoiling change. */
   prepare?(scene: Scene): Promise<void>
   spoil?(scene: Scene, botId: string): Promise<void>
-  /** What it does to the request. */
+  /** Changes the request. */
   readonly sent?: Sent
   readonly path?: (path: string) => string
   readonly method?: string
   readonly narrowToken?: true
   readonly limited?: true
-  /** The server requires encryption. */
+  /** Whether the server requires encryption. */
   readonly strict?: true
 }
 
@@ -55,7 +55,7 @@ const before: Violation[] = [
   limited,
 ]
 
-/** As before, where the caller is a bot. A bot that is not linked acts for no application: its own chain, below. */
+/** The same for a bot caller. An unlinked bot acts for no application and has its own chain below. */
 const beforeOfBot: Violation[] = [
   ...before.slice(0, 4),
   {
@@ -167,7 +167,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** A caller of the tenant that lacks only the scope. */
+/** A credential of the tenant that lacks only the scope. */
 async function narrowCaller({ endpoint, tenant, bot }: Scene): Promise<{ token: string; botId?: string }> {
   if (bot === null) return tenant.newToken(scopes.filter((scope) => scope !== endpoint.scope))
   const { id: botId, token } = await tenant.linkedBot(botScopes.filter((scope) => scope !== endpoint.scope))
@@ -177,7 +177,7 @@ async function narrowCaller({ endpoint, tenant, bot }: Scene): Promise<{ token: 
 const isStateful = ({ prepare, spoil, limited, narrowToken }: Violation) =>
   prepare !== undefined || spoil !== undefined || limited === true || narrowToken === true
 
-/** A tenant in the state that some violations need. A refused call leaves it so, and several pairs can share it. */
+/** A tenant in the state that some violations need. Refused calls leave it unchanged, so pairs share it. */
 interface Prepared {
   readonly scene: Scene
   readonly narrow?: { readonly token: string; readonly botId?: string }
@@ -226,7 +226,7 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
       for (const it of made.values()) await (await it).scene.close()
     })
 
-    /** The code of a call with these violations; the tenant is that of all calls with the same stateful ones. */
+    /** The code of a call with these violations; calls with the same stateful violations share a tenant. */
     const codeWith = async (violations: readonly Violation[]): Promise<string | null> => {
       const stateful = violations.filter(isStateful)
       const key = stateful.map((it) => chain.indexOf(it)).join()
@@ -236,7 +236,7 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
     }
 
     for (const [index, first] of chain.entries()) {
-      it(`${first.code} is answered before whatever is checked later`, async () => {
+      it(`${first.code} takes precedence over every later check`, async () => {
         expect(await codeWith([first])).toBe(first.code)
         for (const second of chain.slice(index + 1)) {
           expect([second.code, await codeWith([second, first])]).toEqual([second.code, first.code])
@@ -246,22 +246,22 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
   },
 )
 
-describe('a replay', () => {
-  it('comes before 404 and 409: what succeeded is answered again, whatever became of it', async () => {
+describe('precedence of a replay', () => {
+  it('replay takes precedence over 404 and 409', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     const first = await scene.send({ key: 'K' })
     const again = await scene.send({ key: 'K' })
     expect([again.status, again.sameness]).toEqual([first.status, first.sameness])
   })
 
-  it('comes after the scope: 403 even for a known key', async () => {
+  it('missing scope takes precedence over a replay', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     await scene.send({ key: 'K' })
     const { token } = await scene.tenant.newToken(['vouchers:read', 'vouchers:issue'])
     expect((await scene.send({ key: 'K', credential: token })).code).toBe('INSUFFICIENT_SCOPE')
   })
 
-  it('comes after the application: 403 when it is disabled since', async () => {
+  it('disabled application takes precedence over a replay', async () => {
     const scene = await Scene.of(server, contract.vouchers.redeem)
     await scene.send({ key: 'K' })
     await scene.tenant.console(contract.apps.update, { appId: scene.tenant.appId, status: 'disabled' })

@@ -19,8 +19,8 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-describe('the operator plane', () => {
-  it('is not there when it is switched off: no route, no method, no hint', async () => {
+describe('operator API', () => {
+  it('operator API returns 404 for every method if it is switched off', async () => {
     const off = testApp({ operatorKeyHash: null })
     for (const endpoint of endpoints.filter((it) => it.caller === 'operator')) {
       const path = endpoint.path.replaceAll(/:[A-Za-z]+/g, 'x')
@@ -34,10 +34,10 @@ describe('the operator plane', () => {
   })
 })
 
-describe('the test clock', () => {
+describe('test clock', () => {
   const iso = (ms: number) => new Date(ms).toISOString()
 
-  it('moves forward, by seconds or to an instant, and never back', async () => {
+  it('test clock moves forward by seconds or to an instant, and never back', async () => {
     const own = testApp()
     const operator = callerOf(own.send, own.operatorKey)
     const { getClock, setClock, advanceClock } = contract.platform
@@ -58,7 +58,7 @@ describe('the test clock', () => {
     await own.close()
   })
 
-  it('governs expiry of account tokens', async () => {
+  it('test clock governs the expiry of account tokens', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const operator = callerOf(own.send, own.operatorKey)
@@ -74,8 +74,8 @@ describe('the test clock', () => {
   })
 })
 
-describe('faults', () => {
-  it('error answers 503 before anything is done, as often as told', async () => {
+describe('injected faults', () => {
+  it('error fault returns 503 without an effect for the given number of calls', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const added = await tenant.operator(contract.platform.addFault, {
@@ -92,7 +92,7 @@ describe('faults', () => {
     expect((await redeem()).status).toBe(200)
   })
 
-  it('a delay delays and answers', async () => {
+  it('delay fault delays the response', async () => {
     const order: unknown[] = []
     const delay = async (ms: number) => {
       order.push(`a delay of ${ms} ms begins`)
@@ -107,7 +107,7 @@ describe('faults', () => {
     await own.close()
   })
 
-  it('faults are met in the order they were set, and can be removed', async () => {
+  it('faults apply in the order in which they were added, and can be removed', async () => {
     const tenant = await newTenant(server)
     const add = (kind: 'error' | 'delay') =>
       tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind, times: 1, delay_ms: 0 })
@@ -132,7 +132,7 @@ describe('faults', () => {
     [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
     [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
-  ])('%j is refused', async (input, issue) => {
+  ])('fault %j is refused', async (input, issue) => {
     const operator = callerOf(server.send, server.operatorKey)
     const answer = await operator(contract.platform.addFault, input as never)
     expect(answer.status).toBe(400)
@@ -140,7 +140,7 @@ describe('faults', () => {
   })
 })
 
-describe('over a real socket', () => {
+describe('operator API over a real socket', () => {
   let live: LiveServer
   beforeAll(async () => {
     live = await liveServer()
@@ -148,7 +148,7 @@ describe('over a real socket', () => {
   afterAll(() => live.close())
 
   it.each(['issue', 'redeem', 'reverse'] as const)(
-    '%s: an answer dropped after the commit is answered the same to the retry, and done once',
+    'retry after a dropped response of %s returns the same response and has no further effect',
     async (name) => {
       const tenant = await newTenant(live)
       const voucher = await tenant.issue()
@@ -177,7 +177,7 @@ describe('over a real socket', () => {
     },
   )
 
-  it('the request log tells each request by its route, never by its values', async () => {
+  it('request log contains routes and codes, never values of a request', async () => {
     const tenant = await newTenant(live)
     await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'error', times: 1 })
     await tenant.console(contract.apps.list, {})
@@ -231,7 +231,7 @@ describe('over a real socket', () => {
     expect(failed).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE', application_id: null })
   })
 
-  it('the request log can be followed', async () => {
+  it('request log can be followed', async () => {
     const tenant = await newTenant(live)
     const response = await fetch(`${live.baseUrl}${contract.platform.requests.path}?follow=true`, {
       headers: { authorization: `Bearer ${live.operatorKey}` },
@@ -254,15 +254,15 @@ describe('over a real socket', () => {
     expect(tenant.appId).toMatch(/^app_/)
   })
 
-  it('the log itself has no HEAD', async () => {
+  it('request log does not support HEAD', async () => {
     const headers = { authorization: `Bearer ${live.operatorKey}` }
     const answer = await live.send({ method: 'HEAD', path: contract.platform.requests.path, headers })
     expect([answer.status, answer.headers.allow]).toEqual([405, 'GET'])
   })
 })
 
-describe('health', () => {
-  it('healthz and readyz answer while the store reads', async () => {
+describe('health and readiness', () => {
+  it('healthz and readyz return 200 while the store is readable', async () => {
     for (const [path, data] of [
       ['/healthz', { status: 'ok', instanceId: 'instance' }],
       ['/readyz', { status: 'ready' }],
@@ -273,7 +273,7 @@ describe('health', () => {
     }
   })
 
-  it('readyz is 503 when the store cannot read; healthz is not concerned', async () => {
+  it('readyz returns 503 while the store is unreadable, healthz still returns 200', async () => {
     const own = testApp()
     await own.deps.store.close()
     const ready = await own.send({ method: 'GET', path: '/readyz' })
@@ -282,7 +282,7 @@ describe('health', () => {
     await own.close()
   })
 
-  it('metrics count by endpoint, status and code, in the text format', async () => {
+  it('metrics count calls by endpoint, status and code in the text format', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     await tenant.runtime(contract.vouchers.redemption, { redemptionId: 'rdm_secret' })
@@ -307,7 +307,7 @@ describe('metrics', () => {
   const scrape = (headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') =>
     server.inject({ method: 'GET', url: '/metrics', headers, remoteAddress })
 
-  it('/metrics is for this machine and the operator; others get the 404 of an unknown route', async () => {
+  it('/metrics is only for loopback clients and the operator; others get 404', async () => {
     const operator = { authorization: `Bearer ${server.operatorKey}` }
     const refused = [await scrape({}, '192.0.2.1'), await scrape({ 'x-forwarded-for': '192.0.2.1' })]
     for (const answer of refused) expect([answer.statusCode, answer.json().code]).toEqual([404, 'ROUTE_NOT_FOUND'])
@@ -332,7 +332,7 @@ describe('metrics', () => {
     expect(count(await metrics.text())).toBe('2')
   })
 
-  it('/metrics names every counter and no gauge with _total', async () => {
+  it('/metrics names exactly its counters with _total', async () => {
     const { body } = await scrape()
     const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({ name, type }))
     expect(types.length).toBeGreaterThan(20)
@@ -340,7 +340,7 @@ describe('metrics', () => {
   })
 })
 
-it('a list of tokens is read even when their last use cannot be written', async () => {
+it('list of tokens is readable while their last use cannot be written', async () => {
   const tenant = await newTenant(server)
   const store: Store = { ...server.deps.store, write: () => Promise.reject(new StoreUnavailable('disk full')) }
   const full = testApp({ store, tokenUses: new TokenUses(store) })

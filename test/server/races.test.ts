@@ -4,7 +4,7 @@ import { contract } from '../../src/contract/index.js'
 import { type LiveServer, liveServer, temporaryFolder } from '../support/server.js'
 import { codeOf, newTenant, templateBody } from '../support/server-tenant.js'
 
-/** Real sockets, a real file. */
+/** Real sockets and a real database file. */
 let server: LiveServer
 let dataDir: string
 beforeAll(async () => {
@@ -25,8 +25,8 @@ const tally = (values: readonly (string | number | null)[]) => {
   return counts
 }
 
-describe('at the same time', () => {
-  it('100 redeems of one voucher with 100 keys: one succeeds, the others name it', async () => {
+describe('races', () => {
+  it('one of 100 concurrent redeems with 100 keys succeeds, the others name its redemption', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answers = await times(100, (index) =>
@@ -39,7 +39,7 @@ describe('at the same time', () => {
     )
   })
 
-  it('120 issues against a quota of 40: 40 vouchers, all of them different', async () => {
+  it('120 concurrent issues against a quota of 40 create 40 different vouchers', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 40 })
     const answers = await times(120, (index) =>
@@ -55,7 +55,7 @@ describe('at the same time', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(40)
   })
 
-  it('100 redeems with one key: one effect and equal answers', async () => {
+  it('100 concurrent redeems with the same key have one effect and equal responses', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answers = await times(100, () =>
@@ -66,7 +66,7 @@ describe('at the same time', () => {
     expect(answers.filter((it) => it.headers['idempotent-replayed'] === undefined)).toHaveLength(1)
   })
 
-  it('50 issues of one external_issue_id with 50 keys: one voucher, one of the quota', async () => {
+  it('50 concurrent issues of one external_issue_id create one voucher', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template()
     const input = { template_id: id, external_issue_id: 'same', recipient_user_id: 'u' }
@@ -76,7 +76,7 @@ describe('at the same time', () => {
     expect((await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount).toBe(1)
   })
 
-  it('20 reversals with 20 keys: one succeeds; redeems between them never make two living redemptions', async () => {
+  it('one of 20 concurrent reversals succeeds, and concurrent redeems succeed at most once', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { id } = await tenant.redeem(voucher)
@@ -86,7 +86,7 @@ describe('at the same time', () => {
     expect((await redeems).filter((it) => it.code === null).length).toBeLessThanOrEqual(1)
   })
 
-  it('30 templates of one external id: one; 30 submissions of it: one', async () => {
+  it('one of 30 concurrent templates with the same external id and one submission succeed', async () => {
     const tenant = await newTenant(server)
     const body = templateBody()
     const created = await times(30, () => tenant.runtime(contract.templates.create, body))
@@ -96,7 +96,7 @@ describe('at the same time', () => {
     expect(tally(submitted.map((it) => it.code))).toEqual({ null: 1, TEMPLATE_STATE_CONFLICT: 29 })
   })
 
-  it('60 applications of an account and 30 tokens of one: 50, and 20', async () => {
+  it('concurrent creates stop at 50 applications per account and 20 tokens per application', async () => {
     const tenant = await newTenant(server)
     const apps = await times(60, () => tenant.console(contract.apps.create, { name: 'Shop' }))
     expect(tally(apps.map((it) => it.code))).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })

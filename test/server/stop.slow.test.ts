@@ -12,9 +12,9 @@ const ANSWER = /^HTTP\/1\.1 404 [^]*?\r\nContent-Length: (\d+)\r\n[^]*?\r\n\r\n/
 
 interface Seen {
   answers: number
-  /** Of the last answer. */
+  /** Whether the last response announced the end of the connection. */
   saidClose: boolean
-  /** How the connection ended: what was on its way then. */
+  /** What was in transit when the connection ended. */
   readonly atEnd: 'nothing' | 'a request' | 'part of an answer' | 'a reset'
 }
 
@@ -26,7 +26,7 @@ function issueBytes({ token }: Tenant, templateId: string, key: string): string 
   )
 }
 
-/** Sends a request as soon as the last one is answered, until it is told that the connection ends. */
+/** Sends each request after the response to the previous one, until the connection ends. */
 function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
   return new Promise((resolve) => {
     const seen = { answers: 0, saidClose: false }
@@ -53,7 +53,7 @@ function keepAsking(port: number, onAnswer: () => void): Promise<Seen> {
 
 describe('SIGTERM', () => {
   it(
-    'under load responds to every request and announces the end of each connection',
+    'SIGTERM under load: every request gets a response that announces the end',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)
@@ -71,13 +71,13 @@ describe('SIGTERM', () => {
   )
 
   it(
-    'without load ends idle connections immediately',
+    'SIGTERM without load ends idle connections immediately',
     () =>
       inFolder(async (dataDir) => {
         const child: ServerChild = await startServerChild(dataDir)
         const idle = [await RawConnection.to(child.port), await RawConnection.to(child.port)]
         await idle[0]?.write(REQUEST).answer()
-        // Before it closes connections that are still open, after 9 s.
+        // Before the server destroys connections that are still open, after 9 s.
         expect(await child.stop(8_000)).toBe(0)
         for (const connection of idle) await connection.end()
       }),
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
   )
 
   it(
-    'carries out exactly the pipelined requests that it responds to',
+    'SIGTERM: exactly the pipelined requests with a response take effect',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)
@@ -125,8 +125,8 @@ describe('SIGTERM', () => {
   )
 })
 
-describe('a server that closes among pipelined requests', () => {
-  it.each([1, 4, 8, 9, 12])('responds to exactly those that it carries out, at request %i of twelve', (nth) =>
+describe('server that closes during pipelined requests', () => {
+  it.each([1, 4, 8, 9, 12])('exactly the requests with a response take effect if the server closes at request %i of 12', (nth) =>
     inFolder(async (dataDir) => {
       const server = await liveServer({ dataDir })
       const tenant = await newTenant(server)

@@ -12,8 +12,8 @@ afterAll(() => server.close())
 const iso = (ms: number) => new Date(ms).toISOString()
 const reject = { code: 'UNCLEAR', reason: 'What is it?' }
 
-describe('create', () => {
-  it('answers 201 with a draft, camelCase to its validity', async () => {
+describe('creation of a template', () => {
+  it('create returns 201 with a draft in camelCase', async () => {
     const tenant = await newTenant(server)
     const body = templateBody({
       description: 'One cup',
@@ -51,7 +51,7 @@ describe('create', () => {
     ])
   })
 
-  it('refuses an external id that is held, naming the holder, until that one is rejected', async () => {
+  it('create refuses a taken external id with its holder, unless that one is rejected', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.reviewing({ external_template_id: 'coffee' })
     const again = () => tenant.runtime(contract.templates.create, templateBody({ external_template_id: 'coffee' }))
@@ -60,15 +60,15 @@ describe('create', () => {
     expect((await again()).status).toBe(201)
   })
 
-  it('external ids are case-sensitive', async () => {
+  it('external ids of templates are case-sensitive', async () => {
     const tenant = await newTenant(server)
     await tenant.draft({ external_template_id: 'coffee' })
     expect((await tenant.draft({ external_template_id: 'Coffee' })).externalTemplateId).toBe('Coffee')
   })
 })
 
-describe('submit and review', () => {
-  it('draft, reviewing, rejected, reviewing, active: each step with its times', async () => {
+describe('submission and review of a template', () => {
+  it('template passes draft, reviewing, rejected, reviewing and active with their times', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id } = await tenant.draft()
@@ -112,7 +112,7 @@ describe('submit and review', () => {
     await own.close()
   })
 
-  it('reviews show what waits, oldest first', async () => {
+  it('reviews list waiting templates, oldest first', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const first = await tenant.reviewing()
@@ -135,7 +135,7 @@ describe('submit and review', () => {
     await own.close()
   })
 
-  it('with auto-approval submit still says reviewing, and the next read says active', async () => {
+  it('with auto-approval, submit returns reviewing and the next read active', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id } = await tenant.draft()
@@ -148,8 +148,8 @@ describe('submit and review', () => {
   })
 })
 
-describe('list', () => {
-  it('is filtered by status and external id', async () => {
+describe('list of templates', () => {
+  it('list of templates filters by status and external id', async () => {
     const tenant = await newTenant(server)
     const draft = await tenant.draft({ external_template_id: 'a' })
     const active = await tenant.template({ external_template_id: 'b' })

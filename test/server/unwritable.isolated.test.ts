@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { startServer } from '../../src/server/listen.js'
 import { inFolder } from '../support/server.js'
 
-/** The real database, on a disk that takes no commit. */
+/** The real database on a disk that rejects every commit. */
 vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
   const module = await original()
   return {
@@ -22,7 +22,7 @@ vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
   }
 })
 
-it('a start whose first write fails says which database, what may be wrong and what to do', () =>
+it('start whose first write fails reports the database, the likely cause and the fix', () =>
   inFolder(async (dataDir) => {
     await expect(startServer({ dataDir, port: 0, logLevel: 'silent' })).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',

@@ -12,7 +12,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** A server whose clock may be moved without harm to other tests. */
+/** A server whose clock may move without affecting other tests. */
 async function alone(use: (server: TestApp, tenant: Tenant) => Promise<void>): Promise<void> {
   const own = testApp()
   await use(own, await newTenant(own)).finally(() => own.close())
@@ -26,8 +26,8 @@ const verify = (tenant: Tenant, voucher: Parameters<typeof codeOf>[0], recipient
 const redeem = (tenant: Tenant, voucher: Parameters<typeof codeOf>[0]) =>
   tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
 
-describe('issue', () => {
-  it('answers 201 with the voucher and both credentials beside its members', async () => {
+describe('issue of a voucher', () => {
+  it('issue returns 201 with the voucher and both credentials', async () => {
     const tenant = await newTenant(server)
     const template = await tenant.template()
     const answer = await tenant.runtime(contract.vouchers.issue, {
@@ -69,7 +69,7 @@ describe('issue', () => {
     })
   })
 
-  it('counts the quota to its last, and gives nothing back', async () => {
+  it('issue counts towards the quota, which a reversal does not restore', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.template({ issue_limit: 2 })
     const first = await tenant.issue(id)
@@ -83,7 +83,7 @@ describe('issue', () => {
     expect(template?.issuedCount).toBe(2)
   })
 
-  it.each(['draft', 'reviewing', 'rejected'])('refuses a template that is %s, naming its status', async (status) => {
+  it.each(['draft', 'reviewing', 'rejected'])('issue from a template that is %s is refused with its status', async (status) => {
     const tenant = await newTenant(server)
     const { id } = status === 'draft' ? await tenant.draft() : await tenant.reviewing()
     if (status === 'rejected') {
@@ -95,7 +95,7 @@ describe('issue', () => {
   })
 
   it.each(['', ' ', 'a b', 'é', 'x'.repeat(129), 'a\u0000'])(
-    'takes no external_issue_id or recipient %j',
+    'issue refuses the external_issue_id or recipient %j',
     async (id) => {
       const tenant = await newTenant(server)
       const template_id = (await tenant.template()).id
@@ -109,8 +109,8 @@ describe('issue', () => {
   )
 })
 
-describe('windows', () => {
-  it('relative: opens after the delay, closes after the days, frozen at the issue', () =>
+describe('validity windows', () => {
+  it('relative window opens after its delay, closes after its days, and is fixed at issue', () =>
     alone(async (own, tenant) => {
       const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 2, delay_days: 3 } })
       const voucher = await tenant.issue(id)
@@ -133,7 +133,7 @@ describe('windows', () => {
       expect(await at(5 * DAY_MS)).toEqual(['expired', 'expired', 'VOUCHER_EXPIRED'])
     }))
 
-  it('relative: not_after cuts it short, and ends issuing', () =>
+  it('not_after shortens a relative window and ends issuing', () =>
     alone(async (own, tenant) => {
       const not_after = iso(START_MS + 5 * DAY_MS)
       const validity = { type: 'relative' as const, duration_days: 30, delay_days: 1, not_after }
@@ -146,7 +146,7 @@ describe('windows', () => {
       expect((await tenant.runtime(contract.vouchers.issue, input)).code).toBe('TEMPLATE_VALIDITY_ENDED')
     }))
 
-  it('fixed: the window of the template is the window of the voucher', () =>
+  it('fixed window of the template becomes the window of the voucher', () =>
     alone(async (own, tenant) => {
       const validity = {
         type: 'fixed' as const,
@@ -166,8 +166,8 @@ describe('windows', () => {
     }))
 })
 
-describe('verify', () => {
-  it('tells the state and shows no credential', async () => {
+describe('verification of a voucher', () => {
+  it('verify returns the state without a credential', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { credentials: _credentials, ...record } = voucher
@@ -176,7 +176,7 @@ describe('verify', () => {
     expect(answer.data).toEqual({ redeemable: true, reason: null, voucher: record, checkedAt: iso(server.clock.now()) })
   })
 
-  it('tells another recipient, and says nothing of one when none is given', async () => {
+  it('verify reports another recipient only if the call names one', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     expect((await verify(tenant, voucher, 'user-1')).data).toMatchObject({ redeemable: true, reason: null })
@@ -187,14 +187,14 @@ describe('verify', () => {
     })
   })
 
-  it.each(['redeem_code', 'qr_token'] as const)('finds a voucher by its %s', async (type) => {
+  it.each(['redeem_code', 'qr_token'] as const)('verify finds a voucher by its %s', async (type) => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answer = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher, type) })
     expect(answer.data.voucher.id).toBe(voucher.id)
   })
 
-  it('takes a code as people type it', async () => {
+  it('verify accepts a code in lower case, without dashes and with extra spaces', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const { value } = codeOf(voucher)
@@ -206,7 +206,7 @@ describe('verify', () => {
     }
   })
 
-  it('tells what is no code (400) from a slip of the pen (404 with the check) and an unknown one (404)', async () => {
+  it('verify returns 400 for a malformed code, 404 for a wrong check symbol or unknown code', async () => {
     const tenant = await newTenant(server)
     const { value } = codeOf(await tenant.issue())
     const check = async (type: 'redeem_code' | 'qr_token', it: string) => {
@@ -223,8 +223,8 @@ describe('verify', () => {
   })
 })
 
-describe('redeem', () => {
-  it('answers the redemption, and the voucher is redeemed', async () => {
+describe('redemption of a voucher', () => {
+  it('redeem returns the redemption, and the voucher is redeemed', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const answer = await tenant.runtime(contract.vouchers.redeem, {
@@ -268,7 +268,7 @@ describe('redeem', () => {
     expect([read.status, read.data]).toEqual([200, answer.data])
   })
 
-  it('a second one names the first, whichever credential is shown', async () => {
+  it('second redemption is refused with the first, whichever credential is used', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const first = await tenant.redeem(voucher)
@@ -277,7 +277,7 @@ describe('redeem', () => {
     expect(second.details).toEqual({ redemption_id: first.id, redeemed_at: first.redeemedAt })
   })
 
-  it('a redeemed voucher does not expire', () =>
+  it('redeemed voucher does not expire', () =>
     alone(async (own, tenant) => {
       const voucher = await tenant.issue()
       await tenant.redeem(voucher)
@@ -289,8 +289,8 @@ describe('redeem', () => {
     }))
 })
 
-describe('reverse', () => {
-  it('gives the voucher back: it can be redeemed again, as a new redemption', async () => {
+describe('reversal of a redemption', () => {
+  it('reversed voucher can be redeemed again as a new redemption', async () => {
     const tenant = await newTenant(server)
     const voucher = await tenant.issue()
     const first = await tenant.runtime(contract.vouchers.redeem, {
@@ -319,7 +319,7 @@ describe('reverse', () => {
     expect((await verify(tenant, voucher)).data.voucher).toMatchObject({ status: 'redeemed', redemptionId: second.id })
   })
 
-  it('after the window of the voucher it reads expired', () =>
+  it('reversed voucher is expired after its window', () =>
     alone(async (own, tenant) => {
       const voucher = await tenant.issue()
       const { id } = await tenant.redeem(voucher)
@@ -329,7 +329,7 @@ describe('reverse', () => {
       expect((await redeem(tenant, voucher)).code).toBe('VOUCHER_EXPIRED')
     }))
 
-  it('is possible for 90 days', () =>
+  it('redemption can be reversed for 90 days', () =>
     alone(async (own, tenant) => {
       const [one, two] = [await tenant.redeem(await tenant.issue()), await tenant.redeem(await tenant.issue())]
       own.clock.advance(90 * DAY_MS)

@@ -20,9 +20,9 @@ const issuesOf = async (overrides: object, endpoint = contract.templates.create)
   return answer.envelope.success ? null : answer.details.errors
 }
 
-describe('every answer', () => {
+describe('response format', () => {
   it.each(endpoints.filter((it) => !it.streams).map((it) => [it.id, it] as const))(
-    '%s: the envelope, its id in the header too, and no caching',
+    '%s returns the envelope with its request id in a header, not cacheable',
     async (_id, endpoint) => {
       const answer = await (await Scene.of(server, endpoint)).send()
       const requestId = answer.headers['x-request-id']
@@ -34,7 +34,7 @@ describe('every answer', () => {
     },
   )
 
-  it('a request id of the caller is not taken over', async () => {
+  it('request id of the client is ignored', async () => {
     const answer = await tenant.runtime(contract.templates.list, {}, { headers: { 'x-request-id': 'mine' } })
     expect(answer.headers['x-request-id']).not.toBe('mine')
   })
@@ -42,10 +42,10 @@ describe('every answer', () => {
 
 describe('HEAD', () => {
   const paths = endpoints.filter((it) => it.method === 'GET' && !it.streams)
-  it.each(paths.map((it) => [it.id, it] as const))('%s answers like GET, without a body', async (_id, endpoint) => {
+  it.each(paths.map((it) => [it.id, it] as const))('HEAD of %s returns the headers of GET without a body', async (_id, endpoint) => {
     const scene = await Scene.of(server, endpoint)
     const request = await scene.request()
-    // What a first read alone shows is no part of what HEAD tells.
+    // HEAD does not include what only the first read returns.
     await server.send(request)
     const [get, head] = [await server.send(request), await server.send({ ...request, method: 'HEAD' })]
     expect([head.status, head.text]).toEqual([200, ''])
@@ -54,7 +54,7 @@ describe('HEAD', () => {
   })
 })
 
-describe('outside the routes', () => {
+describe('unknown routes', () => {
   it.each([
     '/',
     '/api',
@@ -71,7 +71,7 @@ describe('outside the routes', () => {
     '/%zz',
     '/x?y=%',
     '/*',
-  ])('%s is 404 for every method, with or without a credential', async (path) => {
+  ])('%s returns 404 for every method, with and without a credential', async (path) => {
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const headers of [{}, { authorization: `Bearer ${tenant.token}` }]) {
         const answer = await server.send({ method, path, headers })
@@ -81,13 +81,13 @@ describe('outside the routes', () => {
     }
   })
 
-  it('an empty id is a malformed one', async () => {
+  it('empty id in a path is refused as an unknown id', async () => {
     const path = `${contract.apps.list.path}/`
     const answer = await server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.jwt}` } })
     expect([answer.status, answer.code]).toEqual([404, 'APPLICATION_NOT_FOUND'])
   })
 
-  it('a path that takes other methods answers 405 and names them', async () => {
+  it('known path returns 405 with Allow for any other method', async () => {
     const allowed = new Map<string, string[]>()
     for (const { path, method, streams } of endpoints) {
       const methods = method === 'GET' && !streams ? ['GET', 'HEAD'] : [method]
@@ -107,20 +107,20 @@ describe('outside the routes', () => {
   })
 })
 
-describe('lists', () => {
+describe('lists and their queries', () => {
   const list = async (query: string) => {
     const path = `${contract.templates.list.path}${query}`
     return server.send({ method: 'GET', path, headers: { authorization: `Bearer ${tenant.token}` } })
   }
 
-  it('come newest first, page by page, in an order that stays', async () => {
+  it('list pages are newest first in a stable order', async () => {
     const own = await newTenant(server)
     const made: string[] = []
     for (let index = 0; index < 5; index++) made.unshift((await own.draft()).id)
     const page = async (input: object) => (await own.runtime(contract.templates.list, input)).data
     const whole = await page({})
     expect(whole.pagination).toEqual({ page: 1, limit: 20, total: 5, pages: 1 })
-    // All of one instant: the order among them is that of their ids.
+    // All have the same timestamp: their ids define the order.
     expect(whole.items.map((it) => it.id)).toEqual([...made].sort().reverse())
     const pages = [await page({ limit: 2 }), await page({ limit: 2, page: 2 }), await page({ limit: 2, page: 3 })]
     expect(pages.flatMap((it) => it.items)).toEqual(whole.items)
@@ -131,7 +131,7 @@ describe('lists', () => {
     })
   })
 
-  it('newest first by time', async () => {
+  it('list is newest first by creation time', async () => {
     const own = testApp()
     const clerk = await newTenant(own)
     const made: string[] = []
@@ -143,7 +143,7 @@ describe('lists', () => {
     await own.close()
   })
 
-  it('an empty one has no pages', async () =>
+  it('empty list has no pages', async () =>
     expect((await (await newTenant(server)).runtime(contract.templates.list, {})).data).toEqual({
       items: [],
       pagination: { page: 1, limit: 20, total: 0, pages: 0 },
@@ -174,16 +174,16 @@ describe('lists', () => {
     'constructor=1',
     'page',
     '%zz=1',
-  ])('?%s is refused', async (query) => {
+  ])('query ?%s is refused', async (query) => {
     const answer = await list(`?${query}`)
     expect([answer.status, answer.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it.each(['?page=1', '?limit=100', '?page=007', '?', '?status=draft&limit=1'])('%s is taken', async (query) => {
+  it.each(['?page=1', '?limit=100', '?page=007', '?', '?status=draft&limit=1'])('query %s is accepted', async (query) => {
     expect((await list(query)).status).toBe(200)
   })
 
-  it('an unknown member is answered with what was meant', async () => {
+  it('unknown query member is refused with the likely name', async () => {
     expect((await list('?limt=5')).details.errors).toEqual([
       {
         pointer: '/limt',
@@ -194,7 +194,7 @@ describe('lists', () => {
     ])
   })
 
-  it('an endpoint without a query takes none', async () => {
+  it('endpoint without a query refuses any', async () => {
     for (const endpoint of [contract.templates.create, contract.vouchers.verify, contract.apps.get]) {
       const scene = await Scene.of(server, endpoint)
       expect((await scene.send({ query: 'page=1' })).code).toBe('VALIDATION_FAILED')
@@ -202,11 +202,11 @@ describe('lists', () => {
   })
 })
 
-describe('bodies', () => {
+describe('request bodies', () => {
   const optional = endpoints.filter((it) => it.bodyOptional)
 
   it.each(optional.map((it) => [it.id, it] as const))(
-    '%s takes an empty body with or without a type, and {}',
+    '%s accepts an empty body with any JSON type or none, and {}',
     async (_id, endpoint) => {
       for (const [type, body] of [
         [undefined, undefined],
@@ -231,7 +231,7 @@ describe('bodies', () => {
   )
 
   it.each(optional.map((it) => [it.id, it] as const))(
-    '%s takes no null, no list and no member',
+    '%s refuses null, a list and an unknown member as a body',
     async (_id, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       for (const body of ['null', '[]', '"x"', '1', 'true', '{"x":1}']) {
@@ -245,7 +245,7 @@ describe('bodies', () => {
   )
 
   const required = endpoints.filter((it) => it.body !== undefined && !it.bodyOptional)
-  it.each(required.map((it) => [it.id, it] as const))('%s needs an object', async (_id, endpoint) => {
+  it.each(required.map((it) => [it.id, it] as const))('%s requires an object as its body', async (_id, endpoint) => {
     const scene = await Scene.of(server, endpoint)
     for (const body of ['', 'null', '[]', '"x"']) {
       const answer = await scene.send({ body })
@@ -253,7 +253,7 @@ describe('bodies', () => {
     }
   })
 
-  it('the type of a GET is ignored', async () => {
+  it('content type of a GET is ignored', async () => {
     for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/json; charset=latin1']) {
       expect((await tenant.runtime(contract.templates.list, {}, { headers: { 'content-type': type } })).status).toBe(
         200,
@@ -273,7 +273,7 @@ describe('bodies', () => {
     ['multipart/form-data; boundary=x', 415],
     ['nonsense', 415],
     ['', 415],
-  ])('Content-Type %j answers %i', async (type, status) => {
+  ])('Content-Type %j returns %i', async (type, status) => {
     const answer = await tenant.runtime(contract.templates.create, templateBody(), {
       headers: { 'content-type': type },
     })
@@ -281,14 +281,14 @@ describe('bodies', () => {
     if (status === 415) expect(answer.code).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
-  it('a content encoding is refused, identity is none', async () => {
+  it('content encoding gzip is refused, identity accepted', async () => {
     const encoded = (encoding: string) =>
       tenant.runtime(contract.templates.create, templateBody(), { headers: { 'content-encoding': encoding } })
     expect((await encoded('gzip')).status).toBe(415)
     expect((await encoded('identity')).status).toBe(201)
   })
 
-  it('64 KiB are taken, a byte more is not', async () => {
+  it('body of 64 KiB is accepted, one byte more is refused', async () => {
     const scene = await Scene.of(server, contract.templates.create)
     const text = JSON.stringify(templateBody())
     const padded = (size: number) => text + ' '.repeat(size - text.length)
@@ -296,7 +296,7 @@ describe('bodies', () => {
     expect(await scene.send({ body: padded(65_537) })).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' })
   })
 
-  it('sixteen levels are taken for JSON, a seventeenth is not', async () => {
+  it('JSON of 16 levels is parsed, 17 levels are refused as INVALID_JSON', async () => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
     const scene = await Scene.of(server, contract.templates.create)
     expect((await scene.send({ body: nested(16) })).code).toBe('VALIDATION_FAILED')
@@ -305,7 +305,7 @@ describe('bodies', () => {
   })
 
   it.each([
-    ['cut off', '{"name":'],
+    ['that is truncated', '{"name":'],
     ['with a comment', '{} // x'],
     ['with a trailing comma', '{"a":1,}'],
     ['in single quotes', "{'a':1}"],
@@ -314,12 +314,12 @@ describe('bodies', () => {
     ['in UTF-16', Buffer.from('{}', 'utf16le')],
     ['with a byte order mark', '\ufeff{}'],
     ['NaN', '{"a":NaN}'],
-  ])('JSON %s is INVALID_JSON', async (_what, body) => {
+  ])('body of JSON %s is refused as INVALID_JSON', async (_what, body) => {
     const scene = await Scene.of(server, contract.templates.create)
     expect(await scene.send({ body })).toMatchObject({ status: 400, code: 'INVALID_JSON' })
   })
 
-  it('a member named __proto__ is refused, wherever it stands and however it is written', async () => {
+  it('member named __proto__ is refused at any depth and in any spelling', async () => {
     const scene = await Scene.of(server, contract.templates.create)
     for (const body of [
       '{"__proto__":{"name":"x"}}',
@@ -335,8 +335,8 @@ describe('bodies', () => {
   })
 })
 
-describe('validation', () => {
-  it('names every missing member', async () => {
+describe('validation of a body', () => {
+  it('validation names every missing member', async () => {
     const answer = await tenant.runtime(contract.templates.create, {} as never)
     const missing = (answer.details.errors as { pointer: string; code: string }[]).map(
       (it) => `${it.pointer} ${it.code}`,
@@ -354,7 +354,7 @@ describe('validation', () => {
     ['recipient', undefined],
     ['EXTERNAL_ISSUE_ID', 'external_issue_id'],
     ['zzz', undefined],
-  ])('%s is unknown; meant was %s', async (name, meant) => {
+  ])('unknown member %s is refused with the suggestion %s', async (name, meant) => {
     const input = { template_id: 'x', external_issue_id: 'y', recipient_user_id: 'z', [name]: 'v' }
     const answer = await tenant.runtime(contract.vouchers.issue, input)
     expect(answer.details.errors).toEqual([
@@ -367,7 +367,7 @@ describe('validation', () => {
     ])
   })
 
-  it('nothing is coerced', async () => {
+  it('values are not coerced to another type', async () => {
     for (const overrides of [
       { issue_limit: '5' },
       { name: 5 },
@@ -383,7 +383,7 @@ describe('validation', () => {
     expect(await issuesOf({ issue_limit })).toMatchObject([{ pointer: '/issue_limit' }]),
   )
 
-  it.each([1, 1_000_000_000])('issue_limit %d is taken', async (issue_limit) =>
+  it.each([1, 1_000_000_000])('issue_limit %d is accepted', async (issue_limit) =>
     expect(await issuesOf({ issue_limit })).toBeNull(),
   )
 
@@ -404,7 +404,7 @@ describe('validation', () => {
     },
   )
 
-  it('metadata: at most 20 pairs of strings of at most 500', async () => {
+  it('metadata has at most 20 pairs with values of at most 500 characters', async () => {
     const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']))
     expect(await issuesOf({ metadata: pairs(20) })).toBeNull()
     expect(await issuesOf({ metadata: pairs(21) })).toMatchObject([{ pointer: '/metadata', code: 'maxProperties' }])
@@ -414,31 +414,31 @@ describe('validation', () => {
     expect(await issuesOf({ metadata: ['a'] })).toMatchObject([{ pointer: '/metadata' }])
   })
 
-  it.each(['', 'k'.repeat(41), 'a\u0000', '\ud800', 'a\u202e'])('a metadata key %j is refused', async (key) =>
+  it.each(['', 'k'.repeat(41), 'a\u0000', '\ud800', 'a\u202e'])('metadata key %j is refused', async (key) =>
     expect(await issuesOf({ metadata: { [key]: 'v' } })).toMatchObject([{ pointer: `/metadata/${key}` }]),
   )
-  it('a metadata key with a line separator is refused, or comes back', async () =>
+  it('metadata key with a line separator is returned as sent', async () =>
     expect((await tenant.draft({ metadata: { 'a\u2028b': 'v' } })).metadata).toEqual({ 'a\u2028b': 'v' }))
 
-  it('more than 30 combining marks in a row are refused before anything is normalised', async () => {
+  it('more than 30 consecutive combining marks are refused before normalisation', async () => {
     const marks = (count: number) => `a${'\u0301\u0323'.repeat(count / 2)}`
     expect(await issuesOf({ metadata: { a: marks(30) } })).toBeNull()
     expect(await issuesOf({ metadata: { a: marks(32) } })).toMatchObject([{ pointer: '/metadata/a', code: 'format' }])
     expect(await issuesOf({ metadata: { [marks(20_000)]: 'a' } })).toMatchObject([{ code: 'format' }])
   })
 
-  it('two metadata keys that are one in NFC are refused: neither is dropped', async () =>
+  it('metadata keys that are equal in NFC are refused', async () =>
     expect(await issuesOf({ metadata: { '\u00e9': 'a', 'e\u0301': 'b' } })).toMatchObject([{ code: 'unique' }]))
 
   it.each(['\u212a', '\u037e', '\u1fef'])(
-    '%j, which NFC makes ASCII, is refused in an id and kept in a text',
+    '%j, which NFC turns into ASCII, is refused in an id and kept in a text',
     async (sign) => {
       expect(await issuesOf({ external_template_id: `a${sign}` })).toMatchObject([{ pointer: '/external_template_id' }])
       expect((await tenant.draft({ name: `0 ${sign}` })).name).toBe(`0 ${sign}`)
     },
   )
 
-  it('metadata comes back as it was sent, names of prototypes too', async () => {
+  it('metadata is returned as sent, including names of Object.prototype', async () => {
     const metadata = {
       constructor: 'a',
       toString: 'b',
@@ -451,10 +451,10 @@ describe('validation', () => {
     expect((await tenant.draft({ metadata: metadata as Record<string, string> })).metadata).toEqual(metadata)
   })
 
-  it.each(['exchange', 'anything_else', 'a', `a${'1'.repeat(63)}`])('type %s is taken', async (type) =>
+  it.each(['exchange', 'anything_else', 'a', `a${'1'.repeat(63)}`])('template type %s is accepted', async (type) =>
     expect(await issuesOf({ type })).toBeNull(),
   )
-  it.each(['', 'Exchange', '1a', 'a-b', 'a b', `a${'1'.repeat(64)}`, 'a\n'])('type %j is refused', async (type) =>
+  it.each(['', 'Exchange', '1a', 'a-b', 'a b', `a${'1'.repeat(64)}`, 'a\n'])('template type %j is refused', async (type) =>
     expect(await issuesOf({ type })).toMatchObject([{ pointer: '/type' }]),
   )
   it.each(['a b', '', 'é', 'x'.repeat(65), 'a/b', 'a\n'])(
@@ -462,7 +462,7 @@ describe('validation', () => {
     async (external_template_id) =>
       expect(await issuesOf({ external_template_id })).toMatchObject([{ pointer: '/external_template_id' }]),
   )
-  it('fulfillment_category is one of three, named in the refusal', async () =>
+  it('invalid fulfillment_category is refused with the three valid ones', async () =>
     expect(await issuesOf({ fulfillment_category: 'digital' })).toMatchObject([
       { message: 'must be one of physical_goods, offline_service, ecommerce_discount' },
     ]))
@@ -486,7 +486,7 @@ describe('validation', () => {
     ['no type', { validity: {} }, '/validity/type'],
     ['no object', { validity: 'forever' }, '/validity'],
     ['a member of the other type', relative({ starts_at: '2027-01-01T00:00:00Z' }), '/validity/starts_at'],
-  ])('a validity with %s is refused', async (_what, overrides, pointer) => {
+  ])('validity with %s is refused', async (_what, overrides, pointer) => {
     const issues = (await issuesOf(overrides)) as { pointer: string }[]
     expect(issues.map((it) => it.pointer)).toContain(pointer)
   })

@@ -144,8 +144,8 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
 
   it.runIf(hasOneWriter).each([
     ['polling', () => poll({ botId: BOT, limit: 100, offset: 2, now: START_MS }), 'updates_pending'],
-    ['polling the last', () => firstOfLast(BOT, { missing: 2, before: 9 }, START_MS), 'updates_pending'],
-    ['forgetting', () => forgetOld(START_MS, 100), 'updates_expiring'],
+    ['polling the last updates', () => firstOfLast(BOT, { missing: 2, before: 9 }, START_MS), 'updates_pending'],
+    ['expiry sweep', () => forgetOld(START_MS, 100), 'updates_expiring'],
   ] as const)(
     '%s uses the index of pending updates and skips those kept for deliveries',
     async (_what, op, index) => {

@@ -21,11 +21,11 @@ afterAll(() => server.close())
 
 const metricsOf = async (tenant: Tenant, botId: string) => (await tenant.console(bots.metrics, { botId })).data
 
-/** Calls that need nothing but the token: one that is refused for its form, one for a scope. */
+/** Calls that need only the token: `badIssue` lacks a scope, `badSend` a valid body. */
 const badIssue = (bot: { call: Tenant['console'] }) => bot.call(bots.issue, {} as never)
 const badSend = (bot: { call: Tenant['console'] }) => bot.call(bots.send, {} as never)
 
-it('a bot that did nothing has zeros, and no rates', async () => {
+it('metrics of an idle bot are zero, with null rates', async () => {
   const tenant = await newTenant(server)
   const { id } = await tenant.bot()
   expect(await metricsOf(tenant, id)).toEqual({
@@ -37,8 +37,8 @@ it('a bot that did nothing has zeros, and no rates', async () => {
   })
 })
 
-describe('calls', () => {
-  it('are counted by method, status and code, from the first one on, for their bot alone', async () => {
+describe('call metrics', () => {
+  it('calls are counted per bot by method, status and code', async () => {
     const tenant = await newTenant(server)
     const [bot, other] = [await tenant.bot(), await tenant.bot()]
     for (let time = 0; time < 3; time++) await badSend(bot)
@@ -52,7 +52,7 @@ describe('calls', () => {
     expect((await metricsOf(tenant, other.id)).calls.total).toBe(0)
   })
 
-  it('that are refused for token, bot, scope or limit count too', async () => {
+  it('calls refused for token, bot state, scope or rate limit are counted', async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 1, seconds: 60 } }) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot(['messages:send'])
@@ -74,7 +74,7 @@ describe('calls', () => {
     await limited.close()
   })
 
-  it('show for 24 hours, and are forgotten an hour later', async () => {
+  it('calls are counted for 24 hours and deleted one hour later', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.bot()
@@ -97,7 +97,7 @@ describe('calls', () => {
     await own.close()
   })
 
-  it('are written together: one row for those that are alike within a minute', async () => {
+  it('equal calls within a minute are stored in one row', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.bot()
@@ -112,7 +112,7 @@ describe('calls', () => {
     await own.close()
   })
 
-  it('that could not be written are kept, with those that came since', async () => {
+  it('counts that could not be written are written later with newer ones', async () => {
     const { store } = server.deps
     let full = true
     const sometimes: Store = {
@@ -134,8 +134,8 @@ describe('calls', () => {
   })
 })
 
-describe('quota', () => {
-  it('is the window of the rate limit that is open now', async () => {
+describe('bot quota', () => {
+  it('quota shows the current window of the rate limit', async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 3, seconds: 60 } }, () => 0) })
     const tenant = await newTenant(limited)
     const bot = await tenant.bot()
@@ -150,8 +150,8 @@ describe('quota', () => {
   })
 })
 
-describe('updates and deliveries', () => {
-  it('are counted from what is stored of the last 24 hours', async () => {
+describe('metrics of updates and deliveries', () => {
+  it('updates of the last 24 hours are counted', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const [{ id: botId }, { id: other }] = [await tenant.bot(), await tenant.bot()]
@@ -174,7 +174,7 @@ describe('updates and deliveries', () => {
     await own.close()
   })
 
-  it('attempts have a success rate and durations by nearest rank', async () => {
+  it('attempts have a success rate and nearest-rank percentiles of their durations', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const [{ id: botId }, { id: other }] = [await tenant.bot(), await tenant.bot()]
@@ -216,7 +216,7 @@ describe('updates and deliveries', () => {
     await own.close()
   })
 
-  it('durations are those of the latest 10,000 attempts, however many there were', async () => {
+  it('percentiles cover the latest 10,000 attempts', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -238,7 +238,7 @@ describe('updates and deliveries', () => {
   })
 })
 
-it('what was counted when the server stops is there when it starts again', async () => {
+it('counts survive a restart of the server', async () => {
   await inFolder(async (dataDir) => {
     const first = await liveServer({ dataDir })
     const tenant = await newTenant(first)
@@ -255,7 +255,7 @@ it('what was counted when the server stops is there when it starts again', async
   })
 })
 
-it('metrics ask for the approval, and are read of a disabled bot', async () => {
+it('metrics are refused before approval and available for a disabled bot', async () => {
   const tenant = await newTenant(server)
   const { id: botId } = await tenant.appliedBot()
   expect((await tenant.console(bots.metrics, { botId })).code).toBe('BOT_NOT_APPROVED')
@@ -264,7 +264,7 @@ it('metrics ask for the approval, and are read of a disabled bot', async () => {
   expect((await tenant.console(bots.metrics, { botId })).status).toBe(200)
 })
 
-it('metrics are read from a store that cannot write', async () => {
+it('metrics are readable while the store cannot write', async () => {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
   const { store } = server.deps

@@ -14,15 +14,15 @@ afterAll(() => server.close())
 const iso = (ms: number) => new Date(ms).toISOString()
 const { bots, platform } = contract
 
-/** Null when the token is taken: the call is refused for its form, which is looked at later. */
+/** Null if the token is accepted: the malformed query is checked later. */
 const knock = async (place: TestApp, token: string) => {
   const path = `${contract.webhook.info.path}?unknown=1`
   const { code } = await place.send({ method: 'GET', path, headers: { authorization: `Bearer ${token}` } })
   return code === 'VALIDATION_FAILED' ? null : code
 }
 
-describe('applying', () => {
-  it('answers 201 with a bot that waits, without a token', async () => {
+describe('bot application', () => {
+  it('apply returns 201 with a pending bot and no token', async () => {
     const tenant = await newTenant(server)
     const body = botBody()
     const answer = await tenant.console(bots.apply, body)
@@ -65,7 +65,7 @@ describe('applying', () => {
     })
   })
 
-  it('keeps description, avatar and scopes as they were sent', async () => {
+  it('apply stores description, avatar and scopes as sent', async () => {
     const tenant = await newTenant(server)
     const avatar = 'https://shop.example/cup.png'
     const { id } = await tenant.appliedBot({ description: 'Pours', avatar, scopes: ['vouchers:read', 'messages:send'] })
@@ -84,14 +84,14 @@ describe('applying', () => {
     ['a username that starts with a digit', { username: '1bot' }],
     ['a username in capitals', { username: 'Bot' }],
     ['an avatar over http', { avatar: 'http://shop.example/cup.png' }],
-    ['an avatar that is no URL', { avatar: 'https://?' }],
+    ['a malformed avatar URL', { avatar: 'https://?' }],
     ['an avatar of 2049 characters', { avatar: `https://a.example/${'x'.repeat(2031)}` }],
     ['a description of 513', { description: 'x'.repeat(513) }],
     ['an unknown scope', { scopes: ['vouchers:redeem'] }],
-    ['a scope twice', { scopes: ['messages:send', 'messages:send'] }],
+    ['a duplicate scope', { scopes: ['messages:send', 'messages:send'] }],
     ['no scope at all', { scopes: [] }],
     ['an unknown member', { about: 'x' }],
-  ])('%s: 400', async (_what, overrides) => {
+  ])('apply with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)
     expect(await tenant.console(bots.apply, botBody(overrides as never))).toMatchObject({
       status: 400,
@@ -99,12 +99,12 @@ describe('applying', () => {
     })
   })
 
-  it.each(['abc', `a${'_9'.repeat(31)}z`])('takes the username %s', async (username) => {
+  it.each(['abc', `a${'_9'.repeat(31)}z`])('apply accepts the username %s', async (username) => {
     const tenant = await newTenant(server)
     expect((await tenant.console(bots.apply, botBody({ username }))).data.username).toBe(username)
   })
 
-  it('a username is taken for every account, whatever became of the bot that has it', async () => {
+  it('username of a bot is taken for every account, whatever the state of that bot', async () => {
     const [tenant, stranger] = [await newTenant(server), await newTenant(server)]
     const { id, username } = await tenant.appliedBot()
     const taken = { status: 409, code: 'USERNAME_TAKEN' }
@@ -121,14 +121,14 @@ describe('applying', () => {
     await tryAll([tenant, stranger])
   })
 
-  it('of parallel applications for one username one succeeds', async () => {
+  it('exactly one of several concurrent applications for a username succeeds', async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => newTenant(server)))
     const username = `wanted_${serial()}`
     const answers = await Promise.all(tenants.map(({ console }) => console(bots.apply, botBody({ username }))))
     expect(answers.map((it) => it.code ?? 'made').sort()).toEqual([...Array(7).fill('USERNAME_TAKEN'), 'made'])
   })
 
-  it('the twentieth of an account is the last; a rejected one that is applied for again counts once', async () => {
+  it('21st bot of an account is refused, and reapplying after a rejection counts only once', async () => {
     const tenant = await newTenant(server)
     const first = await tenant.appliedBot()
     for (let have = 1; have < 20; have++) await tenant.appliedBot()
@@ -143,8 +143,8 @@ describe('applying', () => {
   })
 })
 
-describe('review', () => {
-  it('approves: the bot is active', async () => {
+describe('bot review', () => {
+  it('approval activates the bot', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()
@@ -155,7 +155,7 @@ describe('review', () => {
     await own.close()
   })
 
-  it('rejects with a note; applied for again the same bot waits with what the new application says', async () => {
+  it('rejection stores a note, and reapplying resets the same bot with the new data', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot({ description: 'old', scopes: ['messages:send'] })
@@ -181,7 +181,7 @@ describe('review', () => {
     await own.close()
   })
 
-  /** In each state of a bot, the decisions that it allows and where they lead. */
+  /** For each state of a bot, the decisions that it allows and the resulting states. */
   const states: [string, (tenant: Tenant) => Promise<string>, Record<string, string>][] = [
     ['pending', async (tenant) => (await tenant.appliedBot()).id, { approveBot: 'active', rejectBot: 'inactive' }],
     [
@@ -208,7 +208,7 @@ describe('review', () => {
   const cases = states.flatMap(([state, make, allowed]) =>
     decisions.map((decision) => [state, decision, allowed[decision] ?? 'a conflict', make] as const),
   )
-  it.each(cases)('of a bot that is %s, %s leads to %s', async (_state, decision, leadsTo, make) => {
+  it.each(cases)('in the state %s, %s leads to %s', async (_state, decision, leadsTo, make) => {
     const tenant = await newTenant(server)
     const botId = await make(tenant)
     const before = (await tenant.console(bots.list, {})).data.items[0]
@@ -225,7 +225,7 @@ describe('review', () => {
     expect((await tenant.console(bots.list, {})).data.items[0]).toEqual(before)
   })
 
-  it('reviews show bots and templates together, oldest first, and each kind alone', async () => {
+  it('reviews list bots and templates together, oldest first, or one kind', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const bot = await tenant.appliedBot()
@@ -250,7 +250,7 @@ describe('review', () => {
     await own.close()
   })
 
-  it('with auto-approval the answer says pending, first and again, and the next read shows bot and token', async () => {
+  it('with auto-approval, apply returns pending and the next read shows the token', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const applied = await tenant.appliedBot()
@@ -262,10 +262,10 @@ describe('review', () => {
   })
 })
 
-describe('the one-time token', () => {
+describe('one-time token', () => {
   const read = async (tenant: Tenant, botId: string) => (await tenant.console(bots.get, { botId })).data
 
-  it('is shown by the first read after the approval and never again', async () => {
+  it('one-time token is returned only by the first read after approval', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.appliedBot()
     expect(await read(tenant, id)).not.toHaveProperty('one_time_token')
@@ -283,7 +283,7 @@ describe('the one-time token', () => {
     expect(await knock(server, first.one_time_token as string)).toBeNull()
   })
 
-  it('of fifty parallel readers exactly one gets it', async () => {
+  it('exactly one of fifty concurrent reads receives the one-time token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const reads = await Promise.all(Array.from({ length: 50 }, () => read(tenant, id)))
@@ -293,7 +293,7 @@ describe('the one-time token', () => {
     expect(new Set(reads.map((it) => it.token_prefix))).toEqual(new Set([tokens[0]?.slice(0, 8)]))
   })
 
-  it('is made by no HEAD, no list, no PATCH and no decision', async () => {
+  it('HEAD, list, PATCH and review decisions never create the one-time token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const { path } = wireOf(bots.get, { botId: id })
@@ -309,7 +309,7 @@ describe('the one-time token', () => {
     expect(await read(tenant, id)).toHaveProperty('one_time_token')
   })
 
-  it('a read that makes no token writes nothing', async () => {
+  it('read of a bot writes nothing if it creates no token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.bot()
     const { id: waiting } = await tenant.appliedBot()
@@ -322,7 +322,7 @@ describe('the one-time token', () => {
     await readOnly.close()
   })
 
-  it('is nowhere in the database, as no other token of a bot', async () => {
+  it('no bot token is stored in the database', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
@@ -333,8 +333,8 @@ describe('the one-time token', () => {
   })
 })
 
-describe('regenerating the token', () => {
-  it('answers the new one; the old one is revoked from the next call on', async () => {
+describe('regeneration of a bot token', () => {
+  it('regeneration returns a new token and revokes the old one immediately', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     const answer = await tenant.console(bots.regenerateToken, { botId: id })
@@ -350,7 +350,7 @@ describe('regenerating the token', () => {
     expect(read).not.toHaveProperty('one_time_token')
   })
 
-  it('is a change of the bot; the first read, which makes a token too, is none', async () => {
+  it('regeneration changes updated_at, the first read does not', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId, updated_at } = await tenant.approvedBot()
@@ -362,7 +362,7 @@ describe('regenerating the token', () => {
     await own.close()
   })
 
-  it('before the first read: that read then shows none', async () => {
+  it('after a regeneration the first read shows no one-time token', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const { one_time_token } = (await tenant.console(bots.regenerateToken, { botId: id })).data
@@ -370,7 +370,7 @@ describe('regenerating the token', () => {
     expect(await knock(server, one_time_token)).toBeNull()
   })
 
-  it('of parallel calls every one answers a token, and one of them works', async () => {
+  it('concurrent regenerations each return a token, and only one of them works', async () => {
     const tenant = await newTenant(server)
     const { id } = await tenant.approvedBot()
     const calls = [1, 2, 3, 4].map(() => tenant.console(bots.regenerateToken, { botId: id }))
@@ -383,7 +383,7 @@ describe('regenerating the token', () => {
   })
 
   it.each(['regenerateToken', 'disableBot', 'enableBot'] as const)(
-    '%s is told to whoever waits for the bot',
+    '%s notifies waiting polls of the bot',
     async (name) => {
       const own = testApp()
       const tenant = await newTenant(own)
@@ -398,7 +398,7 @@ describe('regenerating the token', () => {
     },
   )
 
-  it('a disabled bot is refused with every token, and works again when enabled', async () => {
+  it('disabled bot is refused with every token and works again once enabled', async () => {
     const tenant = await newTenant(server)
     const { id, token } = await tenant.bot()
     await tenant.operator(platform.disableBot, { botId: id })
@@ -410,8 +410,8 @@ describe('regenerating the token', () => {
   })
 })
 
-describe('the order of checks of a console call', () => {
-  it('is form, bot, approval, enabled, scope, and then what the call is about', async () => {
+describe('order of checks of a bot console call', () => {
+  it('bot console call checks form, bot, approval, enabled, scope, then its object', async () => {
     const tenant = await newTenant(server)
     const call = async (botId: string, input: object = {}) =>
       (await tenant.console(bots.createTemplate, { botId, ...templateBody(), ...input } as never)).code

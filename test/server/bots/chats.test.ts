@@ -18,8 +18,8 @@ afterAll(() => server.close())
 const UNKNOWN = 'chat_01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const seconds = START_MS / 1000
 
-describe('starting a chat', () => {
-  it('makes a private one, tells the bot that it is a member, and writes no message', async () => {
+describe('creation of a chat', () => {
+  it('new chat is private, notifies the bot of its membership, and has no messages', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     expect(chat).toEqual({
@@ -48,7 +48,7 @@ describe('starting a chat', () => {
     expect([items, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, pages: 0 }])
   })
 
-  it('again answers the chat of the pair, whatever type is asked for, and tells nobody', async () => {
+  it('creating an existing chat returns it, whatever the type, and notifies nobody', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot, { user_id: 'ann' })
     for (const type of [undefined, 'private', 'group'] as const) {
@@ -60,7 +60,7 @@ describe('starting a chat', () => {
     expect(other.id).not.toBe(chat.id)
   })
 
-  it('needs a bot that is there and approved; a disabled one can be started', async () => {
+  it('chat creation requires an approved bot, which may be disabled', async () => {
     const start = async (botId: string) =>
       (await tenant.operator(contract.platform.createChat, { bot_id: botId, user_id: 'ann' })).code
     expect(await start('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe('BOT_NOT_FOUND')
@@ -70,7 +70,7 @@ describe('starting a chat', () => {
     expect(await start(id)).toBe(null)
   })
 
-  it('20 times at once makes one chat and one update', async () => {
+  it('20 concurrent creations of the same chat create one chat and one update', async () => {
     const bot = await tenant.bot()
     const chats = await Promise.all(Array.from({ length: 20 }, () => newChat(tenant, bot, { user_id: 'ann' })))
     expect(new Set(chats.map((it) => it.id)).size).toBe(1)
@@ -78,8 +78,8 @@ describe('starting a chat', () => {
   })
 })
 
-describe('the list of chats', () => {
-  it('is filtered by bot and by user, newest first, and paged', async () => {
+describe('list of chats', () => {
+  it('list of chats filters by bot and user, newest first, in pages', async () => {
     const [first, second] = [await tenant.bot(), await tenant.bot()]
     const made: string[] = []
     for (const [bot, userId] of [
@@ -104,8 +104,8 @@ describe('the list of chats', () => {
   })
 })
 
-describe('messages', () => {
-  it('of both sides share one count from 1, in a chat of their own', async () => {
+describe('chat messages', () => {
+  it('messages of user and bot share one number sequence per chat, from 1', async () => {
     const bot = await tenant.bot()
     const [chat, other] = [await newChat(tenant, bot, { user_id: 'ann' }), await newChat(tenant, bot)]
     const asked = await say(tenant, chat, 'Hello? 🎟')
@@ -129,7 +129,7 @@ describe('messages', () => {
     expect(items).toEqual([asked, answered.data].map((it) => ({ ...it, voucher: null })))
   })
 
-  it('of the user become updates of the bot, its own do not', async () => {
+  it('messages of the user become updates, messages of the bot do not', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const message = await say(tenant, chat, 'Hello?')
@@ -141,7 +141,7 @@ describe('messages', () => {
     ])
   })
 
-  it('are paged oldest first', async () => {
+  it('messages are listed in pages, oldest first', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     for (let n = 1; n <= 5; n++) await say(tenant, chat, `m${n}`)
@@ -161,14 +161,14 @@ describe('messages', () => {
     expect((await tenant.operator(contract.platform.messages, far)).data.items).toEqual([])
   })
 
-  it('work in groups', async () => {
+  it('bot and users can write in a group chat', async () => {
     const bot = await tenant.bot()
     const group = await newChat(tenant, bot, { type: 'group' })
     expect((await say(tenant, group, 'all')).chat).toEqual({ id: group.id, type: 'group' })
     expect((await bot.call(contract.bots.send, { chat_id: group.id, text: 'you' })).data.message_id).toBe(2)
   })
 
-  it('to a chat of another bot, an absent and a malformed one are refused with the same bytes', async () => {
+  it('message to a foreign, absent or malformed chat is refused with the same bytes', async () => {
     const [bot, other] = [await tenant.bot(), await tenant.bot()]
     const foreign = await newChat(tenant, other)
     const [reference, ...answers] = await Promise.all(
@@ -180,7 +180,7 @@ describe('messages', () => {
     for (const answer of answers) expect(answer.sameness).toBe(reference?.sameness)
   })
 
-  it('100 at once have the ids 1 to 100, and so have their updates after the start', async () => {
+  it('100 concurrent messages have the ids 1 to 100, and their updates follow in order', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const sent = await Promise.all(Array.from({ length: 100 }, (_, n) => say(tenant, chat, `m${n}`)))
@@ -190,7 +190,7 @@ describe('messages', () => {
   })
 
   it.each([
-    ['nothing', ''],
+    ['no characters', ''],
     ['more than 4096 characters', '🎟'.repeat(4097)],
     ['a control character', 'a\u0007b'],
     ['a carriage return alone', 'a\rb'],
@@ -200,7 +200,7 @@ describe('messages', () => {
     ['a next line (U+0085)', 'a\u0085b'],
     ['a bidi override', 'a\u202eb'],
     ['half a surrogate pair', 'a\ud800'],
-  ])('of %s are refused', async (_what, text) => {
+  ])('message text with %s is refused', async (_what, text) => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     expect((await bot.call(contract.bots.send, { chat_id: chat.id, text })).code).toBe('VALIDATION_FAILED')
@@ -211,11 +211,11 @@ describe('messages', () => {
   })
 })
 
-describe('a message of several lines', () => {
+describe('multi-line message', () => {
   const sent = 'Hello\r\n\tline two\n\nend\r\n'
   const kept = 'Hello\n\tline two\n\nend\n'
 
-  it('a message keeps line feeds and tabs, and stores CR LF as LF, everywhere it is returned', async () => {
+  it('message keeps line feeds and tabs and stores CR LF as LF', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const reply = await bot.call(contract.bots.send, { chat_id: chat.id, text: sent })
@@ -228,8 +228,8 @@ describe('a message of several lines', () => {
   })
 })
 
-describe('a block', () => {
-  it('keeps both sides from writing until it is lifted', async () => {
+describe('blocked chat', () => {
+  it('blocked chat refuses messages of both sides until it is unblocked', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const set = async (endpoint: typeof contract.platform.blockChat | typeof contract.platform.unblockChat) =>
@@ -245,7 +245,7 @@ describe('a block', () => {
     expect(await codes()).toEqual([null, null])
   })
 
-  it('tells the bot of each change once', async () => {
+  it('bot is notified once of each block and unblock', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     for (const endpoint of [contract.platform.blockChat, contract.platform.blockChat] as const) {
@@ -260,7 +260,7 @@ describe('a block', () => {
     ])
   })
 
-  it('of an unknown chat is 404, as are its messages', async () => {
+  it('calls for an unknown chat return CHAT_NOT_FOUND', async () => {
     const { blockChat, unblockChat, messages } = contract.platform
     for (const endpoint of [blockChat, unblockChat, messages]) {
       expect((await tenant.operator(endpoint, { chatId: UNKNOWN })).code).toBe('CHAT_NOT_FOUND')
@@ -270,7 +270,7 @@ describe('a block', () => {
   })
 })
 
-describe('an update made by the platform', () => {
+describe('update created by the operator', () => {
   const add = async (botId: string, type: 'friend_request' | 'inline_query' | 'ping', payload?: object) =>
     tenant.operator(contract.platform.addUpdate, {
       botId,
@@ -278,7 +278,7 @@ describe('an update made by the platform', () => {
       ...(payload === undefined ? {} : { payload: payload as Record<string, unknown> }),
     })
 
-  it('answers the update, byte for byte as it is polled', async () => {
+  it('created update is returned with the same bytes that a poll returns', async () => {
     const bot = await tenant.bot()
     const answers = [
       await add(bot.id, 'ping'),
@@ -322,7 +322,7 @@ describe('an update made by the platform', () => {
     ['inline_query', { from: { id: 'ann' }, query: 1 }, '/payload/query'],
     ['inline_query', { from: { id: 'ann' }, query: 'x', date: 1 }, '/payload/date'],
     ['inline_query', { from: { id: 'ann' }, query: 'x', constructor: 1 }, '/payload/constructor'],
-  ] as const)('%s with %j is refused at %s', async (type, payload, pointer) => {
+  ] as const)('update %s with payload %j is refused at %s', async (type, payload, pointer) => {
     const bot = await tenant.bot()
     const refused = await add(bot.id, type, payload)
     expect(refused.code).toBe('VALIDATION_FAILED')
@@ -330,12 +330,12 @@ describe('an update made by the platform', () => {
     expect(await pollOf(bot)).toEqual([])
   })
 
-  it('takes a query of 256 characters, whatever their bytes', async () => {
+  it('inline query accepts 256 characters of four bytes each', async () => {
     const bot = await tenant.bot()
     expect((await add(bot.id, 'inline_query', { from: { id: 'ann' }, query: '🎟'.repeat(256) })).status).toBe(200)
   })
 
-  it('needs a bot that is approved and wants the type', async () => {
+  it('update is created only for an approved bot that allows its type', async () => {
     expect((await add('bot_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'ping')).code).toBe('BOT_NOT_FOUND')
     expect((await add((await tenant.appliedBot()).id, 'ping')).code).toBe('BOT_NOT_APPROVED')
     const bot = await tenant.bot()

@@ -40,8 +40,8 @@ const transcript = async (of: Pick<Chat, 'id'> = chat) =>
   (await tenant.operator(contract.platform.messages, { chatId: of.id, limit: 100 })).data.items
 const issuedCount = async () => (await tenant.runtime(contract.templates.list, {})).data.items[0]?.issuedCount
 
-describe('issuing through a bot', () => {
-  it('makes a voucher for the user of the chat and says so there, with its credentials', async () => {
+describe('issue through a bot', () => {
+  it('bot issue creates a voucher for the user of the chat and a message with its credentials', async () => {
     const answer = await issue({ external_issue_id: 'order-1', metadata: { table: '7' } })
     expect(answer.status).toBe(201)
     expect(answer.headers['idempotent-replayed']).toBeUndefined()
@@ -74,7 +74,7 @@ describe('issuing through a bot', () => {
     expect(redeemed.data.voucherId).toBe(voucher.id)
   })
 
-  it('stores no credential with the chat or for the bot', async () => {
+  it('bot issue stores no credential in the chat or in updates', async () => {
     await pollOf(bot, { allowed_updates: ['voucher_issued'] })
     const { credentials } = (await issue()).data
     const stored = JSON.stringify(
@@ -90,9 +90,9 @@ describe('issuing through a bot', () => {
     for (const { value } of credentials) expect(stored).not.toContain(value)
   })
 
-  it('writes voucher and message together or neither', async () => {
+  it('bot issue writes neither voucher nor message if one of them fails', async () => {
     await server.deps.store.write(function* () {
-      // The next message cannot be written: its id is taken.
+      // The next message cannot be written because its id exists.
       yield {
         kind: 'run',
         sql: `insert into messages (chat_id, message_id, sent_at, from_bot, text) values ($1, 1, 0, 0, 'x')`,
@@ -104,14 +104,14 @@ describe('issuing through a bot', () => {
     expect((await direct({ external_issue_id: 'order-1' })).status).toBe(201)
   })
 
-  it('needs no update: the bot is told only when it asked for it', async () => {
+  it('bot issue adds no update to a bot that did not ask for vouchers', async () => {
     await issue()
     expect((await pollOf(bot)).map((it) => it.type)).toEqual(['my_chat_member'])
   })
 })
 
-describe('a repeat', () => {
-  it('answers the voucher, its credentials and its first delivery, and says nothing again', async () => {
+describe('repeated bot issue', () => {
+  it('repeated bot issue returns the voucher with its first delivery, and no new message', async () => {
     const first = (await issue({ external_issue_id: 'order-1', metadata: { a: '1' } })).data
     await bot.call(contract.bots.send, { chat_id: chat.id, text: 'x' })
     const again = await issue({ external_issue_id: 'order-1', metadata: { a: '2' } })
@@ -120,14 +120,14 @@ describe('a repeat', () => {
     expect(await issuedCount()).toBe(1)
   })
 
-  it('works when the quota is used up and when the template is over', async () => {
+  it('repeated bot issue succeeds although the quota is exhausted', async () => {
     templateId = (await tenant.template({ issue_limit: 1 })).id
     const first = (await issue({ external_issue_id: 'order-1' })).data
     expect((await issue()).code).toBe('TEMPLATE_QUOTA_EXHAUSTED')
     expect((await issue({ external_issue_id: 'order-1' })).data.id).toBe(first.id)
   })
 
-  it('under its key keeps its status, also when the user has blocked the bot since', async () => {
+  it('replayed bot issue keeps its status even if the user has blocked the bot since', async () => {
     const input = { external_issue_id: 'order-1' }
     const first = await issue(input, { key: 'K' })
     await tenant.operator(contract.platform.blockChat, { chatId: chat.id })
@@ -137,7 +137,7 @@ describe('a repeat', () => {
     expect(await transcript()).toHaveLength(1)
   })
 
-  it('under a key of another request is refused, at either door', async () => {
+  it('bot issue with the idempotency key of another request is refused at both endpoints', async () => {
     await issue({ external_issue_id: 'order-1' }, { key: 'K' })
     expect((await issue({ external_issue_id: 'order-2' }, { key: 'K' })).code).toBe('IDEMPOTENCY_KEY_REUSED')
     await tenant.issue(templateId, { key: 'L' })
@@ -145,7 +145,7 @@ describe('a repeat', () => {
     expect(await issuedCount()).toBe(2)
   })
 
-  it('without a key leaves none behind, and a malformed key is refused', async () => {
+  it('bot issue without a key stores no record, and a malformed key is refused', async () => {
     const { path, method } = contract.bots.issue
     const headers = { authorization: `Bearer ${bot.token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ chat_id: chat.id, template_id: templateId, external_issue_id: 'order-1' })
@@ -163,8 +163,8 @@ describe('a repeat', () => {
   })
 })
 
-describe('an external_issue_id is shared with the direct door', () => {
-  it('issued directly: the bot door answers it without a delivery and writes no message, ever', async () => {
+describe('external_issue_id shared by both issue endpoints', () => {
+  it('bot issue returns a directly issued voucher without a delivery or message', async () => {
     const first = (await direct({ external_issue_id: 'order-1' })).data
     for (const key of ['K', 'K', 'L']) {
       const { status, data } = await issue({ external_issue_id: 'order-1' }, { key })
@@ -173,13 +173,13 @@ describe('an external_issue_id is shared with the direct door', () => {
     expect(await transcript()).toEqual([])
   })
 
-  it('issued through the bot: the direct door answers it as it is', async () => {
+  it('direct issue returns a voucher that was issued through the bot', async () => {
     const { delivery: _, ...first } = (await issue({ external_issue_id: 'order-1' })).data
     const again = await direct({ external_issue_id: 'order-1' })
     expect([again.status, again.data]).toEqual([200, first])
   })
 
-  it('for another recipient: refused at both', async () => {
+  it('external_issue_id of another recipient is refused at both issue endpoints', async () => {
     await direct({ external_issue_id: 'order-1', recipient_user_id: 'bob' })
     expect((await issue({ external_issue_id: 'order-1' })).code).toBe('EXTERNAL_ISSUE_ID_CONFLICT')
     await issue({ external_issue_id: 'order-2' })
@@ -190,7 +190,7 @@ describe('an external_issue_id is shared with the direct door', () => {
     expect(await transcript(bob)).toEqual([])
   })
 
-  it('50 times at once with 50 keys, at both doors: one voucher and at most one message', async () => {
+  it('50 concurrent issues at both endpoints create one voucher and at most one message', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) => issue({ external_issue_id: 'order-1' }, { key: `K${index}` })),
     )
@@ -208,8 +208,8 @@ describe('an external_issue_id is shared with the direct door', () => {
   })
 })
 
-describe('what is refused', () => {
-  it('in this order: the chat, its kind, the block, then the template', async () => {
+describe('refused bot issue', () => {
+  it('bot issue checks chat, chat type and block before the template', async () => {
     const nowhere = { template_id: 'tpl_none' }
     expect((await issue({ ...nowhere, chat_id: 'chat_none' })).code).toBe('CHAT_NOT_FOUND')
     const group = await newChat(tenant, bot, { type: 'group' })
@@ -222,34 +222,34 @@ describe('what is refused', () => {
     expect(await transcript()).toEqual([])
   })
 
-  it('the chat of another bot is as unknown as none', async () => {
+  it('bot issue to a chat of another bot is refused like an unknown chat', async () => {
     const other = await newChat(tenant, await tenant.bot())
     const foreign = await issue({ chat_id: other.id })
     expect([foreign.status, foreign.sameness]).toEqual([404, (await issue({ chat_id: 'x' })).sameness])
   })
 
-  it('a template of another application is not found, one that waits is not active', async () => {
+  it('bot issue with a foreign template is not found, with one under review not active', async () => {
     const foreign = await (await newTenant(server)).template()
     expect((await issue({ template_id: foreign.id })).code).toBe('TEMPLATE_NOT_FOUND')
     expect((await issue({ template_id: (await tenant.reviewing()).id })).code).toBe('TEMPLATE_NOT_ACTIVE')
   })
 
-  it('a bot that is not linked, or no longer', async () => {
+  it('bot issue by an unlinked bot is refused', async () => {
     await tenant.console(contract.apps.unlinkBot, { appId: tenant.appId, botId: bot.id })
     expect((await issue()).code).toBe('BOT_NOT_LINKED')
   })
 
-  it('an input of recipient_user_id: the chat says who receives', async () => {
+  it('bot issue with recipient_user_id is refused because the chat defines it', async () => {
     expect((await issue({ recipient_user_id: 'bob' } as object)).code).toBe('VALIDATION_FAILED')
   })
 })
 
-describe('a linked bot that named the type', () => {
+describe('voucher updates of a linked bot', () => {
   const types = ['voucher_issued', 'voucher_redeemed', 'voucher_reversed'] as const
   const told = async (by: TestBot = bot) =>
     (await pollOf(by)).filter((it) => it.type.startsWith('voucher_')).map((it) => [it.type, it[it.type]])
 
-  it('is told of issues at both doors, of redemptions and reversals, with the record and no credential', async () => {
+  it('linked bot receives every issue, redemption and reversal, without credentials', async () => {
     await pollOf(bot, { allowed_updates: [...types] })
     const { credentials: _, ...first } = (await direct()).data
     const issued = await issue()
@@ -264,7 +264,7 @@ describe('a linked bot that named the type', () => {
     ])
   })
 
-  it('is told once: replays, repeats and refusals tell nothing', async () => {
+  it('replays, repeats and refusals create no further voucher updates', async () => {
     await pollOf(bot, { allowed_updates: [...types] })
     const voucher = await tenant.issue(templateId, { key: 'K' })
     const input = {
@@ -284,7 +284,7 @@ describe('a linked bot that named the type', () => {
     expect((await told()).map(([type]) => type)).toEqual([...types])
   })
 
-  it('is told beside others that are linked, and not when it is linked no more or to another application', async () => {
+  it('notifies every linked bot, but not unlinked ones or those of other applications', async () => {
     const [second, silent] = [await tenant.linkedBot(), await tenant.linkedBot()]
     const stranger = await (await newTenant(server)).linkedBot()
     for (const by of [bot, second, stranger]) await pollOf(by, { allowed_updates: [...types] })
@@ -295,7 +295,7 @@ describe('a linked bot that named the type', () => {
     expect(counts).toEqual([2, 1, 0, 0])
   })
 
-  it('of one type only is told of that alone', async () => {
+  it('bot that allows one voucher type receives only that type', async () => {
     await pollOf(bot, { allowed_updates: ['voucher_redeemed'] })
     await tenant.redeem(await tenant.issue(templateId))
     expect((await told()).map(([type]) => type)).toEqual(['voucher_redeemed'])

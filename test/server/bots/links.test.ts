@@ -14,8 +14,8 @@ afterAll(() => server.close())
 const iso = (ms: number) => new Date(ms).toISOString()
 const { apps, bots, platform } = contract
 
-describe('linking a bot', () => {
-  it('shows in the application and in the bot, wherever they are answered', async () => {
+describe('link of a bot to an application', () => {
+  it('link is shown in every response with the application or the bot', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId, console } = tenant
@@ -47,7 +47,7 @@ describe('linking a bot', () => {
     await own.close()
   })
 
-  it('again changes nothing, and neither does unlinking again', async () => {
+  it('repeated link or unlink changes nothing', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId, console } = tenant
@@ -66,7 +66,7 @@ describe('linking a bot', () => {
     await own.close()
   })
 
-  it('an application may have several, in the order of their linking; a bot has one application', async () => {
+  it('application may link several bots in order; a bot is linked to one application', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { appId, console } = tenant
@@ -86,7 +86,7 @@ describe('linking a bot', () => {
     await own.close()
   })
 
-  it('of parallel links to two applications one succeeds', async () => {
+  it('exactly one of two concurrent links to different applications succeeds', async () => {
     const tenant = await newTenant(server)
     const sibling = await newTenant(server, tenant.accountId)
     const { id: botId } = await tenant.approvedBot()
@@ -94,11 +94,11 @@ describe('linking a bot', () => {
       [tenant, sibling].map(({ console, appId }) => console(apps.linkBot, { appId, botId })),
     )
     const codes = answers.map((it) => it.code)
-    // Either may be first, because the check of an account's JWT is asynchronous.
+    // Either may be first: the check of an account's JWT is asynchronous.
     expect(codes.filter((it) => it !== null)).toEqual(['BOT_ALREADY_LINKED'])
   })
 
-  it('asks for the approval, and for nothing else of the bot', async () => {
+  it('link requires an approved bot, which may be disabled', async () => {
     const tenant = await newTenant(server)
     const { appId, console } = tenant
     const { id: botId } = await tenant.appliedBot()
@@ -110,7 +110,7 @@ describe('linking a bot', () => {
     expect((await link()).status).toBe(200)
   })
 
-  it('unlinking leaves templates, vouchers and tokens alone', async () => {
+  it('unlinking keeps templates, vouchers and tokens', async () => {
     const tenant = await newTenant(server)
     const { appId, console } = tenant
     const bot = await tenant.linkedBot()
@@ -121,7 +121,7 @@ describe('linking a bot', () => {
     expect((await bot.call(contract.bots.issue, {} as never)).code).toBe('BOT_NOT_LINKED')
   })
 
-  it('a list of applications takes as many statements for fifty of them as for one', async () => {
+  it('list of applications takes the same number of statements for one and for fifty', async () => {
     const tenant = await newTenant(server)
     const { store } = server.deps
     let statements = 0

@@ -11,7 +11,7 @@ import { newTenant, type Tenant, type TestBot } from '../../support/server-tenan
 import { HOOK_URL } from '../../support/server-webhooks.js'
 import { WatchedPolls } from '../../support/watched-polls.js'
 
-/** Held calls over real sockets. */
+/** Held polls over real sockets. */
 let polls: WatchedPolls
 let server: TestApp
 let tenant: Tenant
@@ -41,15 +41,15 @@ const written = (extra = '') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearerLine(bot.token)}Content-Type: application/json\r\n` +
   `Content-Length: ${body.length}\r\n${extra}\r\n${body}`
 
-/** Everything that comes until the other side ends. */
+/** Reads until the other side ends. */
 async function read(socket: net.Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) text += String(chunk)
   return text
 }
 
-describe('a held call', () => {
-  it('whose caller was killed is open no longer, and its update waits for the next', async () => {
+describe('held poll', () => {
+  it('held poll ends when its connection is reset, and its update stays for the next poll', async () => {
     const socket = net.connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write(written())
@@ -61,7 +61,7 @@ describe('a held call', () => {
     expect((await hold()).text).toContain('"update_id":1')
   })
 
-  it('whose caller closed its connection is open no longer, at once', async () => {
+  it('held poll ends immediately when its client closes the connection', async () => {
     const socket = net.connect(port, '127.0.0.1')
     socket.write(written())
     await polls.waits(1)
@@ -70,7 +70,7 @@ describe('a held call', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('keeps a webhook from being set until its caller has left', async () => {
+  it('held poll blocks setting a webhook until its client disconnects', async () => {
     const set = async () => (await tenant.console(contract.webhook.set, { botId: bot.id, url: HOOK_URL })).code
     const socket = net.connect(port, '127.0.0.1')
     socket.write(written())
@@ -82,7 +82,7 @@ describe('a held call', () => {
     expect((await hold()).code).toBe('WEBHOOK_ACTIVE')
   })
 
-  it('whose caller sends no more gets its answer early', async () => {
+  it('held poll responds early if its client half-closes the connection', async () => {
     const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     socket.write(written('Connection: close\r\n'))
     await polls.waits(1)
@@ -90,7 +90,7 @@ describe('a held call', () => {
     expect(await read(socket)).toContain('"data":{"items":[]}')
   })
 
-  it('leaves nothing on a connection that carries many of them', async () => {
+  it('held polls leave no listeners on a reused connection', async () => {
     const connection = once(server.app.server, 'connection') as Promise<[net.Socket]>
     for (let n = 1; n <= 15; n++) {
       const held = hold()
@@ -104,19 +104,19 @@ describe('a held call', () => {
   })
 })
 
-describe('closing the server', () => {
-  it('answers held calls with nothing, at once', async () => {
+describe('server shutdown with held polls', () => {
+  it('closing the server ends held polls immediately with no items', async () => {
     const held = hold()
     await polls.waits(1)
     await Promise.all([server.app.close(), held])
     expect([(await held).status, (await held).data]).toEqual([200, { items: [] }])
   })
 
-  it('ends the held calls of a started server, and stops in good time', async () => {
+  it('closing a live server ends its held polls', async () => {
     const live = await liveServer()
     const there = await (await newTenant(live)).bot()
     const older = there.call(contract.bots.updates, { timeout: 50 })
-    // It ends when the newer one has been taken in: that one is held now.
+    // The older poll ends once the newer one is accepted, which is then held.
     const newer = there.call(contract.bots.updates, { timeout: 50 })
     expect(await Promise.race([older, newer]).then((it) => it.code)).toBe('POLL_TERMINATED')
     await live.running.close()

@@ -29,7 +29,7 @@ const ping = async (count = 1, to: TestBot = bot) => {
 const ids = async (input: PollInput = {}) => idsOf(await pollOf(bot, input))
 
 describe('getUpdates', () => {
-  it('answers items alone, lowest id first, and the same ones again until they are confirmed', async () => {
+  it('getUpdates returns the same updates, lowest id first, until they are confirmed', async () => {
     await ping(3)
     const first = await getUpdates()
     expect(Object.keys(first.data)).toEqual(['items'])
@@ -37,7 +37,7 @@ describe('getUpdates', () => {
     expect((await getUpdates()).sameness).toBe(first.sameness)
   })
 
-  it('answers each update as it is stored, to the byte, and nothing between that would change it', async () => {
+  it('getUpdates returns each update byte for byte as stored', async () => {
     const texts = [
       '{ "update_id" : 1.0, "type":"ping","__proto__":{"x":1},"10":1,"9":2 }',
       '{"update_id":2,"text":"\u2028\u2029 🎟 e\u0301 \\ud800 \\u0041 \\/","n":1e2,"n":-0}',
@@ -55,14 +55,14 @@ describe('getUpdates', () => {
     expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text))
   })
 
-  it('takes an empty body', async () => {
+  it('getUpdates accepts an empty body', async () => {
     await ping()
     const { path, method } = contract.bots.updates
     const answer = await server.send({ method, path, headers: { authorization: `Bearer ${bot.token}` } })
     expect(idsOf((answer.data as { items: [] }).items)).toEqual([1])
   })
 
-  it('confirms everything below the offset, for good', async () => {
+  it('getUpdates permanently confirms all updates below the offset', async () => {
     await ping(5)
     expect(await ids({ offset: 3 })).toEqual([3, 4, 5])
     expect(await ids()).toEqual([3, 4, 5])
@@ -73,14 +73,14 @@ describe('getUpdates', () => {
     expect(await ids()).toEqual([6])
   })
 
-  it('answers at most limit, 100 unless told', async () => {
+  it('getUpdates returns at most limit updates, 100 by default', async () => {
     await ping(101)
     expect(await ids({ limit: 2 })).toEqual([1, 2])
     expect((await ids()).length).toBe(100)
     expect(await ids({ offset: 101 })).toEqual([101])
   })
 
-  it('with a negative offset keeps the last so many and confirms those before', async () => {
+  it('getUpdates with offset -n returns the last n updates and confirms those before', async () => {
     await ping(5)
     expect(await ids({ offset: -6 })).toEqual([1, 2, 3, 4, 5])
     expect(await ids({ offset: -5 })).toEqual([1, 2, 3, 4, 5])
@@ -90,7 +90,7 @@ describe('getUpdates', () => {
     expect(await ids({ offset: -1 })).toEqual([5])
   })
 
-  it('refuses an offset beyond the next update and confirms nothing then', async () => {
+  it('getUpdates refuses an offset beyond the next update and confirms nothing', async () => {
     const early = await getUpdates({ offset: 2 })
     expect([early.code, early.details]).toEqual(['OFFSET_IN_FUTURE', { next_offset: 1 }])
     expect(await ids({ offset: 1 })).toEqual([])
@@ -101,7 +101,7 @@ describe('getUpdates', () => {
     expect(await ids()).toEqual([1, 2, 3])
   })
 
-  it('counts on where ids were confirmed: none is used again', async () => {
+  it('update ids continue after confirmed updates expire', async () => {
     await ping(2)
     await getUpdates({ offset: 3 })
     server.clock.advance(2 * DAY_MS)
@@ -109,7 +109,7 @@ describe('getUpdates', () => {
     expect(await ids()).toEqual([3])
   })
 
-  it('refuses what is out of range, unknown or of another type', async () => {
+  it('getUpdates refuses out-of-range, unknown and mistyped members', async () => {
     const wrong = [
       { limit: 0 },
       { limit: 101 },
@@ -127,7 +127,7 @@ describe('getUpdates', () => {
     }
   })
 
-  it('of one bot never shows or confirms those of another', async () => {
+  it('getUpdates never returns or confirms updates of another bot', async () => {
     const other = await tenant.bot()
     await ping(2)
     await ping(1, other)
@@ -138,7 +138,7 @@ describe('getUpdates', () => {
 })
 
 describe('allowed_updates', () => {
-  it('absent keeps what was set, [] resets to the default types', async () => {
+  it('absent allowed_updates keeps the setting, [] resets it to the default types', async () => {
     const kinds = async () => (await pollOf(bot)).map((it) => it.type)
     await getUpdates({ allowed_updates: ['message', 'message'] })
     const chat = await newChat(tenant, bot)
@@ -150,12 +150,12 @@ describe('allowed_updates', () => {
     expect(await kinds()).toEqual(['message', 'ping'])
   })
 
-  it('holds for updates made later: those that wait stay', async () => {
+  it('allowed_updates does not remove waiting updates', async () => {
     await ping()
     expect(await ids({ allowed_updates: ['message'] })).toEqual([1])
   })
 
-  it('makes no gap in the ids: an update that is not wanted uses none', async () => {
+  it('updates that are not allowed use no id', async () => {
     await ping()
     await getUpdates({ allowed_updates: ['ping'] })
     await newChat(tenant, bot)
@@ -164,8 +164,8 @@ describe('allowed_updates', () => {
   })
 })
 
-describe('while a webhook is active', () => {
-  it('getUpdates is refused, confirms nothing and chooses no types', async () => {
+describe('getUpdates while a webhook is set', () => {
+  it('getUpdates is refused, confirms nothing and sets no types while a webhook is set', async () => {
     await ping(2)
     await server.deps.store.write(() => plantWebhook(bot.id))
     const refused = await getUpdates({ offset: 3, allowed_updates: ['message'] })
@@ -179,8 +179,8 @@ describe('while a webhook is active', () => {
   })
 })
 
-describe('an update that nobody confirms', () => {
-  it('is answered for 24 hours and not after, even before it is removed', async () => {
+describe('unconfirmed update', () => {
+  it('unconfirmed update is returned for exactly 24 hours, even before it is deleted', async () => {
     await ping()
     server.clock.advance(DAY_MS - 1)
     await ping()
@@ -193,7 +193,7 @@ describe('an update that nobody confirms', () => {
   })
 })
 
-/** A server beside it on its store and polls; a write waits for the release where `waits` says so of its number. */
+/** A second server on the same store and polls; write number n waits for `release` if `waits(n)`. */
 function slowServer(waits: (write: number) => boolean, input: PollInput = {}) {
   const { store } = server.deps
   let release = () => {}
@@ -207,13 +207,13 @@ function slowServer(waits: (write: number) => boolean, input: PollInput = {}) {
   return { send, release, close: () => slow.close() }
 }
 
-describe('a held call', () => {
+describe('held poll', () => {
   const hold = async (input: PollInput = {}, by: TestBot = bot) => {
     const answer = getUpdates({ timeout: 50, ...input }, by)
     return answer
   }
 
-  it('is answered by the first update that comes, and by that alone', async () => {
+  it('held poll returns the first update of its own bot', async () => {
     const held = hold()
     await polls.waits(1)
     await ping(1, await tenant.bot())
@@ -222,12 +222,12 @@ describe('a held call', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('answers at once when something waits already', async () => {
+  it('held poll returns immediately if an update is waiting', async () => {
     await ping()
     expect(idsOf((await hold()).data.items)).toEqual([1])
   })
 
-  it('has confirmed by its offset while it waits', async () => {
+  it('held poll confirms updates below its offset before it waits', async () => {
     await ping()
     const held = hold({ offset: 2 })
     await polls.waits(1)
@@ -235,7 +235,7 @@ describe('a held call', () => {
     expect(idsOf((await held).data.items)).toEqual([2])
   })
 
-  it('misses no update that comes between what it read and its wait', async () => {
+  it('held poll misses no update that is added between its read and its wait', async () => {
     let came = 0
     polls.beforeWait = async () => {
       if (came++ === 0) await ping()
@@ -243,7 +243,7 @@ describe('a held call', () => {
     expect(idsOf((await hold()).data.items)).toEqual([1])
   })
 
-  it('waits on when it was woken for nothing', async () => {
+  it('held poll continues to wait after a wake-up without an update', async () => {
     const held = hold()
     await polls.waits(1)
     for (let n = 1; n <= 3; n++) {
@@ -254,7 +254,7 @@ describe('a held call', () => {
     expect(idsOf((await held).data.items)).toEqual([1])
   })
 
-  it('answers nothing when its time is over', async () => {
+  it('held poll returns no items after its timeout', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
       const held = hold({ timeout: 50 })
@@ -274,7 +274,7 @@ describe('a held call', () => {
     }
   })
 
-  it('keeps no transaction open: others write and read meanwhile', async () => {
+  it('held poll keeps no transaction open', async () => {
     const held = hold()
     await polls.waits(1)
     await tenant.issue()
@@ -283,7 +283,7 @@ describe('a held call', () => {
     await held
   })
 
-  it('is ended by a newer one, which alone goes on', async () => {
+  it('held poll is ended with 409 by a newer poll, which continues', async () => {
     const older = hold()
     await polls.waits(1)
     const newer = hold()
@@ -294,7 +294,7 @@ describe('a held call', () => {
     expect(idsOf((await newer).data.items)).toEqual([1])
   })
 
-  it('is ended by a newer one also when it has found something, which waits for the newer one then', async () => {
+  it('poll that has found an update is ended by a newer poll, which returns the update', async () => {
     await ping()
     const { send, release, close } = slowServer(() => true)
     const older = send()
@@ -307,7 +307,7 @@ describe('a held call', () => {
     await close()
   })
 
-  it('is ended by a newer one also when it comes to the database behind it', async () => {
+  it('poll is ended by a newer one even if it reaches the database later', async () => {
     const { send, release, close } = slowServer((write) => write === 1, { timeout: 50 })
     const older = send()
     await polls.opens(1)
@@ -320,7 +320,7 @@ describe('a held call', () => {
     await close()
   })
 
-  it('is not ended by the poll of another bot', async () => {
+  it('held poll is not ended by a poll of another bot', async () => {
     const held = hold()
     await polls.waits(1)
     expect((await getUpdates({}, await tenant.bot())).status).toBe(200)
@@ -328,7 +328,7 @@ describe('a held call', () => {
     expect((await held).status).toBe(200)
   })
 
-  it('of 20 at once exactly one survives', async () => {
+  it('exactly one of 20 concurrent polls survives', async () => {
     const calls = Array.from({ length: 20 }, () => hold())
     await polls.ends(19)
     await polls.waits(1)
@@ -339,7 +339,7 @@ describe('a held call', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('ends with 401 when its token is regenerated, and the new token polls', async () => {
+  it('held poll ends with 401 when its token is regenerated, and the new token can poll', async () => {
     const held = hold()
     await polls.waits(1)
     const { one_time_token: token } = (await tenant.console(contract.bots.regenerateToken, { botId: bot.id })).data
@@ -351,7 +351,7 @@ describe('a held call', () => {
     expect(again.status).toBe(200)
   })
 
-  it('shows no update to a token that was regenerated before the update came', async () => {
+  it('held poll returns no update that is added after its token was regenerated', async () => {
     let first = true
     polls.beforeWait = async () => {
       if (!first) return
@@ -362,21 +362,21 @@ describe('a held call', () => {
     expect((await hold()).code).toBe('TOKEN_REVOKED')
   })
 
-  it('ends with 403 when the bot is disabled', async () => {
+  it('held poll ends with 403 when the bot is disabled', async () => {
     const held = hold()
     await polls.waits(1)
     await tenant.operator(contract.platform.disableBot, { botId: bot.id })
     expect([(await held).status, (await held).code]).toEqual([403, 'BOT_DISABLED'])
   })
 
-  it('ends with 409 when a webhook was set meanwhile', async () => {
+  it('held poll ends with 409 when a webhook is set', async () => {
     const held = hold()
     await polls.waits(1)
     await server.deps.store.write(() => plantWebhook(bot.id))
     expect([(await held).status, (await held).code]).toEqual([409, 'WEBHOOK_ACTIVE'])
   })
 
-  it('does not answer what has expired while it waited', async () => {
+  it('held poll does not return an update that expired while it waited', async () => {
     const held = hold()
     await polls.waits(1)
     polls.beforeWait = async () => {}
@@ -389,7 +389,7 @@ describe('a held call', () => {
     expect(idsOf((await next).data.items)).toEqual([2])
   })
 
-  it('is open to others as long as it waits, and no longer', async () => {
+  it('poll is open to other processes exactly while it waits', async () => {
     const held = hold()
     await polls.waits(1)
     expect(polls.isOpen(bot.id)).toBe(true)

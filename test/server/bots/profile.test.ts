@@ -31,7 +31,7 @@ const everything = {
 const { name, command_menus, ...profile } = everything
 
 describe('PATCH of a bot', () => {
-  it('changes what it names; the next read shows the same', async () => {
+  it('PATCH of a bot changes the named members and later reads show them', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -47,7 +47,7 @@ describe('PATCH of a bot', () => {
     await own.close()
   })
 
-  it('null clears, contact, links and menus are replaced as a whole', async () => {
+  it('PATCH clears members given as null and replaces contact, links and menus whole', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     await tenant.console(bots.update, { botId, ...everything })
@@ -59,7 +59,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId, contact: {} })).data.profile.contact).toEqual({})
   })
 
-  it('that changes nothing answers the record as it is, time and all', async () => {
+  it('PATCH without changes returns the record with the same updated_at', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -72,7 +72,7 @@ describe('PATCH of a bot', () => {
     await own.close()
   })
 
-  it('takes only approved bots, disabled ones too', async () => {
+  it('PATCH requires an approved bot, which may be disabled', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.appliedBot()
     const update = () => tenant.console(bots.update, { botId, name })
@@ -88,7 +88,7 @@ describe('PATCH of a bot', () => {
     expect((await tenant.console(bots.update, { botId: disabled, name })).status).toBe(200)
   })
 
-  it('a username is refused even when it is the same, before anything else of the bot is looked at', async () => {
+  it('PATCH refuses a username before it looks at the bot', async () => {
     const tenant = await newTenant(server)
     const { id: botId, username } = await tenant.appliedBot()
     for (const id of [botId, 'bot_0']) {
@@ -102,7 +102,7 @@ describe('PATCH of a bot', () => {
 
   it.each([
     ['an empty name', { name: '' }],
-    ['a name of null', { name: null }],
+    ['a null name', { name: null }],
     ['a description of 513', { description: 'x'.repeat(513) }],
     ['a short description of 121', { short_description: 'x'.repeat(121) }],
     ['1001 characters about it', { about: 'x'.repeat(1001) }],
@@ -123,13 +123,13 @@ describe('PATCH of a bot', () => {
     ['a member of the record', { status: 'active' }],
     ['a profile', { profile: {} }],
     ['scopes', { scopes: ['vouchers:issue'] }],
-  ])('%s: 400', async (_what, patch) => {
+  ])('PATCH with %s is refused with 400', async (_what, patch) => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     expect((await tenant.console(bots.update, { botId, ...patch } as never)).code).toBe('VALIDATION_FAILED')
   })
 
-  it('parallel ones of different members all stand', async () => {
+  it('concurrent PATCHes of different members all take effect', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.approvedBot()
     await Promise.all(
@@ -139,8 +139,8 @@ describe('PATCH of a bot', () => {
   })
 })
 
-describe('the list of bots', () => {
-  it('shows those of the account in pages, newest first, as records without a profile', async () => {
+describe('list of bots', () => {
+  it("list of bots shows the account's bots without profile, newest first, in pages", async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     await (await newTenant(own)).appliedBot()

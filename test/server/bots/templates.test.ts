@@ -13,7 +13,7 @@ afterAll(() => server.close())
 
 const { apps, bots, platform, templates, vouchers } = contract
 
-/** The bot-side door of one bot. */
+/** The bot template calls of one bot. */
 const doorOf = (tenant: Tenant, botId: string) => ({
   create: (overrides: Partial<TemplateInput> = {}) =>
     tenant.console(bots.createTemplate, { botId, ...templateBody(overrides) }),
@@ -24,8 +24,8 @@ const doorOf = (tenant: Tenant, botId: string) => ({
     tenant.operator(platform.rejectTemplate, { templateId, code: 'UNCLEAR', reason: 'What is it?' }),
 })
 
-describe('of a bot without an application', () => {
-  it('a template is a draft of its own, submitted and reviewed as any other', async () => {
+describe('templates of a bot without an application', () => {
+  it('unlinked bot creates, submits and gets its own draft reviewed', async () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.bot()
@@ -51,7 +51,7 @@ describe('of a bot without an application', () => {
     await own.close()
   })
 
-  it('it cannot be issued', async () => {
+  it('template of an unlinked bot cannot be issued', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.bot()
     const door = doorOf(tenant, botId)
@@ -63,7 +63,7 @@ describe('of a bot without an application', () => {
     expect((await tenant.runtime(templates.submit, { templateId: id })).code).toBe('TEMPLATE_NOT_FOUND')
   })
 
-  it('each bot has its own, and external ids are unique among those that are not rejected', async () => {
+  it('external ids are unique per unlinked bot among templates that are not rejected', async () => {
     const tenant = await newTenant(server)
     const [one, other] = [await tenant.bot(), await tenant.bot()].map(({ id }) => doorOf(tenant, id))
     if (one === undefined || other === undefined) throw new Error('two bots were made')
@@ -86,7 +86,7 @@ describe('of a bot without an application', () => {
     expect((await other.submit(second)).code).toBe('TEMPLATE_NOT_FOUND')
   })
 
-  it('of parallel drafts with one external id one is made', async () => {
+  it('exactly one of several concurrent drafts with the same external id succeeds', async () => {
     const tenant = await newTenant(server)
     const { create } = doorOf(tenant, (await tenant.bot()).id)
     const same = { external_template_id: 'same' }
@@ -95,8 +95,8 @@ describe('of a bot without an application', () => {
   })
 })
 
-describe('of a linked bot', () => {
-  it('drafts are saved to the application, and every template of it is listed and submitted', async () => {
+describe('templates of a linked bot', () => {
+  it('linked bot saves drafts to its application and lists and submits all templates there', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     const door = doorOf(tenant, botId)
@@ -115,7 +115,7 @@ describe('of a linked bot', () => {
     expect((await tenant.issue(data.id)).templateId).toBe(data.id)
   })
 
-  it('the list has pages and the query rules of any other', async () => {
+  it('list of bot templates has pages and validates its query', async () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.linkedBot()
     for (let have = 0; have < 3; have++) await tenant.draft()
@@ -125,8 +125,8 @@ describe('of a linked bot', () => {
   })
 })
 
-describe('linking', () => {
-  it('adopts what the bot made alone, in every state; it stays when the link ends', async () => {
+describe('link adopts templates', () => {
+  it("link moves the bot's templates to the application, where they stay after unlinking", async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -150,7 +150,7 @@ describe('linking', () => {
     expect((await tenant.issue(active)).templateId).toBe(active)
   })
 
-  it('leaves alone one whose external id is taken: it is the bot’s again after the link', async () => {
+  it('link leaves a template whose external id is taken with the bot', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -169,7 +169,7 @@ describe('linking', () => {
     expect((await door.list()).sort()).toEqual([held.id, free, taken].sort())
   })
 
-  it('adopts a rejected one whose external id is taken: it stands in nobody’s way until it is submitted', async () => {
+  it('link adopts a rejected template even if its external id is taken', async () => {
     const tenant = await newTenant(server)
     const { appId } = tenant
     const { id: botId } = await tenant.bot()
@@ -186,7 +186,7 @@ describe('linking', () => {
     })
   })
 
-  it('adopts nothing of another bot of the account', async () => {
+  it('link adopts nothing of another bot of the account', async () => {
     const tenant = await newTenant(server)
     const [linked, other] = [await tenant.bot(), await tenant.bot()]
     const { id } = (await doorOf(tenant, other.id).create()).data
@@ -196,7 +196,7 @@ describe('linking', () => {
   })
 })
 
-describe('the calls', () => {
+describe('checks of bot template calls', () => {
   const calls = [
     ['templates', 'vouchers:read'],
     ['createTemplate', 'vouchers:templates:write'],
@@ -207,7 +207,7 @@ describe('the calls', () => {
     return name === 'createTemplate' ? { botId, ...templateBody() } : { botId, templateId: (await tenant.draft()).id }
   }
 
-  it.each(calls)('%s asks for the approval, for the bot to be enabled, and for its scope %s', async (name, scope) => {
+  it.each(calls)('%s requires an approved and enabled bot with the scope %s', async (name, scope) => {
     const tenant = await newTenant(server)
     const call = async (botId: string) =>
       tenant.console(bots[name], (await input(tenant, name, botId)) as { botId: string } & never)
@@ -227,7 +227,7 @@ describe('the calls', () => {
     })
   })
 
-  it('with auto-approval submit still says reviewing, and the next read says active', async () => {
+  it('with auto-approval, submit returns reviewing and the next read active', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
     const { id: botId } = await tenant.appliedBot({ scopes: [...botScopes] })
@@ -238,7 +238,7 @@ describe('the calls', () => {
     await own.close()
   })
 
-  it('a validity that does not exist is refused as at the runtime door', async () => {
+  it('bot template with a non-existent date is refused like at the runtime endpoint', async () => {
     const tenant = await newTenant(server)
     const { create } = doorOf(tenant, (await tenant.bot()).id)
     const validity = { type: 'fixed' as const, starts_at: '2027-02-30T00:00:00Z', ends_at: '2027-03-01T00:00:00Z' }

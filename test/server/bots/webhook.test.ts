@@ -39,8 +39,8 @@ async function botOf() {
   return { tenant, bot, set, ping, remove, deliveries, info }
 }
 
-describe('setting a webhook', () => {
-  it('answers what was set with the URL redacted, and makes a secret that is shown once', async () => {
+describe('webhook settings', () => {
+  it('set returns the settings with a redacted URL and a generated secret, shown only once', async () => {
     const { set, info } = await botOf()
     const first = await set()
     expect(first.data).toEqual({
@@ -75,7 +75,7 @@ describe('setting a webhook', () => {
     })
   })
 
-  it('absent members keep what was set before; an empty allowed_updates means the default types', async () => {
+  it('absent members keep their settings, and empty allowed_updates resets the types', async () => {
     const { set } = await botOf()
     await set({ max_connections: 7, allowed_updates: ['voucher_issued'], allowed_ips: ['93.184.0.0/16'] })
     expect((await set({ url: 'https://hooks.example.com/other' })).data).toMatchObject({
@@ -88,7 +88,7 @@ describe('setting a webhook', () => {
     expect([reset.allowed_ips, reset.allowed_updates.length]).toEqual([[], 5])
   })
 
-  it('the bot does the same through its own door', async () => {
+  it('bot sets its webhook with its own token', async () => {
     const { bot, info } = await botOf()
     const set = await bot.call(contract.webhook.setByBot, { url: URL_OF, secret_token: SECRET })
     expect([set.status, set.data.url, 'one_time_secret_token' in set.data]).toEqual([
@@ -109,7 +109,7 @@ describe('setting a webhook', () => {
     ['https://user:pass@hooks.example.com/', 'userinfo'],
     ['https://hooks.example.com/#x', 'fragment'],
     [`https://hooks.example.com/${'x'.repeat(2048)}`, 'too_long'],
-  ])('%s is refused as %s before anything is looked up', async (url, reason) => {
+  ])('webhook URL %s is refused as %s before any DNS lookup', async (url, reason) => {
     const { set, bot } = await botOf()
     lookups.length = 0
     for (const refused of [await set({ url }), await bot.call(contract.webhook.setByBot, { url })]) {
@@ -118,7 +118,7 @@ describe('setting a webhook', () => {
     expect(lookups).toEqual([])
   })
 
-  it('the form is judged before the bot, the bot before the look-up', async () => {
+  it('webhook set checks the form before the bot, and the bot before the DNS lookup', async () => {
     const { tenant } = await botOf()
     const stranger = await botOf()
     const pending = await tenant.appliedBot()
@@ -139,7 +139,7 @@ describe('setting a webhook', () => {
     }
   })
 
-  it('a name that does not resolve is accepted with a warning', async () => {
+  it('host name that does not resolve is accepted with a warning', async () => {
     const { set } = await botOf()
     for (const none of [[], new Error('no such name')]) {
       addresses = none
@@ -149,7 +149,7 @@ describe('setting a webhook', () => {
     expect((await set()).data.warnings).toEqual([])
   })
 
-  it('entries of allowed_ips that are not public are named; a literal host or a name outside them is refused', async () => {
+  it('non-public allowed_ips are named, and a host outside the list is refused', async () => {
     const { set } = await botOf()
     const invalid = await set({ allowed_ips: ['93.184.215.14', '10.0.0.0/8'] })
     expect([invalid.status, invalid.code]).toEqual([400, 'VALIDATION_FAILED'])
@@ -158,11 +158,11 @@ describe('setting a webhook', () => {
     expect((await set({ url: 'https://93.184.215.15/', allowed_ips: ['93.184.215.14'] })).details).toEqual(excluded)
     expect((await set({ allowed_ips: ['93.184.216.0/24'] })).details).toEqual(excluded)
     expect((await set({ allowed_ips: ['93.184.215.0/24'] })).status).toBe(200)
-    // What was allowed before still holds for another URL.
+    // The earlier allowed_ips still apply to another URL.
     expect((await set({ url: 'https://1.1.1.1/' })).details).toEqual(excluded)
   })
 
-  it('while a getUpdates call is open it is refused, and getUpdates is while a webhook is set', async () => {
+  it('webhook is refused during a poll, and a poll while a webhook is set', async () => {
     const { bot, set, remove } = await botOf()
     const poll = server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')
@@ -174,7 +174,7 @@ describe('setting a webhook', () => {
     expect((await bot.call(contract.bots.updates, {})).status).toBe(200)
   })
 
-  it('a bot that may no longer call when the look-up is done sets nothing', async () => {
+  it('bot that is disabled or revoked during the DNS lookup sets no webhook', async () => {
     const { tenant, bot } = await botOf()
     const setAsLookUpEndsAfter = async (change: () => Promise<unknown>) => {
       during = change
@@ -195,7 +195,7 @@ describe('setting a webhook', () => {
     expect((await tenant.console(contract.bots.get, { botId })).data.webhook).toBeNull()
   })
 
-  it('a poll that opens during the look-up still wins', async () => {
+  it('poll that opens during the DNS lookup prevents the webhook', async () => {
     const { bot, set } = await botOf()
     during = () => server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')
@@ -203,8 +203,8 @@ describe('setting a webhook', () => {
   })
 })
 
-describe('updates that wait', () => {
-  it('get a delivery each when a webhook is set, and the same settings again make no more', async () => {
+describe('updates pending when a webhook changes', () => {
+  it('setting a webhook creates one delivery per pending update, setting it again none', async () => {
     const { set, ping, deliveries } = await botOf()
     const ids = [await ping(), await ping()]
     expect(await deliveries()).toEqual([])
@@ -233,7 +233,7 @@ describe('updates that wait', () => {
     expect(await deliveries()).toEqual(made)
   })
 
-  it('are dropped when setting and when deleting says so, and counted', async () => {
+  it('drop_pending_updates on set and delete cancels and counts the deliveries', async () => {
     const { set, ping, remove, deliveries, bot } = await botOf()
     await ping()
     expect((await set({ drop_pending_updates: true })).data).toMatchObject({
@@ -255,7 +255,7 @@ describe('updates that wait', () => {
     expect((await bot.call(contract.bots.updates, {})).data.items).toEqual([])
   })
 
-  it('can be polled once the webhook is deleted; deleting again answers the same', async () => {
+  it('pending updates can be polled once the webhook is deleted, which is idempotent', async () => {
     const { tenant, set, ping, remove, bot, deliveries } = await botOf()
     await set()
     const updateId = await ping()
@@ -274,8 +274,8 @@ describe('updates that wait', () => {
   })
 })
 
-describe('the list of deliveries', () => {
-  it('pages, filters by status, and is another tenant’s to nobody', async () => {
+describe('list of deliveries', () => {
+  it("list of deliveries has pages, filters by status, and hides other tenants' deliveries", async () => {
     const { tenant, bot, set, ping } = await botOf()
     await set()
     for (let n = 0; n < 5; n++) await ping()
@@ -301,7 +301,7 @@ describe('the list of deliveries', () => {
     expect(crossed.code).toBe('DELIVERY_NOT_FOUND')
   })
 
-  it('finds the few that failed among many, newest first', async () => {
+  it('list of deliveries finds failed ones among many, newest first', async () => {
     const { tenant, bot, set, ping, deliveries } = await botOf()
     await set()
     for (let n = 0; n < 6; n++) await ping()
@@ -321,7 +321,7 @@ describe('the list of deliveries', () => {
     }
   })
 
-  it('shows the latest 100 attempts of each, with their numbers', async () => {
+  it('list of deliveries shows the latest 100 attempts of each, with their numbers', async () => {
     const { set, ping, deliveries } = await botOf()
     await set()
     for (let n = 0; n < 2; n++) await ping()
@@ -345,8 +345,8 @@ describe('the list of deliveries', () => {
   })
 })
 
-describe('secrets of a webhook', () => {
-  it('stand in no row in clear', async () => {
+describe('stored webhook secrets', () => {
+  it('no table stores the URL path or the secret of a webhook in plain text', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -365,7 +365,7 @@ describe('secrets of a webhook', () => {
     expect(text).toContain(`http://127.0.0.1:${receiver.port}`)
   })
 
-  it('the same settings again keep what is known of the endpoint', async () => {
+  it('setting the same webhook again keeps the error date and address of the endpoint', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500

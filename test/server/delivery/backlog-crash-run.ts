@@ -17,7 +17,7 @@ let receiver: Receiver
 
 const start = async () => startServerChild(dataDir, 'silent', true, receiver.port, await database?.url)
 
-/** Runs one statement on the database of a server that is stopped. */
+/** Runs one statement on the database of a stopped server. */
 async function query<R>(sql: string): Promise<readonly R[]> {
   if (database === undefined) {
     const db = openDatabase(join(dataDir, 'voucherctl.db'))
@@ -44,8 +44,8 @@ const calls = ['set', 'delete', 'confirm', 'set again', 'drop'] as const
 export type KilledCall = (typeof calls)[number]
 
 /**
- * Changes how the updates of a long backlog are received, again and again, with a kill right after some of the changes.
- * @param killed all of them unless told
+ * Changes repeatedly how the updates of a long backlog are received, with a kill right after some of the changes.
+ * @param killed the changes followed by a kill, all by default
  */
 export async function crashInBacklog(killed: readonly KilledCall[] = calls): Promise<void> {
   database = onPostgres ? takeDatabase() : undefined
@@ -76,7 +76,7 @@ async function run(killed: readonly KilledCall[]): Promise<void> {
   server = await start()
 
   const markers: unknown[] = []
-  /** Kills the server right after the call, while most rows of the backlog are as they were. */
+  /** Kills the server right after the call, while most backlog rows are still unchanged. */
   const killAfter = async (name: KilledCall, call: Promise<{ readonly status: number; readonly text: string }>) => {
     const { status, text } = await call
     if (killed.includes(name)) await server.kill()
@@ -97,7 +97,7 @@ async function run(killed: readonly KilledCall[]): Promise<void> {
     (await tenant.console(contract.webhook.deliveries, { botId: bot.id, limit: 1, ...(status && { status }) })).data
       .pagination.total
 
-  // The receiver does not respond yet, so that nothing of the backlog is delivered.
+  // The receiver does not respond yet, so no update of the backlog is delivered.
   const held: (() => void)[] = []
   receiver.answer = () => new Promise((resolve) => held.push(() => resolve(503)))
   await killAfter('set', set())

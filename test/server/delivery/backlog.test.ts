@@ -46,7 +46,7 @@ function watchTransactions(): () => number[] {
   return () => changed.splice(0)
 }
 
-/** A bot with as many pending updates as three transactions settle. */
+/** A bot whose pending updates take three transactions to settle. */
 async function botWithBacklog() {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
@@ -84,8 +84,8 @@ const settleAll = async (): Promise<void> => {
   while ((await settle()) > 0) continue
 }
 
-describe('a backlog of updates', () => {
-  it('transactions change at most 200 updates of a backlog each, whichever call changes it', async () => {
+describe('backlog of updates', () => {
+  it('each transaction changes at most 200 updates of a backlog', async () => {
     const changed = watchTransactions()
     const { set, remove, poll } = await botWithBacklog()
     changed()
@@ -98,7 +98,7 @@ describe('a backlog of updates', () => {
     await settleAll()
   })
 
-  it('a dropped backlog is gone for every reader as soon as the call returns', async () => {
+  it('dropped backlog is gone for every reader as soon as the call returns', async () => {
     for (const drop of ['set', 'remove'] as const) {
       const bot = await botWithBacklog()
       await bot.set()
@@ -118,7 +118,7 @@ describe('a backlog of updates', () => {
     }
   })
 
-  it('a dropped backlog is not delivered even before its rows are changed', async () => {
+  it('dropped backlog is not delivered even before its rows are changed', async () => {
     const bot = await botWithBacklog()
     await bot.set()
     await settleAll()
@@ -133,7 +133,7 @@ describe('a backlog of updates', () => {
     await settleAll()
   })
 
-  it('a poll confirms a backlog for every reader, and unconfirmed updates stay', async () => {
+  it('poll confirms a backlog for every reader, and unconfirmed updates stay', async () => {
     const bot = await botWithBacklog()
     expect((await bot.poll({ offset: -3, limit: 100 })).data.items.map((it) => it.update_id)).toEqual([
       BACKLOG - 2,
@@ -150,7 +150,7 @@ describe('a backlog of updates', () => {
     ])
   })
 
-  it('a backlog can be polled once its webhook is deleted; confirmed updates are not delivered', async () => {
+  it('backlog can be polled after its webhook is deleted; confirmed updates are not delivered', async () => {
     const bot = await botWithBacklog()
     await bot.set()
     await settleAll()
@@ -165,7 +165,7 @@ describe('a backlog of updates', () => {
     expect(waiting.map((it) => it.update_id)).toEqual([BACKLOG])
   })
 
-  it('a backlog after several mode switches is as if each call had settled it', async () => {
+  it('several mode switches leave a backlog in the same state as if each call had settled it', async () => {
     const [eager, lazy] = [await botWithBacklog(), await botWithBacklog()]
     type Call = (bot: typeof eager) => Promise<{ readonly status: number; readonly text: string }>
     const calls: Call[] = [
@@ -210,7 +210,7 @@ describe('a backlog of updates', () => {
     expect(await standing(lazy)).toEqual(await standing(eager))
   })
 
-  it('a poll skips an expired backlog in windows of bounded size', async () => {
+  it('poll skips an expired backlog in windows of bounded size', async () => {
     const bot = await botWithBacklog()
     server.clock.advance(DAY_MS)
     await bot.ping()
@@ -220,7 +220,7 @@ describe('a backlog of updates', () => {
   })
 })
 
-/** Settles the backlog of one bot while others have one. */
+/** Settles the backlog of one bot while other bots have one too. */
 async function settleAllOf(botId: string): Promise<void> {
   const others = function* (): Op<Record<string, number | string | null>[]> {
     return yield* all(

@@ -18,13 +18,13 @@ import {
   tlsReceiver,
 } from './delivering.js'
 
-/** Short of 15 s, so that tests wait little; long enough for a loopback to answer. */
+/** Far below 15 s to keep tests short, and long enough for a loopback response. */
 const timeoutMs = 500
 const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
 
-/** What a sender measures and limits its time with; sockets have timers of their own. */
+/** The timers of the sender; sockets have timers of their own. */
 const faked: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'clearTimeout', 'performance'] }
-/** Time for a body after its head. */
+/** Time for a body after the response head. */
 const BODY_WAIT_MS = 2_000
 
 afterEach(() => {
@@ -48,7 +48,7 @@ function settled<T>(result: Promise<T>) {
   return { result, isSettled }
 }
 
-/** Writes without end, and says how much the other side took until it closed the connection. */
+/** Writes endlessly; resolves to the number of bytes sent until the other side closed the connection. */
 async function flood(socket: Socket, bytes: string): Promise<number> {
   const closed = ended(socket)
   const pump = () => {
@@ -66,9 +66,9 @@ const trickle = (socket: Socket, text: string) => {
   socket.on('close', () => clearInterval(timer))
 }
 
-describe('a receiver that takes its time costs no more than the limit', () => {
+describe('slow receiver', () => {
   it.each([
-    ['never answers', silent, 'response_timeout'],
+    ['never responds', silent, 'response_timeout'],
     [
       'trickles its status line',
       (socket: Socket) => trickle(socket, 'HTTP/1.1 200 '.padEnd(5_000, 'O')),
@@ -83,11 +83,11 @@ describe('a receiver that takes its time costs no more than the limit', () => {
       'response_timeout',
     ],
     [
-      'answers 103 for ever',
+      'responds with endless 103',
       (socket: Socket) => trickle(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
       'response_timeout',
     ],
-  ])('%s', async (_, answer, code) => {
+  ])('delivery times out after its limit if the receiver %s', async (_, answer, code) => {
     vi.useFakeTimers(faked)
     let requests = 0
     const count = (socket: Socket) => {
@@ -110,13 +110,13 @@ describe('a receiver that takes its time costs no more than the limit', () => {
     await ended(connections[0])
   })
 
-  it('hangs in TLS: the connection is given up too', async () => {
+  it('delivery fails with tls_timeout if the TLS handshake hangs', async () => {
     const { send, url, connections } = await tcpReceiver((socket) => void socket.resume(), { timeoutMs })
     expect(await send(url)).toMatchObject({ error: { code: 'tls_timeout' }, ipAddress: '127.0.0.1' })
     await ended(connections[0])
   })
 
-  it('does not accept the connection', async () => {
+  it('delivery fails with connection_timeout if the connection is not accepted', async () => {
     const sockets: Socket[] = []
     const { connectTcp } = internet(await closedPort()).options
     const { send } = senderFor({
@@ -124,7 +124,7 @@ describe('a receiver that takes its time costs no more than the limit', () => {
       lookup,
       connectTcp: (address, port) => {
         const socket = connectTcp(address, port)
-        // Neither a connection nor a refusal.
+        // Neither accepts nor refuses the connection.
         socket.emit = () => true
         sockets.push(socket)
         return socket
@@ -134,7 +134,7 @@ describe('a receiver that takes its time costs no more than the limit', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true])
   })
 
-  it('does not accept it at the first address: the next one gets half of the time', async () => {
+  it('delivery tries the next address after half of the time', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const hanging = await listen(createServer(silent))
     const { send } = senderFor({
@@ -145,7 +145,7 @@ describe('a receiver that takes its time costs no more than the limit', () => {
     expect(await send('https://hooks.example.com/')).toMatchObject({ error: null, ipAddress: '93.184.216.2' })
   })
 
-  it('has a name server that never answers: the look-up counts', async () => {
+  it('delivery fails with lookup_timeout if the name server never responds', async () => {
     const signals: AbortSignal[] = []
     const { send } = senderFor({
       timeoutMs,
@@ -161,7 +161,7 @@ describe('a receiver that takes its time costs no more than the limit', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
-  it('answers late after a slow look-up: the limit is one for both', async () => {
+  it('delivery has one time limit for DNS lookup and connection together', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({
       ...internet(port).options,
@@ -175,11 +175,11 @@ describe('a receiver that takes its time costs no more than the limit', () => {
   })
 })
 
-describe('a body that does not end changes nothing of the outcome', () => {
+describe('endless response body', () => {
   it.each([
     [200, null],
     [500, { code: 'http_status' }],
-  ])('%i with a trickling body', async (status, error) => {
+  ])('status %i decides the outcome although the body trickles', async (status, error) => {
     const { send, url, connections } = await rawReceiver(
       (socket) => {
         socket.write(`HTTP/1.1 ${status} X\r\n\r\n`)
@@ -192,7 +192,7 @@ describe('a body that does not end changes nothing of the outcome', () => {
     await ended(connections[0])
   })
 
-  it('a head in time and no body: the slot is held for 2 s at most', async () => {
+  it('delivery slot is held for at most 2 s after the head of a response', async () => {
     const { send, url, connections } = await rawReceiver(
       (socket) => void socket.write(`${head}Content-Length: 5\r\n\r\n`),
     )
@@ -208,8 +208,8 @@ describe('a body that does not end changes nothing of the outcome', () => {
   })
 })
 
-/** Uses the time-out of 15 s, which would give another error code. */
-describe('a delivery to a receiver whose response is invalid', () => {
+/** With the timeout of 15 s: a shorter one would give another error code. */
+describe('invalid response', () => {
   const rests = {
     'an upgrade': 'Connection: Upgrade\r\nUpgrade: x\r\n',
     'a length': 'Content-Length: 0\r\n',
@@ -219,13 +219,13 @@ describe('a delivery to a receiver whose response is invalid', () => {
     ['000', '099', '100', '101'].flatMap((status) =>
       Object.entries(rests).map(([name, rest]) => [status, name, rest] as const),
     ),
-  )('fails at its head for status %s with %s', async (status, _name, rest) => {
+  )('delivery fails with response_invalid for status %s with %s', async (status, _name, rest) => {
     const { send, url, connections } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\n${rest}\r\n`))
     expect(await send(url)).toMatchObject({ statusCode: null, error: { code: 'response_invalid' } })
     await ended(connections[0])
   })
 
-  it.each(['600', '999'])('a delivery fails with the receiver status %s', async (status) => {
+  it.each(['600', '999'])('delivery fails with http_status for status %s', async (status) => {
     const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`))
     expect(await send(url)).toMatchObject({
       statusCode: Number(status),
@@ -234,7 +234,7 @@ describe('a delivery to a receiver whose response is invalid', () => {
   })
 })
 
-describe('a receiver that sends without end', () => {
+describe('endless response', () => {
   const block = 'x'.repeat(64 * 1024)
 
   it.each([
@@ -246,12 +246,12 @@ describe('a receiver that sends without end', () => {
     ['headers', head, 'A: b\r\n'.repeat(1_000), { error: { code: 'response_invalid' } }],
     ['one header', `${head}A: `, block, { error: { code: 'response_invalid' } }],
     [
-      'interim answers',
+      'interim responses',
       '',
       'HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n'.repeat(1_000),
       { error: { code: 'response_invalid' } },
     ],
-  ])('%s: is cut off, and what is in flight is all that it costs', async (_, first, rest, expected) => {
+  ])('connection is closed before the receiver can send 32 MiB of %s', async (_, first, rest, expected) => {
     const floods: Promise<number>[] = []
     const { send, url } = await rawReceiver((socket) => {
       socket.write(first)
@@ -263,7 +263,7 @@ describe('a receiver that sends without end', () => {
     expect(await floods[0]).toBeLessThan(32 * 1024 * 1024)
   })
 
-  it('does not make memory grow', async () => {
+  it('memory stays below 64 MiB over 100 endless responses', async () => {
     const { send, url } = await rawReceiver((socket) => {
       socket.write(`${head}\r\n`)
       void flood(socket, block)
@@ -280,8 +280,8 @@ describe('a receiver that sends without end', () => {
   })
 })
 
-describe('others', () => {
-  it('are delivered to while one receiver hangs', async () => {
+describe('concurrent deliveries', () => {
+  it('deliveries to other receivers succeed while one receiver hangs', async () => {
     const hanging = await rawReceiver(silent)
     const { port, url } = await httpReceiver((_request, response) => response.end())
     const { send, close } = senderFor({ loopbackPorts: new Set([port, hanging.port]) })
@@ -292,8 +292,8 @@ describe('others', () => {
   })
 })
 
-describe('closing', () => {
-  it('waits for a running attempt', async () => {
+describe('closing the sender', () => {
+  it('close() waits for a running attempt and refuses new ones', async () => {
     let answer = silent
     const asked = new Promise<void>((resolve) => {
       answer = resolve
@@ -312,7 +312,7 @@ describe('closing', () => {
     await expect(send(url)).rejects.toThrow('closed')
   })
 
-  it('ends an attempt that outlasts the grace', async () => {
+  it('close() aborts an attempt that exceeds the grace period', async () => {
     const { send, url, close, connections } = await rawReceiver(silent)
     const running = send(url)
     await close(20)

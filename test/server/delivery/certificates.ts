@@ -1,4 +1,4 @@
-/** Self-signed certificates of hooks.example.com, for tests that trust them. The key protects nothing. */
+/** Self-signed certificates for hooks.example.com. The private key protects nothing. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgU7vLpvOV/1zv34LE
 gcP977i3fzbAKx43181qYs5qAJShRANCAARk6eAOGvggrLukLrsUdqBlCSPEbRQJ

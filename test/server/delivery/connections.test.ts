@@ -9,7 +9,7 @@ import { ended, httpReceiver, internet, publicAddress, rawReceiver, senderFor, t
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-/** One delivery, and the connection that it leaves. */
+/** Sends one delivery and returns its connection. */
 async function postOnce(url: string) {
   const checked = checkUrl(url, { loopbackPorts: new Set([Number(new URL(url).port)]) })
   if (!checked.ok) throw new Error(checked.reason)
@@ -24,8 +24,8 @@ async function postOnce(url: string) {
   return { connection, exchange }
 }
 
-describe('a connection', () => {
-  it('is kept from one delivery to the next', async () => {
+describe('webhook connection', () => {
+  it('webhook connection is reused for the next delivery', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.end('ok'))
     for (let delivery = 0; delivery < 5; delivery++) {
       expect(await send(`${url}/${delivery}`)).toMatchObject({ error: null })
@@ -33,7 +33,7 @@ describe('a connection', () => {
     expect(connections).toHaveLength(1)
   })
 
-  it('over TLS too', async () => {
+  it('webhook connection over TLS is reused', async () => {
     const { port, connections } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({ ...internet(port).options, lookup: async () => [publicAddress] })
     for (let delivery = 0; delivery < 5; delivery++) {
@@ -42,13 +42,13 @@ describe('a connection', () => {
     expect(connections).toHaveLength(1)
   })
 
-  it('is kept after a failed delivery whose answer was whole', async () => {
+  it('webhook connection is reused after a failed delivery with a complete response', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.writeHead(500).end())
     for (let delivery = 0; delivery < 3; delivery++) await send(url)
     expect(connections).toHaveLength(1)
   })
 
-  it('carries one delivery at a time', async () => {
+  it('webhook connection carries one delivery at a time', async () => {
     const waiting: (() => void)[] = []
     const { send, url, connections } = await httpReceiver((_request, response) => {
       waiting.push(() => response.end())
@@ -61,7 +61,7 @@ describe('a connection', () => {
     expect(connections).toHaveLength(8)
   })
 
-  it('is not shared by two origins, two ports or two addresses', async () => {
+  it('webhook connection is not shared between origins, ports or addresses', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { dialled, options } = internet(port)
     let address = publicAddress
@@ -74,7 +74,7 @@ describe('a connection', () => {
     expect(dialled).toEqual([`${publicAddress} 443`, `${publicAddress} 8443`, '2606:4700::1 443', '2606:4700::1 8443'])
   })
 
-  it('that the receiver announces to close is not used again', async () => {
+  it('webhook connection is not reused after Connection: close', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) =>
       response.writeHead(200, { connection: 'close' }).end(),
     )
@@ -82,7 +82,7 @@ describe('a connection', () => {
     expect(connections).toHaveLength(3)
   })
 
-  it('that the receiver closes afterwards is opened again', async () => {
+  it('webhook connection is reopened if the receiver closed it', async () => {
     const { send, url, connections } = await rawReceiver((socket) => void socket.write(ok))
     for (let delivery = 0; delivery < 3; delivery++) {
       expect(await send(url)).toMatchObject({ error: null })
@@ -92,14 +92,14 @@ describe('a connection', () => {
     expect(connections).toHaveLength(3)
   })
 
-  it('of which a body runs until its end is not kept', async () => {
+  it('webhook connection is not reused if the body ends with the connection', async () => {
     const { url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nok'))
     const { connection, exchange } = await postOnce(url)
     expect([exchange.answer?.status, connection.reusable]).toEqual([200, false])
     await connection.destroy()
   })
 
-  it('that ends while nobody uses it is not held any longer', async () => {
+  it('idle webhook connection is dropped when the receiver closes it', async () => {
     const { url, connections } = await rawReceiver((socket) => void socket.write(ok))
     const { connection } = await postOnce(url)
     const kept = new KeptConnections()
@@ -111,25 +111,25 @@ describe('a connection', () => {
   })
 
   it.each([
-    ['at most 16 KiB of a body is kept', 16 * 1024, 1],
-    ['more of a body than is read is not used again', 16 * 1024 + 1, 2],
-  ])('with %s', async (_, length, expected) => {
+    ['is reused after a body of 16 KiB', 16 * 1024, 1],
+    ['is not reused after a longer body', 16 * 1024 + 1, 2],
+  ])('webhook connection %s', async (_, length, expected) => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.end('x'.repeat(length)))
     for (let delivery = 0; delivery < 2; delivery++) expect(await send(url)).toMatchObject({ error: null })
     expect(connections).toHaveLength(expected)
   })
 
-  it('on which more comes than was asked for is not used again', async () => {
+  it('webhook connection is not reused after unexpected extra bytes', async () => {
     const { send, url, connections } = await rawReceiver((socket) => void socket.write(ok + ok))
     for (let delivery = 0; delivery < 3; delivery++) expect(await send(url)).toMatchObject({ error: null })
     expect(connections).toHaveLength(3)
   })
 
-  it('of an attempt that was given up carries no other delivery', async () => {
+  it('webhook connection of a timed-out attempt is not reused', async () => {
     let requests = 0
     const { send, url, connections } = await rawReceiver(
       (socket) => {
-        // The late answer to the first delivery would look like one to the second.
+        // The late response to the first delivery would look like one to the second.
         if (requests++ > 0) socket.write(ok)
       },
       { timeoutMs: 1_000 },
@@ -139,7 +139,7 @@ describe('a connection', () => {
     expect(connections).toHaveLength(2)
   })
 
-  it('ends with the sender', async () => {
+  it('webhook connections end when the sender closes', async () => {
     const { send, url, connections, close } = await rawReceiver((socket) => void socket.write(ok))
     await send(url)
     await close()

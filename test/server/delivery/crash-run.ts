@@ -8,9 +8,9 @@ import { newReceiver, SECRET, until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
 /**
- * Kills a server in the middle of its deliveries, and compares what the receiver got with what the database has.
+ * Kills a server during its deliveries and compares the received calls with the database.
  * @param updates a multiple of 50
- * @param killedAfter the numbers of deliveries after which the server is killed and started again
+ * @param killedAfter the numbers of deliveries after which the server is killed and restarted
  */
 export async function crashInDeliveries(
   dataDir: string,
@@ -27,7 +27,7 @@ export async function crashInDeliveries(
 
   let killing: Promise<void> | undefined
   let killAt = killedAfter[0]
-  // One in a hundred fails at first, so that there is a schedule to go on with.
+  // One in a hundred fails at first, so that there are retries to continue after a restart.
   receiver.answer = async ({ updateId }) => {
     const calls = receiver.calls.length
     if (killAt !== undefined && calls >= killAt) killing ??= server.kill()
@@ -68,7 +68,7 @@ export async function crashInDeliveries(
   expect(number("select count(*) from deliveries where status = 'delivered'")).toBe(updates)
   const lost = number("select count(*) from delivery_attempts where error_code = 'lease_expired'")
   expect(lost).toBeGreaterThanOrEqual(killedAfter.length)
-  // What was lost in flight counts as an attempt: none is forgotten, none is counted twice.
+  // Attempts lost in flight count: none is lost, none is counted twice.
   expect(number('select sum(attempt_count) from deliveries')).toBe(number('select count(*) from delivery_attempts'))
   expect(number('select count(*) from delivery_attempts where error_code is null')).toBe(updates)
   expect(number('select count(*) from deliveries where attempt_count > 5')).toBe(0)

@@ -8,15 +8,15 @@ import { hooksExampleCom } from './certificates.js'
 
 export const publicAddress = '93.184.216.34'
 
-/** A name server that knows one public address for every host. */
+/** A DNS lookup that resolves every host to one public address. */
 export const lookup = async () => [publicAddress]
 
-/** A receiver that never answers. */
+/** A receiver that never responds. */
 export const silent = () => {}
 
 export const answering = (bytes: string) => (socket: Socket) => void socket.write(bytes, 'latin1')
 
-/** A sender that ends with the test. Its limit is short where a test waits for it. */
+/** A sender that closes at the end of the test. */
 export function senderFor(options: SenderOptions = {}) {
   const sender = createSender(options)
   onTestFinished(() => sender.close(0))
@@ -25,7 +25,7 @@ export function senderFor(options: SenderOptions = {}) {
   return { send, close: sender.close }
 }
 
-/** Waits until a connection has ended, by whatever reason. */
+/** Waits until a connection has ended for whatever reason. */
 export async function ended(socket: Socket | undefined): Promise<void> {
   if (socket === undefined) throw new Error('there was no connection')
   if (!socket.closed) await new Promise((resolve) => socket.on('close', resolve))
@@ -48,12 +48,12 @@ async function receiverOf(server: Server, scheme: string, options: SenderOptions
   return { port, url: `${scheme}://127.0.0.1:${port}/hook`, connections, ...sender }
 }
 
-/** A receiver by node's own HTTP server. */
+/** A receiver on node's own HTTP server. */
 export function httpReceiver(answer: RequestListener, options: SenderOptions = {}): Promise<Receiver> {
   return receiverOf(createServer(answer), 'http', options)
 }
 
-/** A receiver that does what it likes with each connection once the whole request has come. */
+/** A receiver that handles each connection with `answer` once the complete request has arrived. */
 export function rawReceiver(answer: (socket: Socket) => void, options: SenderOptions = {}): Promise<Receiver> {
   const server = createTcpServer((socket) => {
     let text = ''
@@ -67,7 +67,7 @@ export function rawReceiver(answer: (socket: Socket) => void, options: SenderOpt
   return receiverOf(server, 'http', options)
 }
 
-/** A receiver that does what it likes with a connection from its start. */
+/** A receiver that handles each connection with `accept` from its start. */
 export function tcpReceiver(accept: (socket: Socket) => void, options: SenderOptions = {}): Promise<Receiver> {
   return receiverOf(createTcpServer(accept), 'https', options)
 }
@@ -88,8 +88,8 @@ export function tlsReceiver(
 }
 
 /**
- * Stands for the internet: every address leads to one listener of this machine, and its sockets name the peer that was
- * asked for, or the one that is given. `dialled` has what the sender wanted.
+ * Simulates the internet: every address leads to one local listener, and sockets report the requested peer, or the one
+ * that is given. `dialled` lists the requested addresses and ports.
  */
 export function internet(port: number, peer?: string) {
   const dialled: string[] = []
@@ -102,7 +102,7 @@ export function internet(port: number, peer?: string) {
   return { dialled, options: { connectTcp, ca: hooksExampleCom.cert } }
 }
 
-/** The same, with another way to one address. */
+/** The same, with another port for one address. */
 export function internetExcept(address: string, port: number, others: ReturnType<typeof internet>) {
   const there = internet(port).options.connectTcp
   const connectTcp = (asked: string, wanted: number) =>

@@ -7,7 +7,7 @@ type Answer = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'silence'
 const codes = { SERVFAIL: 2, NXDOMAIN: 3 }
 const types: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
-/** A name server that answers A and AAAA as told, and what it was asked. */
+/** A name server with the given A and AAAA responses, and the queries that it received. */
 async function nameServer(answers: (type: 'A' | 'AAAA', name: string) => Answer) {
   const socket = createSocket('udp4')
   const asked: string[] = []
@@ -47,36 +47,36 @@ async function nameServer(answers: (type: 'A' | 'AAAA', name: string) => Answer)
 const ipv6 = `26064700${'0'.repeat(23)}1`
 const { signal } = new AbortController()
 
-describe('the look-up of the system', () => {
-  it('answers all A and all AAAA records of the name, asked for once and without a search domain', async () => {
+describe('DNS lookup', () => {
+  it('DNS lookup returns all A and AAAA records, queried once and without a search domain', async () => {
     const { asked, lookup } = await nameServer((type) => (type === 'A' ? ['93.184.216.34', '127.0.0.1'] : [ipv6]))
     expect(await lookup('hooks.example.com', signal)).toEqual(['93.184.216.34', '127.0.0.1', '2606:4700::1'])
     expect(asked.sort()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com'])
   })
 
-  it('a record that changes is seen at the next look-up, whatever its lifetime', async () => {
+  it('DNS lookup returns a changed record immediately, whatever its TTL', async () => {
     const addresses = ['93.184.216.34', '127.0.0.1']
     const { lookup } = await nameServer((type) => (type === 'A' ? [addresses.shift() ?? ''] : []))
     expect(await lookup('hooks.example.com', signal)).toEqual(['93.184.216.34'])
     expect(await lookup('hooks.example.com', signal)).toEqual(['127.0.0.1'])
   })
 
-  it('a name without one kind of address has the others', async () => {
+  it('DNS lookup returns the addresses of one family if the other has none', async () => {
     const { lookup } = await nameServer((type) => (type === 'A' ? [] : [ipv6]))
     expect(await lookup('hooks.example.com', signal)).toEqual(['2606:4700::1'])
   })
 
-  it('a name that is not there has none', async () => {
+  it('DNS lookup of an unknown name returns no addresses', async () => {
     const { lookup } = await nameServer(() => 'NXDOMAIN')
     expect(await lookup('hooks.example.com', signal)).toEqual([])
   })
 
-  it('fails when one kind could not be asked for: what was not seen has not passed', async () => {
+  it('DNS lookup fails if either address family could not be queried', async () => {
     const { lookup } = await nameServer((type) => (type === 'A' ? ['93.184.216.34'] : 'SERVFAIL'))
     await expect(lookup('hooks.example.com', signal)).rejects.toThrow('ESERVFAIL')
   })
 
-  it('ends when it is told to', async () => {
+  it('DNS lookup ends when it is aborted', async () => {
     const stop = new AbortController()
     const { lookup } = await nameServer(() => {
       stop.abort()

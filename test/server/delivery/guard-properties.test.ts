@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkAllowedIp, checkUrl, isPublicAddress } from '../../../src/server/delivery/guard.js'
 
-/** First and last address of what IANA keeps for special purposes, written out once more. */
+/** First and last address of the IANA special-purpose ranges, repeated independently of the source. */
 const forbiddenRanges = [
   ['0.0.0.0', '0.255.255.255'],
   ['10.0.0.0', '10.255.255.255'],
@@ -43,7 +43,7 @@ const forbiddenIpv4 = fc
   .chain(([first, last]) => fc.integer({ min: first, max: last }))
 const publicIpv4 = fc.integer({ min: 0, max: 2 ** 32 - 1 }).filter((address) => !isForbidden(address))
 
-/** A number as an address may write its parts. */
+/** A number in a notation that addresses allow: decimal, octal or hexadecimal. */
 const radixOf = (value: number): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom('', '0', '0x', '0X'), fc.integer({ min: 0, max: 4 }), fc.boolean())
@@ -53,7 +53,7 @@ const radixOf = (value: number): fc.Arbitrary<string> =>
       return prefix + (upper ? digits.toUpperCase() : digits)
     })
 
-/** One to four parts, the last of which holds what is left; each in any radix, under any of the parser's disguises. */
+/** One to four parts, the last of which holds the rest; each in any radix, with any alternative digits and dots. */
 const waysToWrite = (address: number): fc.Arbitrary<string> =>
   fc
     .integer({ min: 1, max: 4 })
@@ -77,15 +77,15 @@ const waysToWrite = (address: number): fc.Arbitrary<string> =>
         .map(([dot, end, disguise]) => parts.map((part) => part.replace(/\d/g, disguise)).join(dot) + end),
     )
 
-describe('IPv4', () => {
-  it('is public exactly outside the special-purpose ranges', () => {
+describe('IPv4 address guard', () => {
+  it('IPv4 address is public exactly outside the special-purpose ranges', () => {
     fc.assert(
       fc.property(anyIpv4, (address) => isPublicAddress(dotted(address)) === !isForbidden(address)),
       { numRuns: 1_000 },
     )
   })
 
-  it('every way of writing a forbidden address is refused as that address', () => {
+  it('forbidden IPv4 address is refused in every notation', () => {
     fc.assert(
       fc.property(
         forbiddenIpv4.chain((address) => waysToWrite(address)),
@@ -97,7 +97,7 @@ describe('IPv4', () => {
     )
   })
 
-  it('every way of writing a public address is that address', () => {
+  it('public IPv4 address is recognised in every notation', () => {
     fc.assert(
       fc.property(
         publicIpv4.chain((address) => waysToWrite(address).map((host) => ({ address, host }))),
@@ -109,7 +109,7 @@ describe('IPv4', () => {
     )
   })
 
-  it('inside of IPv6 is refused whatever it is', () => {
+  it('IPv4 address embedded in IPv6 is always refused', () => {
     fc.assert(
       fc.property(
         anyIpv4,
@@ -124,7 +124,7 @@ describe('IPv4', () => {
   })
 })
 
-describe('IPv6', () => {
+describe('IPv6 address guard', () => {
   const top = (address: bigint, bits: number) => address >> BigInt(128 - bits)
   const isPublic = (address: bigint) =>
     top(address, 3) === 1n &&
@@ -145,14 +145,14 @@ describe('IPv6', () => {
     )
     .map(([prefix, rest]) => BigInt(`0x${(prefix + rest.toString(16).padStart(32, '0')).slice(0, 32)}`))
 
-  it('is public exactly inside 2000::/3 and outside the ranges taken from it', () => {
+  it('IPv6 address is public exactly inside 2000::/3 outside the reserved ranges', () => {
     fc.assert(
       fc.property(anyIpv6, (address) => isPublicAddress(textOf(address)) === isPublic(address)),
       { numRuns: 1_000 },
     )
   })
 
-  it('as a host it is judged the same', () => {
+  it('IPv6 host of a URL is accepted exactly if its address is public', () => {
     fc.assert(
       fc.property(anyIpv6, (address) => checkUrl(`https://[${textOf(address)}]/`).ok === isPublic(address)),
       { numRuns: 1_000 },
@@ -160,8 +160,8 @@ describe('IPv6', () => {
   })
 })
 
-describe('a CIDR of allowed_ips', () => {
-  it('is an entry exactly when it has no forbidden address', () => {
+describe('CIDR of allowed_ips', () => {
+  it('CIDR is valid in allowed_ips exactly if it contains no forbidden address', () => {
     fc.assert(
       fc.property(anyIpv4, fc.integer({ min: 0, max: 32 }), (address, prefix) => {
         const size = 2 ** (32 - prefix)
@@ -174,7 +174,7 @@ describe('a CIDR of allowed_ips', () => {
     )
   })
 
-  it('lets exactly its own addresses pass', () => {
+  it('CIDR in allowed_ips allows exactly its own addresses', () => {
     fc.assert(
       fc.property(
         publicIpv4,

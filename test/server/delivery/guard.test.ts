@@ -17,11 +17,11 @@ const hostile = Object.entries(hostileUrls).flatMap(([reason, urls]) =>
   urls.map((url): [string, string] => [reason, url]),
 )
 
-test.each(hostile)('%s: %j', (reason, url) => {
+test.each(hostile)('webhook URL is refused for %s: %j', (reason, url) => {
   expect(checkUrl(url.replaceAll('PORT', '8787'))).toEqual({ ok: false, reason })
 })
 
-describe('a URL that may be delivered to', () => {
+describe('accepted webhook URL', () => {
   it.each([
     ['https://hooks.example.com', 'hooks.example.com', 443],
     ['HTTPS://Hooks.Example.COM/Path?q=@', 'hooks.example.com', 443],
@@ -37,7 +37,7 @@ describe('a URL that may be delivered to', () => {
     ['https://internal.example.com/', 'internal.example.com', 443],
     ['https://notlocal.example/', 'notlocal.example', 443],
     ['https://127.0.0.1.example.com/', '127.0.0.1.example.com', 443],
-  ])('%s, by name', (url, host, port) => {
+  ])('accepts the webhook URL %s with a host name', (url, host, port) => {
     expect(hostOf(url)).toEqual({ host, port, addresses: null })
   })
 
@@ -48,11 +48,11 @@ describe('a URL that may be delivered to', () => {
     ['https://[2606:4700:0:0:0:0:0:1]/', '2606:4700::1'],
     ['https://[2001:200::1]/', '2001:200::1'],
     ['https://[2606:4700::93.184.216.34]/', '2606:4700::5db8:d822'],
-  ])('%s, by address: no look-up', (url, address) => {
+  ])('accepts the webhook URL %s with an address, without a DNS lookup', (url, address) => {
     expect(hostOf(url)).toEqual({ host: address, port: 443, addresses: [address] })
   })
 
-  it('is at most 2048 characters long', () => {
+  it('accepts a webhook URL of 2048 characters', () => {
     const longest = `https://hooks.example.com/${'a'.repeat(2048 - 26)}`
     expect(longest).toHaveLength(2048)
     expect(checkUrl(longest).ok).toBe(true)
@@ -68,11 +68,11 @@ describe('--dev-webhook-loopback', () => {
     ['http://[::1]:8787/', ['::1']],
     ['http://localhost:8787/', ['127.0.0.1', '::1']],
     ['http://LOCALHOST:8787/', ['127.0.0.1', '::1']],
-    // Other ways of writing the same address: the host is classified after parsing.
+    // Alternative notations of the address: the host is classified after parsing.
     ['http://127.1:8787/', ['127.0.0.1']],
     ['http://2130706433:8787/', ['127.0.0.1']],
     ['http://[0:0:0:0:0:0:0:1]:8787/', ['::1']],
-  ])('lets %s through, without a look-up', (url, addresses) => {
+  ])('--dev-webhook-loopback accepts %s without a DNS lookup', (url, addresses) => {
     expect(hostOf(url, { loopbackPorts })).toMatchObject({ port: 8787, addresses })
   })
 
@@ -94,16 +94,16 @@ describe('--dev-webhook-loopback', () => {
     ['http://user@127.0.0.1:8787/', 'userinfo'],
     ['http://127.0.0.1:8787/#', 'fragment'],
     ['ftp://127.0.0.1:8787/', 'scheme'],
-  ])('and nothing wider: %s', (url, reason) => {
+  ])('--dev-webhook-loopback accepts no other URL: %s', (url, reason) => {
     expect(checkUrl(url, { loopbackPorts })).toEqual({ ok: false, reason })
   })
 
-  it('does not let a name lead to the loopback', () => {
+  it('--dev-webhook-loopback does not accept a host name that resolves to the loopback', () => {
     const checked = checkUrl('https://hooks.example.com:8787/', { loopbackPorts })
     expect(checked.ok && checked.refuseAddress('127.0.0.1')).toBe('forbidden_address')
   })
 
-  it('lets each host lead to its own addresses only', () => {
+  it('--dev-webhook-loopback restricts each host to its own addresses', () => {
     const checked = checkUrl('http://127.0.0.1:8787/', { loopbackPorts })
     const refused = ['127.0.0.1', '::1', '127.0.0.2', '93.184.216.34'].map(
       (it) => checked.ok && checked.refuseAddress(it),
@@ -111,7 +111,7 @@ describe('--dev-webhook-loopback', () => {
     expect(refused).toEqual([null, 'forbidden_address', 'forbidden_address', 'forbidden_address'])
   })
 
-  it('does not set allowed_ips aside', () => {
+  it('--dev-webhook-loopback does not override allowed_ips', () => {
     const policy = { loopbackPorts, allowedIps: ['93.184.216.34'] }
     expect(checkUrl('http://127.0.0.1:8787/', policy)).toEqual({ ok: false, reason: 'allowed_ips_excludes_host' })
   })
@@ -128,7 +128,7 @@ describe('allowed_ips', () => {
     '2606:4700::1',
     '2606:4700::1/128',
     '2400::/8',
-  ])('%s is an entry', (entry) => {
+  ])('allowed_ips accepts %s', (entry) => {
     expect(checkAllowedIp(entry)).toBe(true)
   })
 
@@ -170,7 +170,7 @@ describe('allowed_ips', () => {
     '::1',
     'fd00::/8',
     'fe80::1',
-  ])('%j is none', (entry) => {
+  ])('allowed_ips rejects %j', (entry) => {
     expect(checkAllowedIp(entry)).toBe(false)
     expect(checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.34', entry] })).toEqual({
       ok: false,
@@ -178,7 +178,7 @@ describe('allowed_ips', () => {
     })
   })
 
-  it('only narrows: an address has to be public and in the list', () => {
+  it('allowed_ips only narrows: an address must be public and in the list', () => {
     const checked = checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.0/24', '2606:4700::/32'] })
     const addresses = ['93.184.216.34', '2606:4700::1', '93.184.217.1', '2607::1', '127.0.0.1', '::ffff:93.184.216.34']
     const out = 'allowed_ips_excludes_host'
@@ -189,7 +189,7 @@ describe('allowed_ips', () => {
     ])
   })
 
-  it('that excludes a literal host refuses it', () => {
+  it('allowed_ips refuses a literal host outside the list', () => {
     const allowedIps = ['93.184.216.0/24']
     expect(checkUrl('https://93.184.216.1/', { allowedIps }).ok).toBe(true)
     expect(checkUrl('https://93.184.217.1/', { allowedIps })).toEqual({
@@ -199,7 +199,7 @@ describe('allowed_ips', () => {
     expect(checkUrl('https://127.0.0.1/', { allowedIps })).toEqual({ ok: false, reason: 'forbidden_address' })
   })
 
-  it('that is empty narrows nothing', () => {
+  it('empty allowed_ips restricts nothing', () => {
     expect(checkUrl('https://93.184.216.34/', { allowedIps: [] }).ok).toBe(true)
   })
 })
@@ -215,11 +215,11 @@ it.each([
   '[2606:4700::1]',
   '2606:4700::1%lo',
   '2606:4700::1%',
-])('%j is no public address', (text) => {
+])('%j is not a public address', (text) => {
   expect(isPublicAddress(text)).toBe(false)
 })
 
-describe('the look-up', () => {
+describe('address check after the DNS lookup', () => {
   const lookUp = async (answer: () => Promise<readonly string[]>, url = 'https://hooks.example.com./') => {
     const asked: string[] = []
     const checked = checkUrl(url)
@@ -231,7 +231,7 @@ describe('the look-up', () => {
     return { resolved: await resolve(checked, lookup), asked }
   }
 
-  it('answers all addresses when all pass; the name is asked without its final dot', async () => {
+  it('returns all addresses if all pass, and looks up the name without its final dot', async () => {
     const addresses = ['93.184.216.34', '2606:4700::1']
     expect(await lookUp(async () => addresses)).toEqual({
       resolved: { ok: true, addresses },
@@ -239,7 +239,7 @@ describe('the look-up', () => {
     })
   })
 
-  it('is not made for a literal', async () => {
+  it('looks up nothing for a literal address', async () => {
     expect(await lookUp(async () => [], 'https://93.184.216.34/')).toEqual({
       resolved: { ok: true, addresses: ['93.184.216.34'] },
       asked: [],
@@ -258,15 +258,15 @@ describe('the look-up', () => {
     [['93.184.216.34', '2606:4700::1%eth0']],
     [['93.184.216.34', 'localhost']],
     [['93.184.216.34', '']],
-  ])('one bad address refuses them all: %j', async (addresses) => {
+  ])('refuses all addresses if one is forbidden: %j', async (addresses) => {
     const { resolved } = await lookUp(async () => addresses)
     expect(resolved).toEqual({ ok: false, reason: 'forbidden_address' })
   })
 
   it.each([
-    ['answers none', async () => []],
+    ['returns no address', async () => []],
     ['fails', () => Promise.reject(new Error('SERVFAIL'))],
-  ])('that %s leaves the name unresolved', async (_, answer) => {
+  ])('host name stays unresolved if the DNS lookup %s', async (_, answer) => {
     expect((await lookUp(answer)).resolved).toEqual({ ok: false, reason: 'unresolved' })
   })
 })

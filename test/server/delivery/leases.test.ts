@@ -4,7 +4,7 @@ import { turn } from '../../../src/store/delivery/turn.js'
 import { all } from '../../../src/store/operation.js'
 import { DeliveryScene } from '../../support/server-deliveries.js'
 
-it('an attempt whose lease is over in true time counts as failed, whatever the clock says, and what came of it later is kept', async () => {
+it('attempt with an expired lease counts as failed, and its late result is still recorded', async () => {
   const scene = await DeliveryScene.open({ started: false })
   const { store, clock } = scene.server.deps
   const receiver = await scene.receiver()
@@ -36,7 +36,7 @@ it('an attempt whose lease is over in true time counts as failed, whatever the c
   expect(delivered.attempts.map((it) => it.error?.code ?? null)).toEqual(['lease_expired', null])
 })
 
-it('an update that waited 24 hours without an attempt is not sent any more', async () => {
+it('update that waited 24 hours without an attempt is not sent', async () => {
   const scene = await DeliveryScene.open({ started: false })
   const receiver = await scene.receiver()
   await scene.set(receiver)
@@ -49,7 +49,7 @@ it('an update that waited 24 hours without an attempt is not sent any more', asy
   expect(receiver.calls.map((it) => it.updateId)).toEqual([fresh])
 })
 
-it('deliveries are kept 30 days, then go with their attempts and their updates', async () => {
+it('deliveries are deleted after 30 days with their attempts and updates', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)

@@ -5,7 +5,7 @@ import { run } from '../../../src/store/operation.js'
 import { newChat, say } from '../../support/server-chats.js'
 import { DeliveryScene, type Received, type ReceiverAnswer, until } from '../../support/server-deliveries.js'
 
-/** Answers that the test gives, by update. */
+/** Responses that the test gives, by update. */
 function heldAnswers() {
   const waiting = new Map<number, (answer: ReceiverAnswer) => void>()
   return {
@@ -25,15 +25,15 @@ function heldAnswers() {
 
 const textOf = ({ body }: Received) => (JSON.parse(body.toString()) as { message?: { text: string } }).message?.text
 
-describe('the order of deliveries', () => {
-  it('is that of the ids within a chat, one in flight, while other chats go on', async () => {
+describe('order of deliveries', () => {
+  it('updates of a chat are delivered one at a time by id, in parallel with other chats', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
     receiver.answer = (call) => (textOf(call)?.startsWith('slow') ? held.answer(call) : 200)
     await scene.set(receiver, { allowed_updates: ['message'] })
     const [slow, quick] = [await newChat(scene.tenant, scene.bot), await newChat(scene.tenant, scene.bot)]
-    // Far more of one chat than there are connections lies before the others.
+    // Before the other chats, one chat has far more updates than there are connections.
     for (let n = 0; n < 100; n++) await say(scene.tenant, slow, `slow ${n}`)
     for (let n = 0; n < 5; n++) await say(scene.tenant, quick, `quick ${n}`)
     await scene.startWorker()
@@ -54,7 +54,7 @@ describe('the order of deliveries', () => {
     await until(() => held.waiting.has(4))
   })
 
-  it('a failed update does not hold the later ones of its chat back', async () => {
+  it('failed update does not block later updates of its chat', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = (call) => (textOf(call) === 'bad' ? 500 : 200)
@@ -67,7 +67,7 @@ describe('the order of deliveries', () => {
     expect(receiver.calls.map(textOf)).toEqual(['bad', 'good', 'better'])
   })
 
-  it('max_connections bounds what is in flight, lowest ids first', async () => {
+  it('max_connections bounds concurrent deliveries, lowest ids first', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -85,7 +85,7 @@ describe('the order of deliveries', () => {
     expect(receiver.held.most).toBe(3)
   })
 
-  it('a failing endpoint gets one at a time, until it takes one', async () => {
+  it('failing endpoint gets one delivery at a time until one succeeds', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -107,7 +107,7 @@ describe('the order of deliveries', () => {
     expect([...held.waiting.keys()]).toEqual([8, 9, 10, 11])
   })
 
-  it('a chat with a long backlog leaves the other connections to other chats, and each keeps its order', async () => {
+  it('chat with a long backlog leaves connections to other chats, and each keeps its order', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -130,8 +130,8 @@ describe('the order of deliveries', () => {
   })
 })
 
-describe('bots beside each other', () => {
-  it('an endpoint that hangs holds up no other bot', async () => {
+describe('deliveries of several bots', () => {
+  it('hanging endpoint does not delay other bots', async () => {
     const scene = await DeliveryScene.open()
     const [hanging, other] = [await scene.receiver(), await scene.receiver()]
     hanging.answer = () => new Promise(() => {})
@@ -145,7 +145,7 @@ describe('bots beside each other', () => {
     expect(hanging.held.now).toBe(40)
   })
 
-  it('a disabled bot gets nothing; what waited goes out when it is enabled', async () => {
+  it('disabled bot gets no deliveries until it is enabled again', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -163,8 +163,8 @@ describe('bots beside each other', () => {
   })
 })
 
-describe('a webhook that goes while an attempt is in flight', () => {
-  it('leaves a delivery that arrived delivered, and its update is not polled again', async () => {
+describe('webhook deleted or replaced during an attempt', () => {
+  it('attempt that succeeds after the webhook was deleted stays delivered', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -213,7 +213,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     expect(await scene.delivery(inFlight)).toMatchObject({ status: 'dead_letter', manual_attempt_count: 1 })
   })
 
-  it('delivers a dead letter that was retried by hand, once a drop of later updates is settled', async () => {
+  it('manually retried dead letter is delivered after later updates were dropped', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -226,7 +226,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     for (let n = 0; n <= SETTLED_PER_WRITE; n++) await scene.ping()
     await scene.set(receiver, { drop_pending_updates: true })
     expect((await scene.retry(String(dead))).data.status).toBe('pending')
-    // The worker has looked at the bot, and found nothing that may go out yet.
+    // The worker has checked the bot and found nothing due.
     await scene.startWorker()
     expect(receiver.calls).toEqual([])
     const maker = { now: scene.server.clock.now(), newDeliveryId: () => scene.server.deps.newId('dlv') }
@@ -235,7 +235,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     expect(receiver.calls.map((it) => it.updateId)).toEqual([dead])
   })
 
-  it('an attempt to a replaced webhook that fails late does not mark the new one as failing', async () => {
+  it('late failure at a replaced webhook does not mark the new one as failing', async () => {
     const scene = await DeliveryScene.open()
     const [before, after] = [await scene.receiver(), await scene.receiver()]
     const held = heldAnswers()
@@ -254,7 +254,7 @@ describe('a webhook that goes while an attempt is in flight', () => {
     await until(() => held.waiting.size === 3)
   })
 
-  it('set again, what was cancelled begins its schedule anew under the same id', async () => {
+  it('setting the webhook again restarts cancelled deliveries under the same id', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -270,8 +270,8 @@ describe('a webhook that goes while an attempt is in flight', () => {
   })
 })
 
-describe('a worker that stops', () => {
-  it('waits for what is in flight, claims nothing more, and leaves the rest to the next one', async () => {
+describe('stopping worker', () => {
+  it('stopping worker waits for running attempts, claims nothing more and leaves the rest', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const receiver = await scene.receiver()
     const held = heldAnswers()
@@ -292,7 +292,7 @@ describe('a worker that stops', () => {
     await scene.untilStatus(2, 'delivered')
   })
 
-  it('out of time ends what is in flight, which counts as failed and goes out again', async () => {
+  it('worker past its grace period aborts attempts, which count as failed and are retried', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => new Promise(() => {})
@@ -305,7 +305,7 @@ describe('a worker that stops', () => {
       attempt_count: 1,
       last_error: { code: 'aborted' },
     })
-    // It was not the endpoint that failed.
+    // The endpoint did not fail.
     expect((await scene.info()).data).toMatchObject({ last_error_date: null, last_error_message: null })
     receiver.answer = () => 200
     await scene.startWorker()

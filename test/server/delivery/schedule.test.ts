@@ -4,8 +4,8 @@ import { DeliveryScene, SECRET, until } from '../../support/server-deliveries.js
 
 const at = (call: { headers: Record<string, unknown> }) => Number(call.headers['x-platform-timestamp'])
 
-describe('the schedule', () => {
-  it('calls an endpoint that always fails 5 times, after 0, 60, 300, 900 and 3600 s, then never again', async () => {
+describe('retry schedule', () => {
+  it('failing endpoint is called 5 times, after 0, 60, 300, 900 and 3600 s, then never again', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -17,7 +17,7 @@ describe('the schedule', () => {
       expect(failed).toMatchObject({ attempt_count: index + 1, manual_attempt_count: 0, last_status_code: 500 })
       expect(failed.next_attempt_at).toBe(new Date(scene.server.clock.now() + seconds * 1000).toISOString())
       scene.server.clock.advance(seconds * 1000 - 1)
-      // A marker goes through the same worker: what was due before it would have been sent by then.
+      // A marker passes through the same worker: anything due before it would have been sent by then.
       receiver.answer = () => 200
       await scene.untilStatus(await scene.ping(), 'delivered')
       receiver.answer = () => 500
@@ -40,7 +40,7 @@ describe('the schedule', () => {
     expect((await scene.info()).data).toMatchObject({ dead_letter_count: 1, failed_count: 0, pending_update_count: 0 })
   })
 
-  it('counts from the end of the attempt, and calls a redirect and a closed port failures', async () => {
+  it('backoff counts from the end of an attempt; a redirect and a closed port are failures', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     const target = await scene.receiver()
@@ -64,7 +64,7 @@ describe('the schedule', () => {
     })
   })
 
-  it('a success ends it: the update is not pending, and nothing is sent again', async () => {
+  it('success ends the schedule: the update is no longer pending and is not sent again', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -90,8 +90,8 @@ describe('the schedule', () => {
   })
 })
 
-describe('retry by hand', () => {
-  it('delivers the same bytes with a fresh timestamp, by either id, and uses no slot of the schedule', async () => {
+describe('manual retry', () => {
+  it('manual retry sends the same bytes with a fresh timestamp and uses no scheduled attempt', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 503
@@ -120,7 +120,7 @@ describe('retry by hand', () => {
     expect(scene.verdict(third as never)).toMatchObject({ ok: true })
   })
 
-  it('of a dead letter that fails again leaves it a dead letter', async () => {
+  it('manual retry of a dead letter that fails leaves it a dead letter', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     receiver.answer = () => 500
@@ -145,7 +145,7 @@ describe('retry by hand', () => {
     expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ last_status_code: 204, last_error: null })
   })
 
-  it('of a delivered one takes force; anything else answers its status', async () => {
+  it('manual retry of a delivered update needs force; other states are refused', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -169,7 +169,7 @@ describe('retry by hand', () => {
     }
   })
 
-  it('is refused without a webhook', async () => {
+  it('manual retry is refused without a webhook', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)
@@ -181,8 +181,8 @@ describe('retry by hand', () => {
   })
 })
 
-describe('the secret', () => {
-  it('that was replaced signs too until its time is over, new,old', async () => {
+describe('webhook secret', () => {
+  it('replaced secret signs too during its grace period, as new,old', async () => {
     const scene = await DeliveryScene.open()
     const receiver = await scene.receiver()
     await scene.set(receiver)

@@ -5,14 +5,14 @@ import { hooksExampleCom } from './certificates.js'
 import { ended, httpReceiver, internet, lookup, publicAddress, senderFor, tlsReceiver } from './delivering.js'
 import { hostileUrls } from './hostile-urls.js'
 
-/** A listener on the loopback that nobody may connect to. */
+/** A loopback listener to which no delivery may connect. */
 async function untouchedListener() {
   let connections = 0
   const port = await listen(createServer(() => connections++))
   return { port, connections: () => connections }
 }
 
-test('no URL of the list is looked up or connected to', async () => {
+test('no hostile URL is looked up or connected to', async () => {
   const { port, connections } = await untouchedListener()
   const lookedUp: string[] = []
   const { dialled, options } = internet(port)
@@ -48,7 +48,7 @@ test.each([
   [['2606:4700::1', '127.0.0.1']],
   [['93.184.216.34', '2606:4700::1', 'fe80::1%eth0']],
   [['93.184.216.34', '64:ff9b::7f00:1']],
-])('a name that leads to %j is not connected to, and the record does not say where it leads', async (addresses) => {
+])('name that resolves to %j is not connected to, and the record hides its addresses', async (addresses) => {
   const { port, connections } = await untouchedListener()
   const { dialled, options } = internet(port)
   for (const sender of [
@@ -63,11 +63,11 @@ test.each([
   expect({ dialled, connections: connections() }).toEqual({ dialled: [], connections: 0 })
 })
 
-describe('a resolver that alternates between a public and a loopback address', () => {
+describe('resolver that alternates between a public and a loopback address', () => {
   it.each([
     ['public first', [publicAddress, '127.0.0.1', publicAddress, '127.0.0.1']],
     ['loopback first', ['127.0.0.1', publicAddress, '127.0.0.1', publicAddress]],
-  ])('%s: each attempt connects to what it looked up itself, and only to the public one', async (_, answers) => {
+  ])('%s: each attempt connects only to a public address of its own lookup', async (_, answers) => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const untouched = await untouchedListener()
     const { dialled, options } = internet(port)
@@ -82,7 +82,7 @@ describe('a resolver that alternates between a public and a loopback address', (
     expect(untouched.connections()).toBe(0)
   })
 
-  it('a kept connection does not outlive the address: the name that leads elsewhere is connected to elsewhere', async () => {
+  it('connection is not reused after the name resolves to another address', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { dialled, options } = internet(port)
     const left = [publicAddress, publicAddress, '93.184.216.35', publicAddress]
@@ -92,8 +92,8 @@ describe('a resolver that alternates between a public and a loopback address', (
   })
 })
 
-describe('the peer of an open socket', () => {
-  it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])('%s: not a byte is written', async (peer) => {
+describe('peer address of an open socket', () => {
+  it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])('nothing is written to a socket whose peer is %s', async (peer) => {
     const received: Buffer[] = []
     const connections: Socket[] = []
     const server = createServer((socket) => {
@@ -108,8 +108,8 @@ describe('the peer of an open socket', () => {
   })
 })
 
-describe('allowed_ips', () => {
-  it('of one bot is not passed by over the kept connection of another', async () => {
+describe('allowed_ips of a bot', () => {
+  it('allowed_ips of one bot are checked even if another bot has an open connection', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { dialled, options } = internet(port)
     const { send } = senderFor({ ...options, lookup })
@@ -123,7 +123,7 @@ describe('allowed_ips', () => {
     expect(dialled).toHaveLength(1)
   })
 
-  it('refuses a name of which one address is outside', async () => {
+  it('allowed_ips refuse a name if one of its addresses is outside', async () => {
     const { dialled, options } = internet(1)
     const { send } = senderFor({ ...options, lookup: async () => [publicAddress, '2606:4700::1'] })
     const result = await send('https://hooks.example.com/', { allowedIps: ['93.184.216.0/24'] })
@@ -132,9 +132,9 @@ describe('allowed_ips', () => {
   })
 })
 
-describe('a redirect', () => {
+describe('redirect of a delivery', () => {
   it.each([300, 301, 302, 303, 304, 307, 308, 399])(
-    '%i to the loopback is a failure and is not followed',
+    'redirect %i to the loopback fails the delivery and is not followed',
     async (status) => {
       const untouched = await untouchedListener()
       const location = `http://127.0.0.1:${untouched.port}/`
@@ -150,7 +150,7 @@ describe('a redirect', () => {
   )
 })
 
-test('no proxy of the environment is used', async () => {
+test('proxy variables of the environment are ignored', async () => {
   const { send, url } = await httpReceiver((_request, response) => response.end())
   const untouched = await untouchedListener()
   const names = [
@@ -178,7 +178,7 @@ test('no proxy of the environment is used', async () => {
   expect(untouched.connections()).toBe(0)
 })
 
-test('a record says nothing of the path, the query, or the words of the receiver', async () => {
+test('delivery records contain neither path, query nor response text', async () => {
   const secret = 'S3CRET'
   const urls = [
     `https://hooks.example.com/${secret}?${secret}`,

@@ -17,8 +17,8 @@ import {
   tlsReceiver,
 } from './delivering.js'
 
-describe('a delivery', () => {
-  it('is a POST of exactly the bytes and headers that are given', async () => {
+describe('webhook delivery', () => {
+  it('delivery is a POST with exactly the given bytes and headers', async () => {
     const requests: unknown[] = []
     const { send, url } = await httpReceiver(async (request, response) => {
       const chunks: Buffer[] = []
@@ -44,7 +44,7 @@ describe('a delivery', () => {
     ])
   })
 
-  it.each([200, 201, 202, 204, 299])('answered %i is delivered', async (status) => {
+  it.each([200, 201, 202, 204, 299])('delivery with the response %i succeeds', async (status) => {
     const { send, url } = await httpReceiver((_request, response) => response.writeHead(status).end())
     expect(await send(url)).toEqual({
       statusCode: status,
@@ -54,7 +54,7 @@ describe('a delivery', () => {
     })
   })
 
-  it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])('answered %i has failed', async (status) => {
+  it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])('delivery with the response %i fails with http_status', async (status) => {
     const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
     expect(await send(url)).toMatchObject({
       statusCode: status,
@@ -62,47 +62,47 @@ describe('a delivery', () => {
     })
   })
 
-  it.each([100, 102, 103])('answered %i first', async (status) => {
+  it.each([100, 102, 103])('interim response %i is skipped, except 100, which fails the delivery', async (status) => {
     const { send, url } = await rawReceiver(
       answering(`HTTP/1.1 ${status} X\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`),
     )
-    // Undici 7.30 takes no 100 to a request that did not ask for it.
+    // Undici 7.30 rejects a 100 for a request without Expect.
     const expected = status === 100 ? { error: { code: 'response_invalid' } } : { error: null, statusCode: 200 }
     expect(await send(url)).toMatchObject(expected)
   })
 
-  it('rejects a header that HTTP does not allow, which is a mistake of the caller', async () => {
+  it('send() rejects a header that HTTP does not allow', async () => {
     const { send, url, connections } = await httpReceiver((_request, response) => response.end())
     await expect(send(url, { headers: { 'x-a': 'b\r\nx-c: d' } })).rejects.toThrow('invalid x-a header')
     expect(connections).toEqual([])
   })
 })
 
-describe('an answer that is none', () => {
+describe('invalid response to a delivery', () => {
   it.each([
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
-    ['a version of HTTP that is not there', 'HTTP/1.7 200 OK\r\n\r\n'],
-    ['a status that is no number', 'HTTP/1.1 abc\r\n\r\n'],
+    ['an unknown HTTP version', 'HTTP/1.7 200 OK\r\n\r\n'],
+    ['a non-numeric status', 'HTTP/1.1 abc\r\n\r\n'],
     ['a header with a control character', 'HTTP/1.1 200 OK\r\nA: \0\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
     ['a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
-    ['too large a head', `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`],
+    ['a head that is too large', `HTTP/1.1 200 OK\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`],
     ['too many headers', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
-  ])('%s: response_invalid', async (_, bytes) => {
+  ])('delivery fails with response_invalid for %s', async (_, bytes) => {
     const { send, url } = await rawReceiver(answering(bytes))
     expect(await send(url)).toMatchObject({ statusCode: null, error: { code: 'response_invalid' } })
   })
 
-  it('half a head, then the end: response_invalid', async () => {
+  it('delivery fails with response_invalid if the connection ends within the head', async () => {
     const { send, url } = await rawReceiver((socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Le'))
     expect(await send(url)).toMatchObject({ error: { code: 'response_invalid' } })
   })
 
   it.each([
-    ['the end', (socket: Socket) => void socket.end()],
-    ['a reset', (socket: Socket) => void socket.resetAndDestroy()],
-  ])('%s instead of an answer: connection_reset', async (_, answer) => {
+    ['ends', (socket: Socket) => void socket.end()],
+    ['is reset', (socket: Socket) => void socket.resetAndDestroy()],
+  ])('delivery fails with connection_reset if the connection %s before the response', async (_, answer) => {
     const { send, url } = await rawReceiver(answer)
     expect(await send(url)).toMatchObject({
       error: { code: 'connection_reset', message: 'The endpoint closed the connection without an answer.' },
@@ -113,14 +113,14 @@ describe('an answer that is none', () => {
   it.each([
     ['less than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'],
     ['a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz'],
-  ])('a body of %s changes nothing: the head decides', async (_, bytes) => {
+  ])('delivery succeeds by its status although its body has %s', async (_, bytes) => {
     const { send, url } = await rawReceiver((socket) => void socket.end(bytes))
     expect(await send(url)).toMatchObject({ error: null, statusCode: 200 })
   })
 })
 
-describe('a receiver that is not there', () => {
-  it('refuses: connection_refused', async () => {
+describe('unreachable receiver', () => {
+  it('delivery fails with connection_refused if no receiver listens', async () => {
     const port = await closedPort()
     const { send } = senderFor({ loopbackPorts: new Set([port]) })
     expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject({
@@ -129,7 +129,7 @@ describe('a receiver that is not there', () => {
     })
   })
 
-  it('at the first address is looked for at the next one', async () => {
+  it('delivery tries the next address if the first refuses the connection', async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const [refusing, reachable] = [await closedPort(), internet(port)]
     const { send } = senderFor({
@@ -140,7 +140,7 @@ describe('a receiver that is not there', () => {
     expect(reachable.dialled).toEqual(['93.184.216.2 443'])
   })
 
-  it('any more, after it took the delivery, is not looked for elsewhere', async () => {
+  it('delivery is not retried at another address once it was sent', async () => {
     const { port } = await tcpReceiver(silent)
     const elsewhere = internet(port)
     const server = await tlsReceiver(hooksExampleCom, {}, (socket) => socket.destroy())
@@ -155,7 +155,7 @@ describe('a receiver that is not there', () => {
     expect(elsewhere.dialled).toEqual([])
   })
 
-  it('at any of its addresses is called on at no more than four', async () => {
+  it('delivery tries at most four addresses of a host', async () => {
     const { dialled, options } = internet(await closedPort())
     const { send } = senderFor({
       ...options,
@@ -168,7 +168,7 @@ describe('a receiver that is not there', () => {
     expect(dialled).toHaveLength(4)
   })
 
-  it('has no address: lookup_failed', async () => {
+  it('delivery fails with lookup_failed if the host has no address', async () => {
     const { send } = senderFor({ lookup: () => Promise.reject(new Error('ENOTFOUND hooks.example.com')) })
     expect(await send('https://hooks.example.com/')).toMatchObject({
       error: { code: 'lookup_failed' },
@@ -177,8 +177,8 @@ describe('a receiver that is not there', () => {
   })
 })
 
-describe('TLS', () => {
-  it('a certificate of a known authority for the host is accepted, by name and by address', async () => {
+describe('TLS of a delivery', () => {
+  it('certificate of a trusted authority is accepted for a host name and an address', async () => {
     const byAddress = await tlsReceiver(selfSigned, { ca: selfSigned.cert })
     expect(await byAddress.send(byAddress.url)).toMatchObject({ error: null })
     const byName = await tlsReceiver(hooksExampleCom)
@@ -187,9 +187,9 @@ describe('TLS', () => {
     expect(await send('https://hooks.example.com.:8443/')).toMatchObject({ error: null })
   })
 
-  it('a self-signed one is refused, whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+  it('self-signed certificate is refused even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     const { send, url } = await tlsReceiver(selfSigned)
-    // Node warns of the setting.
+    // Node warns about the variable.
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => {
       vi.unstubAllEnvs()
@@ -208,7 +208,7 @@ describe('TLS', () => {
       'certificate_other_host',
     ],
     ['that is expired', expiredHooksExampleCom, 'https://hooks.example.com/', 'certificate_expired'],
-  ])('a certificate %s is refused', async (_, certificate, url, code) => {
+  ])('certificate %s is refused', async (_, certificate, url, code) => {
     const { port } = await tlsReceiver(certificate)
     const { send } = senderFor({ ...internet(port).options, ca: certificate.cert, lookup })
     expect(await send(url)).toMatchObject({ error: { code }, ipAddress: publicAddress })
@@ -221,7 +221,7 @@ describe('TLS', () => {
     ],
     ['ends', (socket: Socket) => void socket.once('data', () => socket.end())],
     ['is reset', (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy())],
-  ])('a handshake that %s: tls_failed', async (_, accept) => {
+  ])('delivery fails with tls_failed if the handshake %s', async (_, accept) => {
     const { send, url } = await tcpReceiver(accept)
     expect(await send(url)).toMatchObject({ error: { code: 'tls_failed' } })
   })

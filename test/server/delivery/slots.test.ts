@@ -30,8 +30,8 @@ function hangingReceivers(scene: DeliveryScene) {
   }
 }
 
-describe('the slots of deliveries', () => {
-  it('one account holds at most a quarter of the slots, and others deliver beside it', async () => {
+describe('delivery slots', () => {
+  it('one account holds at most a quarter of the slots while others deliver', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     const slow = await newTenant(scene.server)
@@ -66,7 +66,7 @@ describe('the slots of deliveries', () => {
     expect(slow.map(hanging.heldBy)).toEqual([2, 1, 1])
   })
 
-  it('attempts in flight never exceed the slots, however many accounts wait', async () => {
+  it('concurrent attempts never exceed the slots, however many accounts have deliveries', async () => {
     const scene = await DeliveryScene.open({ started: false })
     const hanging = hangingReceivers(scene)
     for (let n = 0; n < 6; n++) await hanging.bots(await newTenant(scene.server), 1, 1)
@@ -80,13 +80,13 @@ describe('the slots of deliveries', () => {
     for (let released = 0; released < 6; released++) {
       await until(() => hanging.held.length === Math.min(4, 6 - released))
       hanging.held.shift()?.release()
-      // The turn that records this attempt claims the next one.
+      // The transaction that records this attempt also claims the next one.
       await until(async () => (await count("status = 'delivered'")) === released + 1)
       expect(await count('lease_until is not null')).toBe(Math.min(4, 5 - released))
     }
   })
 
-  it('of 1,000 slots the first account may take 250 and the second 187', () => {
+  it('first account may use 250 of 1,000 slots, the second 187', () => {
     expect(DELIVERY_SLOTS).toBe(1_000)
     expect(slotsFor(DELIVERY_SLOTS, 0)).toBe(250)
     expect(slotsFor(750, 250)).toBe(0)

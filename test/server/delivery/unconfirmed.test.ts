@@ -18,14 +18,14 @@ function loseCommit(scene: DeliveryScene, wanted: (result: TurnResult) => boolea
   return lost
 }
 
-it('a claim whose commit result was lost is sent once and counts as one attempt', async () => {
+it('delivery whose claim lost its commit result is sent once and counts as one attempt', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
   const lost = loseCommit(scene, (result) => result.begun.length > 0)
   const updateId = await scene.ping()
   await until(() => lost.yet)
-  // Wake the worker, which would otherwise retry after a second.
+  // Wakes the worker, which would otherwise retry after a second.
   const next = await scene.ping()
   const delivered = await scene.untilStatus(updateId, 'delivered')
   expect(delivered).toMatchObject({ attempt_count: 1, last_error: null })
@@ -35,7 +35,7 @@ it('a claim whose commit result was lost is sent once and counts as one attempt'
   expect(scene.workerErrors.splice(0)).toMatchObject([{ name: 'StoreUnavailable' }])
 })
 
-it('a claim that was not committed leaves its delivery to the next turn', async () => {
+it('delivery whose claim was not committed is claimed again', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)
@@ -63,7 +63,7 @@ it('a claim that was not committed leaves its delivery to the next turn', async 
   expect(scene.workerErrors.splice(0)).toHaveLength(1)
 })
 
-it('the result of an attempt whose commit result was lost is recorded once', async () => {
+it('attempt whose commit result was lost is recorded once', async () => {
   const scene = await DeliveryScene.open()
   const receiver = await scene.receiver()
   await scene.set(receiver)

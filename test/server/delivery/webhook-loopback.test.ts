@@ -5,12 +5,12 @@ import { liveServer } from '../../support/server.js'
 import { newReceiver, until } from '../../support/server-deliveries.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-it('only a server on loopback lets webhooks name ports of its machine', async () => {
+it('--dev-webhook-loopback is refused unless the server listens on the loopback', async () => {
   const options = { memory: true, port: 0, webhookLoopbackPorts: [8787] }
   await expect(startServer({ ...options, host: '0.0.0.0' })).rejects.toThrow(RangeError)
 })
 
-it('the server itself delivers to the ports that it was told, to no other, and reports its egress addresses', async () => {
+it('server delivers only to the configured loopback ports and reports its egress addresses', async () => {
   const [named, unnamed] = [await newReceiver(), await newReceiver()]
   const server = await liveServer({ webhookLoopbackPorts: [named.port], egressIps: ['93.184.215.14'] })
   try {

@@ -19,11 +19,11 @@ const CREATE = contract.templates.create.path
 const bearer = () => bearerLine(tenant.token)
 const get = (target: string, headers = bearer()) => getBytes(target, headers)
 
-/** The next call of the list is answered late: what comes after it must wait. */
+/** Delays the next call of the list, so that later requests must wait. */
 const slowList = (delay_ms = 100) =>
   tenant.operator(contract.platform.addFault, { endpoint: 'templates.list', kind: 'delay', times: 1, delay_ms })
 
-/** Every answer until the connection ends: status and code. */
+/** Status and code of every response until the connection ends. */
 async function answersTo(...writes: string[]): Promise<(readonly [number, string | null])[]> {
   const connection = await RawConnection.to(server.port)
   for (const bytes of writes) connection.write(bytes)
@@ -41,21 +41,21 @@ async function answersTo(...writes: string[]): Promise<(readonly [number, string
 const OK = [200, null] as const
 const REFUSED = [400, 'VALIDATION_FAILED'] as const
 
-describe('a malformed message behind pipelined requests', () => {
+describe('malformed message after pipelined requests', () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n', REFUSED],
-    ['garbage in pieces', 'g\r\n\r\nGET / HTTP/1.1\r\n\r\n', REFUSED],
-    ['a tunnel', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\nbytes', [404, 'ROUTE_NOT_FOUND'] as const],
-    ['too large headers', get('/', `X: ${'x'.repeat(20_000)}\r\n`), [413, 'PAYLOAD_TOO_LARGE'] as const],
+    ['garbage in several chunks', 'g\r\n\r\nGET / HTTP/1.1\r\n\r\n', REFUSED],
+    ['a CONNECT request', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\nbytes', [404, 'ROUTE_NOT_FOUND'] as const],
+    ['headers that are too large', get('/', `X: ${'x'.repeat(20_000)}\r\n`), [413, 'PAYLOAD_TOO_LARGE'] as const],
     ['a malformed length', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
-  ])('gets the last response, once: %s', async (_what, bytes, last) => {
+  ])('malformed message gets exactly one response, after those of earlier requests: %s', async (_what, bytes, last) => {
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
     await slowList()
     expect(await answersTo(get(LIST) + get(LIST), ...bytes.split(/(?<=\r\n\r\n)/))).toEqual([OK, OK, last])
   })
 
-  it('harms nobody if the client resets its tunnel before the response', async () => {
+  it('server survives a client that resets its CONNECT request before the response', async () => {
     await slowList()
     const logged = server.logs.length
     const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
@@ -64,7 +64,7 @@ describe('a malformed message behind pipelined requests', () => {
     await server.send({ method: 'GET', path: '/healthz' })
   })
 
-  it('gets the response to its request if it is within the body', async () => {
+  it('malformed body gets the response to its request', async () => {
     const broken =
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n` +
       'Transfer-Encoding: chunked\r\n\r\nnonsense\r\n'
@@ -72,7 +72,7 @@ describe('a malformed message behind pipelined requests', () => {
     expect(await answersTo(get(LIST) + broken + get(LIST))).toEqual([OK, REFUSED])
   })
 
-  it('gets no second response if it is within the body of a finished call', async () => {
+  it('malformed body of a finished call gets no second response', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
     expect((await connection.answer()).code).toBe('TOKEN_MISSING')
@@ -82,7 +82,7 @@ describe('a malformed message behind pipelined requests', () => {
   })
 })
 
-it('sends no second response for a body that times out after the first one', async () => {
+it('body that times out after its response gets no second response', async () => {
   const { app, close } = testApp()
   const port = await portOf(app)
   Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
@@ -94,14 +94,14 @@ it('sends no second response for a body that times out after the first one', asy
   await close()
 })
 
-describe('clients that end their side', () => {
-  it('receive every response after complete requests', async () => {
+describe('clients that half-close their connection', () => {
+  it('client that half-closes its connection receives every pending response', async () => {
     await slowList(20)
     const text = await halfClosed(get(LIST) + get(LIST))
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
-  it('receive 400 within a request', async () => {
+  it('client that half-closes within a request receives 400', async () => {
     expect(await halfClosed('GET / HTTP/1.1\r\nHos')).toMatch(/^HTTP\/1\.1 400 /)
     await slowList(20)
     expect((await halfClosed(`${get(LIST)}GET / HT`)).match(/HTTP\/1\.1 \d+/g)).toEqual([
@@ -111,7 +111,7 @@ describe('clients that end their side', () => {
   })
 })
 
-/** Everything that comes back to bytes that are followed by the end of our side. */
+/** Sends the bytes, half-closes the connection and returns everything received. */
 function halfClosed(bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
@@ -126,19 +126,19 @@ function halfClosed(bytes: string): Promise<string> {
   })
 }
 
-describe('a client that reads only after it has sent everything', () => {
+describe('client that reads only after sending everything', () => {
   const MEGABYTES = 10
   const json = 'Content-Type: application/json\r\n'
   const declared = `Content-Length: ${MEGABYTES * 1024 * 1024}\r\n`
 
   it.each([
-    ['too long a body', 413, () => `${bearer()}${json}${declared}`],
-    ['too long a body in chunks', 413, () => `${bearer()}${json}Transfer-Encoding: chunked\r\n`],
+    ['a body that is too long', 413, () => `${bearer()}${json}${declared}`],
+    ['a chunked body that is too long', 413, () => `${bearer()}${json}Transfer-Encoding: chunked\r\n`],
     ['a body of another type', 415, () => `${bearer()}Content-Type: text/plain\r\n${declared}`],
-    ['a body of another type in chunks', 415, () => `${bearer()}Transfer-Encoding: chunked\r\n`],
+    ['a chunked body of another type', 415, () => `${bearer()}Transfer-Encoding: chunked\r\n`],
     ['no credential', 401, () => declared],
     ['no credential, and Connection: close', 401, () => `Connection: close\r\n${declared}`],
-  ])('reads why it was refused: %s', async (_what, status, headers) => {
+  ])('client that sends its whole body first still receives the refusal of %s', async (_what, status, headers) => {
     for (let attempt = 0; attempt < 20; attempt++) {
       const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`
       expect(await answerAfterSending(head, head.includes('chunked'))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))

@@ -9,7 +9,7 @@ import { Scene, samples } from '../../support/server-scene.js'
 
 fc.configureGlobal({ seed: 1 })
 
-/** Enough to meet every member of every body with every kind of value, in a few seconds. */
+/** Enough to combine every member of every body with every kind of value in a few seconds. */
 const RUNS = 20
 
 let server: TestApp
@@ -59,7 +59,7 @@ function spoiled(endpoint: Endpoint): fc.Arbitrary<Record<string, unknown>> {
 const withBody = endpoints.filter((it) => it.body !== undefined)
 
 describe.each(withBody.map((it) => [it.id, it] as const))('%s', (_id, endpoint) => {
-  it('answers anything with a success or a refusal of its table, never with a failure of the server', async () => {
+  it('responds to any body with a success or a declared failure, never with a 5xx', async () => {
     const scene = await Scene.of(server, endpoint)
     const { body, path } = await scene.request()
     const sound = body === undefined ? {} : (JSON.parse(String(body)) as Record<string, unknown>)
@@ -87,7 +87,7 @@ describe.each(withBody.map((it) => [it.id, it] as const))('%s', (_id, endpoint) 
   })
 })
 
-it('any query is answered 200 or 400', async () => {
+it('any query returns 200 or 400', async () => {
   const scene = await Scene.of(server, endpoints.find((it) => it.id === 'templates.list') as Endpoint)
   const name = fc.oneof(fc.constantFrom('page', 'limit', 'status', 'external_template_id'), oddText)
   const query = fc.array(fc.tuple(name, oddText), { maxLength: 4 })
@@ -101,7 +101,7 @@ it('any query is answered 200 or 400', async () => {
   )
 })
 
-it('any id in a path is answered like an unknown one', async () => {
+it('any id in a path is refused like an unknown one', async () => {
   const scene = await Scene.of(server, endpoints.find((it) => it.id === 'vouchers.redemption') as Endpoint)
   const absent = await scene.send({ input: { redemptionId: 'rdm_0' } })
   await fc.assert(
@@ -114,7 +114,7 @@ it('any id in a path is answered like an unknown one', async () => {
   )
 })
 
-it('any Authorization is answered 401', async () => {
+it('any Authorization header returns 401', async () => {
   const scene = await Scene.of(server, endpoints.find((it) => it.id === 'templates.list') as Endpoint)
   const visible = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) })
   const value = fc.oneof(
@@ -132,8 +132,8 @@ it('any Authorization is answered 401', async () => {
   )
 })
 
-/** Lone surrogates replaced: they cannot be written in UTF-8. */
+/** Replaces lone surrogates, which UTF-8 cannot represent. */
 const wellFormed = (text: string): string => Buffer.from(text, 'utf8').toString('utf8')
 const encode = (text: string): string => encodeURIComponent(wellFormed(text))
 
-it('every endpoint with a body is met', () => expect(withBody.every((it) => it.id in samples)).toBe(true))
+it('every endpoint with a body has a sample', () => expect(withBody.every((it) => it.id in samples)).toBe(true))

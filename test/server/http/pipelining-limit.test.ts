@@ -36,7 +36,7 @@ async function bodies(client: Socket, count: number): Promise<string[]> {
   throw new Error('the connection ended')
 }
 
-it('responds in order to 100 pipelined requests, as often as the client waits for the responses', async () => {
+it('responds in order to repeated batches of 100 pipelined requests', async () => {
   let received = 0
   await listen((_request, response) => {
     const body = `#${received++}`
@@ -51,7 +51,7 @@ it('responds in order to 100 pipelined requests, as often as the client waits fo
   }
 })
 
-it('closes the connection that pipelines more than 100 requests, and serves the others', async () => {
+it('closes the connection that pipelines more than 100 requests, and serves others', async () => {
   let started = 0
   await listen((request, response) => {
     started += 1

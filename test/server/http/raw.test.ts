@@ -28,7 +28,7 @@ const post = (path: string, body: string, headers = '') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}` +
   `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-/** A refusal with a code of the table, under the status of the table. */
+/** Expects a refusal with a declared failure code and its status. */
 function expectEnvelope(answer: Answer, code?: string): void {
   const { envelope } = answer
   if (envelope.success) throw new Error(`${answer.status} ${answer.text}`)
@@ -40,30 +40,30 @@ function expectEnvelope(answer: Answer, code?: string): void {
   if (code !== undefined) expect(envelope.code).toBe(code)
 }
 
-describe('headers', () => {
-  it('Authorization twice is refused, even when both are the same', async () => {
+describe('request headers', () => {
+  it('duplicate Authorization headers are refused, even if equal', async () => {
     expectEnvelope(await rawAnswer(server.port, get(LIST, bearer() + bearer())), 'TOKEN_INVALID')
     expectEnvelope(await rawAnswer(server.port, get(LIST, `${bearer()}authorization: Bearer x\r\n`)), 'TOKEN_INVALID')
   })
 
-  it('Idempotency-Key twice is refused, even when both are the same', async () => {
+  it('duplicate Idempotency-Key headers are refused, even if equal', async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
     const twice = 'Idempotency-Key: K\r\nidempotency-key: K\r\n'
     expectEnvelope(await rawAnswer(server.port, post(REDEEM, body, twice)), 'IDEMPOTENCY_KEY_INVALID')
     expect((await rawAnswer(server.port, post(REDEEM, body, 'idempotency-KEY:  K \r\n'))).status).toBe(200)
   })
 
-  it.each(['a b', 'a\tb', 'caf\u00e9', '""', '', 'a,b c'])('Idempotency-Key %j is malformed', async (key) => {
+  it.each(['a b', 'a\tb', 'caf\u00e9', '""', '', 'a,b c'])('Idempotency-Key %j is refused as malformed', async (key) => {
     const body = JSON.stringify({ credential: { type: 'redeem_code', value: '0000-0000-0000-0000' } })
     const answer = await rawAnswer(server.port, post(REDEEM, body, `Idempotency-Key: ${key}\r\n`))
     expectEnvelope(answer, 'IDEMPOTENCY_KEY_INVALID')
   })
 
-  it('two Host headers are taken: nothing here depends on it', async () => {
+  it('two Host headers are accepted', async () => {
     expect((await rawAnswer(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
   })
 
-  it('no Host at all is refused with the envelope, but in HTTP/1.0', async () => {
+  it('missing Host header is refused in HTTP/1.1 and accepted in HTTP/1.0', async () => {
     expectEnvelope(
       await rawAnswer(server.port, `GET ${LIST} HTTP/1.1\r\nConnection: close\r\n\r\n`),
       'VALIDATION_FAILED',
@@ -71,7 +71,7 @@ describe('headers', () => {
     expect((await rawAnswer(server.port, `GET ${LIST} HTTP/1.0\r\n${bearer()}\r\n`)).status).toBe(200)
   })
 
-  it('an expectation that nobody can meet is passed over', async () => {
+  it('unknown Expect header is ignored', async () => {
     const answer = await rawAnswer(
       server.port,
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
@@ -79,7 +79,7 @@ describe('headers', () => {
     expectEnvelope(answer, 'TOKEN_MISSING')
   })
 
-  it('100-continue is granted', async () => {
+  it('Expect: 100-continue gets a 100 response', async () => {
     const body = JSON.stringify(templateBody())
     const connection = await RawConnection.to(server.port)
     const [head = '', ...rest] = post(CREATE, body, 'Expect: 100-continue\r\n').split('\r\n\r\n')
@@ -89,23 +89,23 @@ describe('headers', () => {
     connection.destroy()
   })
 
-  it('more than 16 KiB of them are answered 413', async () => {
+  it('more than 16 KiB of headers get 413', async () => {
     const answer = await rawAnswer(server.port, get(LIST, `${bearer()}X-Filler: ${'x'.repeat(20_000)}\r\n`))
     expectEnvelope(answer, 'PAYLOAD_TOO_LARGE')
     expectEnvelope(await rawAnswer(server.port, get(`/${'x'.repeat(20_000)}`)), 'PAYLOAD_TOO_LARGE')
   })
 })
 
-describe('lengths', () => {
+describe('request body lengths', () => {
   it.each([
-    ['two that differ', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
-    ['two that agree', 'Content-Length: 2\r\nContent-Length: 2\r\n'],
-    ['one and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
-    ['no number', 'Content-Length: two\r\n'],
-    ['a negative number', 'Content-Length: -1\r\n'],
+    ['two different lengths', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
+    ['two equal lengths', 'Content-Length: 2\r\nContent-Length: 2\r\n'],
+    ['a length and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
+    ['a non-numeric length', 'Content-Length: two\r\n'],
+    ['a negative length', 'Content-Length: -1\r\n'],
     ['an unknown transfer encoding', 'Transfer-Encoding: gzip\r\n'],
-    ['chunks under another coding', 'Transfer-Encoding: chunked, identity\r\n'],
-  ])('%s: refused, and the connection ends', async (_what, headers) => {
+    ['chunks below another coding', 'Transfer-Encoding: chunked, identity\r\n'],
+  ])('request with %s is refused and closes the connection', async (_what, headers) => {
     const connection = await RawConnection.to(server.port)
     connection.write(
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n${headers}\r\n{}`,
@@ -114,13 +114,13 @@ describe('lengths', () => {
     await connection.end()
   })
 
-  it('too long a body is refused by its declared length, before it is sent', async () => {
+  it('body with a too large Content-Length is refused before it is sent', async () => {
     const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
     expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 65537\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
     expectEnvelope(await rawAnswer(server.port, `${head}Content-Length: 9007199254740991\r\n\r\n`), 'PAYLOAD_TOO_LARGE')
   })
 
-  it('too long a body in chunks is refused while it comes', async () => {
+  it('chunked body that is too long is refused while it arrives', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(
       `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -130,7 +130,7 @@ describe('lengths', () => {
     connection.destroy()
   })
 
-  it('a body in chunks is a body', async () => {
+  it('chunked body is accepted', async () => {
     const body = JSON.stringify(templateBody())
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
     const head = `POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Content-Type: application/json\r\n`
@@ -138,7 +138,7 @@ describe('lengths', () => {
   })
 
   it.each(['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n'])(
-    'no byte in chunks is an empty body, whatever its type: %j',
+    'chunked body of no bytes counts as empty with any content type: %j',
     async (type) => {
       const template = await tenant.draft()
       const path = contract.templates.submit.path.replace(':templateId', template.id)
@@ -147,14 +147,14 @@ describe('lengths', () => {
     },
   )
 
-  it('one byte in chunks is a body, refused without a type', async () => {
+  it('chunked body of one byte without a content type is refused', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(`POST ${CREATE} HTTP/1.1\r\nHost: x\r\n${bearer()}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)
     expectEnvelope(await connection.answer(), 'UNSUPPORTED_MEDIA_TYPE')
     await connection.end()
   })
 
-  it('a caller who leaves in the middle of a body is no error of the server', async () => {
+  it('client that disconnects within a body causes no server error', async () => {
     const own = testApp()
     const clerk = await newTenant(own)
     const port = await portOf(own.app)
@@ -166,7 +166,7 @@ describe('lengths', () => {
         'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"name":',
     )
     await reached
-    // The store answers at the end of its turn: then the body is what is waited for.
+    // The store responds at the end of its tick: from then on the server waits for the body.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     connection.destroy()
     await left
@@ -177,7 +177,7 @@ describe('lengths', () => {
 })
 
 describe('request lines', () => {
-  it('an absolute target reaches its path', async () => {
+  it('absolute request target reaches its path', async () => {
     expect((await rawAnswer(server.port, get(`http://anything.example${LIST}`))).status).toBe(200)
     expectEnvelope(await rawAnswer(server.port, get('http://anything.example/nothing')), 'ROUTE_NOT_FOUND')
     expectEnvelope(await rawAnswer(server.port, get('http://anything.example')), 'ROUTE_NOT_FOUND')
@@ -187,7 +187,7 @@ describe('request lines', () => {
     expect(answer.headers.allow).toBe('GET, HEAD, POST')
   })
 
-  it('an absolute target is the same request to an Idempotency-Key', async () => {
+  it('absolute request target replays the same idempotency key', async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
     const first = await rawAnswer(server.port, post(REDEEM, body, 'Idempotency-Key: absolute\r\n'))
     const again = await rawAnswer(server.port, post(`http://x${REDEEM}`, body, 'Idempotency-Key: absolute\r\n'))
@@ -207,39 +207,39 @@ describe('request lines', () => {
     '/#x',
     '/\\',
     '/api/v1/%zz/x',
-  ])('target %s answers an envelope', async (target) => expectEnvelope(await rawAnswer(server.port, get(target))))
+  ])('request target %s returns an envelope', async (target) => expectEnvelope(await rawAnswer(server.port, get(target))))
 
-  it('a malformed escape in an id is an unknown id', async () => {
+  it('malformed escape in an id is refused as an unknown id', async () => {
     const answer = await rawAnswer(server.port, get('/api/v1/open-platform/vouchers/redemptions/%zz'))
     expectEnvelope(answer, 'REDEMPTION_NOT_FOUND')
   })
 
   it.each([
-    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['not HTTP', 'hello\r\n\r\n'],
     ['TLS', Buffer.from('160301020001000100', 'hex')],
     ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['no version', 'GET /\r\nHost: x\r\n\r\n'],
-    ['a version of the future', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['without a version', 'GET /\r\nHost: x\r\n\r\n'],
+    ['with an unknown version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['a space in the target', `GET /a b HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
     ['a header name with a space', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['a control character in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \u0000\r\n\r\n'],
-    ['a line feed alone', 'GET / HTTP/1.1\nHost: x\n\n'],
-  ])('%s is answered with an envelope, and the connection ends', async (_what, bytes) => {
+    ['with bare line feeds', 'GET / HTTP/1.1\nHost: x\n\n'],
+  ])('request that is %s gets an envelope, and the connection closes', async (_what, bytes) => {
     const connection = await RawConnection.to(server.port)
     connection.write(bytes)
     expectEnvelope(await connection.answer())
     connection.destroy()
   })
 
-  it('CONNECT names no route of this server', async () => {
+  it('CONNECT is refused as an unknown route', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write('CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n')
     expectEnvelope(await connection.answer(), 'ROUTE_NOT_FOUND')
     connection.destroy()
   })
 
-  it('another charset or an encoding is refused before the length of the body', async () => {
+  it('unsupported charset or encoding is refused before the length of the body', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(70_000) })
     for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
       const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'
@@ -251,12 +251,12 @@ describe('request lines', () => {
     }
   })
 
-  it('an upgrade that nobody offers is not taken up: the request is answered as if none were asked', async () => {
+  it('unsupported upgrade is ignored and the request gets its normal response', async () => {
     const headers = `${bearer()}Connection: Upgrade\r\nUpgrade: websocket\r\n`
     expect((await rawAnswer(server.port, get(LIST, headers))).status).toBe(200)
   })
 
-  it('several requests on one connection are answered in their order', async () => {
+  it('several requests on one connection get responses in order', async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(get(LIST) + get('/nothing') + get('/healthz'))
     const statuses = [await connection.answer(), await connection.answer(), await connection.answer()].map(
@@ -267,8 +267,8 @@ describe('request lines', () => {
   })
 })
 
-describe('slow callers', () => {
-  it('headers have 10 s, a whole request 15 s; idle connections 65 s', async () => {
+describe('slow clients', () => {
+  it('timeouts are 10 s for headers, 15 s for a request and 65 s for idle connections', async () => {
     const { app, close } = testApp()
     await app.ready()
     const { headersTimeout, requestTimeout, keepAliveTimeout } = app.server
@@ -276,7 +276,7 @@ describe('slow callers', () => {
     await close()
   })
 
-  it('one that never finishes its headers, or its body, is answered with an envelope and cut off', async () => {
+  it('client that never completes its headers or body gets an envelope and is disconnected', async () => {
     const { app, close } = testApp()
     const port = await portOf(app)
     Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
@@ -291,7 +291,7 @@ describe('slow callers', () => {
   })
 })
 
-it('random bytes in the place of a request never make a 5xx, and never stop the server', async () => {
+it('random bytes never cause a 5xx and never stop the server', async () => {
   const token = fc.constantFrom(
     'GET ',
     'POST ',

@@ -9,29 +9,29 @@ import { type TestApp, testApp } from '../../support/server-app.js'
 import type { Answer } from '../../support/server-client.js'
 import { Scene } from '../../support/server-scene.js'
 
-/** `VOUCHERCTL_REQUESTS` is how many of each kind an endpoint gets, `VOUCHERCTL_SEED` repeats them. */
+/** `VOUCHERCTL_REQUESTS` sets the number of bodies of each kind per endpoint, `VOUCHERCTL_SEED` repeats them. */
 const numRuns = Number(process.env.VOUCHERCTL_REQUESTS ?? 15)
 const seed = Number(process.env.VOUCHERCTL_SEED ?? 1)
 
-// A few milliseconds each, and machines have other work.
+// A few milliseconds each, plus reserve for a busy machine.
 vi.setConfig({ testTimeout: 60_000 + 500 * numRuns })
 
-/** Members of which the schema does not say all: the sample's value stays. */
+/** Members that the schema describes only in part: they keep the value of the sample. */
 const kept: Readonly<Record<string, readonly string[]>> = {
   'vouchers.verify': ['credential'],
   'vouchers.redeem': ['credential'],
-  // A span that ends before it begins, beside what the schema can say.
+  // The schema cannot exclude a window that ends before it begins.
   'templates.create': ['validity'],
   'bots.createTemplate': ['validity'],
   'webhook.set': ['url', 'allowed_ips'],
   'webhook.setByBot': ['url', 'allowed_ips'],
-  // A held call would be held for so long.
+  // A held poll would take as long.
   'bots.updates': ['timeout'],
   'apps.create': ['allowed_origins'],
   'apps.update': ['allowed_origins'],
   'platform.addUpdate': ['payload', 'type'],
   'platform.addFault': ['endpoint', 'kind', 'delay_ms'],
-  // The clock moves forward only.
+  // The clock only moves forward.
   'platform.setClock': ['now'],
 }
 
@@ -58,7 +58,7 @@ async function soundBody(scene: Scene): Promise<Members> {
 
 async function send(scene: Scene, body: Members): Promise<Answer> {
   const answer = await scene.send({ body: JSON.stringify(body) })
-  // What a call has set up must not meet the next one.
+  // Faults that a call has set must not affect the next call.
   server.deps.faults.clear()
   expect(answer.status).toBeLessThan(500)
   expect(JSON.parse(answer.text)).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, 
   const free = Object.keys(members).filter((name) => !kept[id]?.includes(name))
   const required = (endpoint.body as { required?: readonly string[] }).required ?? []
 
-  it('takes what its schema allows: whatever answers is no complaint about the form', async () => {
+  it('accepts every body that its schema allows', async () => {
     const scene = await Scene.of(server, endpoint)
     const sound = await soundBody(scene)
     const body = fc.record(Object.fromEntries(free.map((name) => [name, allowedBy(members[name] ?? {})])), {
@@ -89,7 +89,7 @@ describe.each(withBody.map((it): [string, Endpoint] => [it.id, it]))('%s', (id, 
     )
   })
 
-  it('refuses one wrong member by its name', async () => {
+  it('refuses a body with one invalid member by the name of the member', async () => {
     const scene = await Scene.of(server, endpoint)
     const sound = await soundBody(scene)
     const wrong = fc

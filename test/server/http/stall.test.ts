@@ -7,30 +7,30 @@ import { testApp } from '../../support/server-app.js'
 import { Scene } from '../../support/server-scene.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-/** What x-openapi holds is for the OpenAPI document; no validator reads it. */
+/** x-openapi is only for the OpenAPI document; validators ignore it. */
 const uniqueItems = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null
     ? 'uniqueItems' in schema || Object.entries(schema).some(([name, it]) => name !== 'x-openapi' && uniqueItems(it))
     : false
 
-test('no input asks its schema for unique items: telling the errors takes the square of their number', () => {
+test('no request schema has uniqueItems, whose error report takes quadratic time', () => {
   expect(endpoints.filter(({ body, query }) => uniqueItems(body) || uniqueItems(query))).toEqual([])
 })
 
-test('a list far beyond its length is refused with few issues', () => {
+test('list far beyond its maximum length is refused with at most 20 issues', () => {
   const issues = lazyValidator(tokens.create.body)({ name: 'x', scopes: Array(32_000).fill(0) })
   expect(issues?.length).toBeGreaterThan(0)
   expect(issues?.length).toBeLessThanOrEqual(20)
 })
 
-test('refuses a token that names one scope twice', async () => {
+test('token creation with a duplicate scope is refused', async () => {
   const tenant = await newTenant(testApp())
   const input = { appId: tenant.appId, name: 'till', scopes: ['vouchers:read', 'vouchers:read'] } as const
   const { code, details } = await tenant.console(contract.tokens.create, { ...input, scopes: [...input.scopes] })
   expect([code, details.errors]).toMatchObject(['VALIDATION_FAILED', [{ pointer: '/scopes', code: 'uniqueItems' }]])
 })
 
-test('marks without end are not put into order', () => {
+test('endless combining marks are refused before normalisation', () => {
   const body = JSON.stringify({ x: `a${'\u0301'.repeat(8000)}${'\u0323'.repeat(8000)}` })
   expect(parseBody(Buffer.from(body))).toMatchObject({ ok: false, code: 'VALIDATION_FAILED' })
 })
@@ -48,9 +48,9 @@ const body64KiB: Readonly<Record<string, string>> = {
   'no JSON': '"'.repeat(64_000),
 }
 
-// Measured where it is asked for: a machine with other work makes a duration say nothing.
+// Measured only on request: durations mean nothing on a busy machine.
 if (process.env.VOUCHERCTL_REQUESTS !== undefined)
-  test('no body of 64 KiB holds the loop for 100 ms', async () => {
+  test('no body of 64 KiB blocks the event loop for 100 ms', async () => {
     const server = testApp()
     const slow: unknown[] = []
     for (const endpoint of endpoints.filter((it) => it.body !== undefined)) {

@@ -5,7 +5,7 @@ import { startServerChild } from '../../support/server-child.js'
 import { RawConnection } from '../../support/server-raw.js'
 
 const PER_WRITE = 50
-/** About 250 bytes of log each: more than twice what the log keeps for a reader (1 MiB). */
+/** About 250 bytes of log each: more than twice the log buffer (1 MiB). */
 const REQUESTS = 10_000
 
 async function fill(port: number): Promise<void> {
@@ -21,7 +21,7 @@ async function fill(port: number): Promise<void> {
 }
 
 it(
-  'responds and ends while the log has no reader',
+  'server responds and exits while nothing reads its log',
   () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir, 'info', false)
@@ -33,7 +33,7 @@ it(
 )
 
 it(
-  'gives a late reader whole lines and the number of dropped ones',
+  'late reader of the log gets whole lines and the number of dropped ones',
   () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir, 'info', false)
@@ -60,7 +60,7 @@ it(
 )
 
 it(
-  'serves on and ends when the reader of the log has gone',
+  'server responds and exits after the reader of its log has closed',
   () =>
     inFolder(async (dataDir) => {
       const child = await startServerChild(dataDir, 'info', false)
@@ -72,7 +72,7 @@ it(
   60_000,
 )
 
-it('ignores lines after its end', async () => {
+it('log ignores lines written after its end', async () => {
   const log = new StderrLog()
   await log.end()
   expect(() => log.write('late\n')).not.toThrow()

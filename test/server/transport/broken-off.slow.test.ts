@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-// The answer to the expectation says that the body is being read.
+// The 100 response shows that the server reads the body.
 const head = `POST ${paths.dispatch} HTTP/1.1\r\nHost: x\r\nContent-Type: ${MEDIA_TYPE}\r\nExpect: 100-continue\r\n`
 const withLength = `${head}Content-Length: 900\r\n\r\n{"v":`
 const inChunks = `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"v":`
@@ -28,11 +28,11 @@ async function counted(): Promise<number> {
 }
 
 it.each([
-  ['whose client ends its side', withLength, (it: RawConnection) => it.endSide(), 400],
-  ['whose client ends its side within a chunk', inChunks, (it: RawConnection) => it.endSide(), 400],
-  ['whose next chunk is none', inChunks, (it: RawConnection) => it.write('\r\nzz\r\n'), 400],
-  ['whose client is gone', withLength, (it: RawConnection) => it.destroy(), null],
-])('a dispatch %s is logged and counted once', async (_, bytes, breakOff, status) => {
+  ['whose client half-closes the connection', withLength, (it: RawConnection) => it.endSide(), 400],
+  ['whose client half-closes within a chunk', inChunks, (it: RawConnection) => it.endSide(), 400],
+  ['with a malformed chunk', inChunks, (it: RawConnection) => it.write('\r\nzz\r\n'), 400],
+  ['whose client disconnects', withLength, (it: RawConnection) => it.destroy(), null],
+])('dispatch %s is logged and counted once', async (_, bytes, breakOff, status) => {
   const before = await counted()
   server.logs.length = 0
   const connection = await RawConnection.to(server.port)

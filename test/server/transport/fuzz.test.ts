@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Never 5xx, always the failure envelope, unless it was taken; the server answers on. */
+/** Expects the failure envelope, or the status of a success, never a 5xx. */
 function expectWell({ status, text, headers }: Answer, taken: number): void {
   if (status === taken) return
   const { success, code, requestId } = JSON.parse(text) as Record<string, unknown>
@@ -48,7 +48,7 @@ const odd = fc.oneof(
   fc.string({ unit: anyCharacter }).map((it) => JSON.stringify(it)),
   fc.constantFrom('"\\ud800"', '{"__proto__":{}}', '"a\\u0000b"', '', 'null', '[', '{', '"'),
 )
-/** Members by their JSON text: doubled, missing, unknown, in any order, with any value. */
+/** JSON members: duplicate, missing, unknown, in any order, with any value. */
 const members = (names: readonly string[]) =>
   fc
     .array(fc.tuple(fc.oneof(fc.constantFrom(...names, '__proto__', 'constructor'), fc.string()), odd), {
@@ -64,7 +64,7 @@ const spoilBytes = (text: string) =>
     return bytes.toString('latin1')
   })
 
-it('the session endpoint', async () => {
+it('session endpoint refuses any malformed body with a failure envelope', async () => {
   const names = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
   const body = fc.oneof(members(names), nested, noise, odd)
   const type = fc.constantFrom('application/json', 'application/json; charset=utf-8', 'text/plain', MEDIA_TYPE, '')
@@ -76,7 +76,7 @@ it('the session endpoint', async () => {
   )
 })
 
-it('the dispatch endpoint: anything but an envelope of its own', async () => {
+it('dispatch endpoint refuses anything but an envelope of its session', async () => {
   const { body } = session.seal({ method: 'GET', path: contract.templates.list.path })
   const names = ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext']
   const doubled = fc.constantFrom(...names).map((name) => `{"${name}":1,${body.slice(1)}`)
@@ -93,7 +93,7 @@ it('the dispatch endpoint: anything but an envelope of its own', async () => {
   )
 })
 
-it('the dispatch endpoint: anything inside an envelope', async () => {
+it('dispatch endpoint refuses any malformed inner request with a failure envelope', async () => {
   const names = ['method', 'path', 'query', 'headers', 'body']
   const inner = fc.record(
     {
@@ -128,14 +128,14 @@ it('the dispatch endpoint: anything inside an envelope', async () => {
       const answer = await post(sent.path, MEDIA_TYPE, Buffer.from(sent.body))
       expect(answer.status).toBe(200)
       const opened = fresh.open(sent, answer)
-      // Nothing is taken: no call here carries a credential that is known.
+      // No call succeeds: none carries a valid credential.
       expectWell(opened, 0)
     }),
     { numRuns: RUNS / 3 },
   )
 })
 
-it('odd heads of all three', async () => {
+it('secure endpoints respond to any malformed headers with a failure envelope', async () => {
   const { body } = session.seal({ method: 'GET', path: contract.templates.list.path })
   const header = fc.constantFrom(
     'Content-Encoding: br',
@@ -172,7 +172,7 @@ it('odd heads of all three', async () => {
   )
 })
 
-it('and nothing of it was an error of the server, which answers on', async () => {
+it('fuzzing causes no server error, and the server still responds', async () => {
   expect(server.errors).toEqual([])
   const { call } = await wireSession(server.send)
   expect((await call({ method: 'GET', path: contract.templates.list.path })).code).toBe('TOKEN_MISSING')

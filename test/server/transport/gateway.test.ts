@@ -14,7 +14,7 @@ import { callerOf } from '../../support/server-client.js'
 import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
 import { newTenant, templateBody } from '../../support/server-tenant.js'
 
-/** The three endpoints themselves: what they take, in which order they refuse, and how they end. */
+/** The three secure endpoints: their input, their order of refusals, and their sessions. */
 
 let store: Store
 beforeAll(() => {
@@ -38,7 +38,7 @@ const openWith = (body: string, headers: Readonly<Record<string, string>> = json
   server.send({ method: 'POST', path: `${paths.session}${query}`, headers, body })
 const sealedHead = `POST ${paths.dispatch} HTTP/1.1\r\nHost: x\r\nContent-Type: ${MEDIA_TYPE}\r\n`
 
-it('a call through the encrypted transport is answered as a plain one', async () => {
+it('encrypted call gets the same response as a plain one', async () => {
   const tenant = await newTenant(server)
   const call = callerOf(securely(server.send), tenant.token)
   const created = await call(contract.templates.create, templateBody())
@@ -47,8 +47,8 @@ it('a call through the encrypted transport is answered as a plain one', async ()
   expect(listed.data.items).toEqual([created.data])
 })
 
-describe('bootstrap', () => {
-  it('says what the session and its keys are made with, bare and not to be stored', async () => {
+describe('bootstrap endpoint', () => {
+  it('bootstrap returns the parameters of a session without an envelope, not cacheable', async () => {
     const answer = await server.send({ method: 'GET', path: paths.bootstrap })
     const { current } = server.deps.secure.keys
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
@@ -65,14 +65,14 @@ describe('bootstrap', () => {
     expect(answer.headers['cache-control']).toBe('no-store')
   })
 
-  it('follows the clock of the rules', async () => {
+  it("bootstrap returns the time of the server's clock", async () => {
     server.clock.advance(5_000)
     const answer = await server.send({ method: 'GET', path: paths.bootstrap })
     expect(JSON.parse(answer.text).serverTime).toBe(server.clock.now())
   })
 })
 
-describe('a session call', () => {
+describe('session endpoint', () => {
   it.each([
     ['text', 415, 'UNSUPPORTED_MEDIA_TYPE', 'a=b', { 'content-type': 'text/plain' }, ''],
     ['something inflated', 415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { ...json, 'content-encoding': 'gzip' }, ''],
@@ -89,12 +89,12 @@ describe('a session call', () => {
       '',
     ],
     ['a query', 400, 'VALIDATION_FAILED', JSON.stringify({ clientPublicKey }), json, '?kid=1'],
-  ])('with %s is answered %i %s', async (_, status, code, body, headers, query) => {
+  ])('session call with %s returns %i %s', async (_, status, code, body, headers, query) => {
     const answer = await openWith(body, headers, query)
     expect([answer.status, answer.code]).toEqual([status, code])
   })
 
-  it('names the unknown member and the one that was meant', async () => {
+  it('session call with an unknown member names it and the likely one', async () => {
     const { details } = await openWith('{"clientPublickey":"x"}')
     expect(details).toEqual({
       errors: [
@@ -163,7 +163,7 @@ describe('a session call', () => {
     expect((await open('203.0.113.66, 198.51.100.7')).status).toBe(200)
   })
 
-  it('with two Origin headers is refused, be they equal, and so is a dispatch of a session that is bound to it', async () => {
+  it('session call and dispatch with two Origin headers are refused, even if equal', async () => {
     const port = await listening()
     const origin = 'https://a.example'
     const body = JSON.stringify({ clientPublicKey })
@@ -178,18 +178,18 @@ describe('a session call', () => {
     const sealed = `Content-Length: ${sent.body.length}\r\n\r\n${sent.body}`
     const twice = await rawAnswer(port, `${sealedHead}${once}${once}${sealed}`)
     expect([twice.status, twice.code]).toEqual([403, 'SECURE_SESSION_ORIGIN_MISMATCH'])
-    // It was no use of its rid.
+    // The refused dispatch did not use its rid.
     expect((await rawAnswer(port, `${sealedHead}${once}${sealed}`)).status).toBe(200)
   })
 })
 
-describe('a dispatch is refused in the order of the specification', () => {
-  it('405 with Allow, whatever else is wrong', async () => {
+describe('order of refusals of a dispatch', () => {
+  it('dispatch with another method returns 405 with Allow before any other refusal', async () => {
     const answer = await server.send({ method: 'PUT', path: paths.dispatch, headers: { 'content-type': 'text/plain' } })
     expect([answer.status, answer.code, answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST'])
   })
 
-  it('415 before 413, and both before a byte of the body is read', async () => {
+  it('dispatch checks 415, then 413, before it reads the body', async () => {
     const port = await listening()
     const long = 'Content-Length: 900000\r\n\r\n'
     const plain = sealedHead.replace(MEDIA_TYPE, 'application/json')
@@ -199,7 +199,7 @@ describe('a dispatch is refused in the order of the specification', () => {
     expect([large.status, large.code]).toEqual([413, 'SECURE_ENVELOPE_TOO_LARGE'])
   })
 
-  it('413 to a client that is still sending, by its length or in chunks', async () => {
+  it('dispatch returns 413 to a client that is still sending', async () => {
     const port = await listening()
     const much = 'x'.repeat(64 * 1024)
     for (const framing of ['Content-Length: 4194304\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n']) {
@@ -213,7 +213,7 @@ describe('a dispatch is refused in the order of the specification', () => {
     }
   })
 
-  it('takes the last byte that fits in chunks too', async () => {
+  it('chunked dispatch is accepted up to the exact size limit', async () => {
     const port = await listening()
     const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
     const chunked = (size: number) => {
@@ -224,13 +224,13 @@ describe('a dispatch is refused in the order of the specification', () => {
     expect((await rawAnswer(port, chunked(262_144))).status).toBe(200)
   })
 
-  it('400 for a query, which nobody would read', async () => {
+  it('dispatch with a query returns 400', async () => {
     const sent = (await wireSession(server.send)).seal({ method: 'GET', path: contract.templates.list.path })
     expect((await server.send({ ...sent, path: `${sent.path}?x=1` })).code).toBe('VALIDATION_FAILED')
     expect((await server.send(sent)).status).toBe(200)
   })
 
-  it('409 for the second use of a rid, which the first has not to have ended for', async () => {
+  it('dispatch with a used rid returns 409 even while the first still runs', async () => {
     const { seal } = await wireSession(server.send)
     const sent = seal({ method: 'GET', path: contract.templates.list.path })
     const codes = (await Promise.all([server.send(sent), server.send(sent)])).map(({ status }) => status)
@@ -238,10 +238,10 @@ describe('a dispatch is refused in the order of the specification', () => {
   })
 })
 
-describe('a dispatch', () => {
+describe('dispatch endpoint', () => {
   const call = { method: 'GET', path: contract.templates.list.path }
 
-  it('is one in every form of its target, and nothing else is', async () => {
+  it('dispatch is recognised in every form of its request target', async () => {
     const port = await listening()
     const { seal } = await wireSession(server.send)
     const statusOf = async (target: string) => {
@@ -269,7 +269,7 @@ describe('a dispatch', () => {
     expect((await rawAnswer(port, put)).status).toBe(405)
   })
 
-  it('needs a Host by HTTP/1.1, and none by HTTP/1.0', async () => {
+  it('dispatch requires a Host header in HTTP/1.1, not in HTTP/1.0', async () => {
     const port = await listening()
     const { seal } = await wireSession(server.send)
     const { body } = seal(call)
@@ -280,7 +280,7 @@ describe('a dispatch', () => {
     expect((await rawAnswer(port, without.replace('HTTP/1.1', 'HTTP/1.0') + rest)).status).toBe(200)
   })
 
-  it('is answered by 503 while the store is away and by 500 for a bug, and its envelope may be sent again', async () => {
+  it('dispatch returns 503 without the store and 500 for a bug, and may then be repeated', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>()
     const errors: unknown[] = [new StoreUnavailable('away'), new Error('a bug')]
@@ -303,7 +303,7 @@ describe('a dispatch', () => {
     expect((await server.send(sent)).status).toBe(200)
   })
 
-  it('that is refused is not to be stored, and the log names it by the id of its answer', async () => {
+  it('refused dispatch is not cacheable and is logged with its request id', async () => {
     const refused = await server.send({ method: 'POST', path: paths.dispatch, headers: json, body: '{}' })
     const { requestId } = refused.envelope
     expect(refused.headers).toMatchObject({ 'cache-control': 'no-store', 'x-request-id': requestId })
@@ -321,8 +321,8 @@ describe('a dispatch', () => {
   })
 })
 
-describe('sessions', () => {
-  it('end after 600 s, and a session that is gone is answered as one that never was', async () => {
+describe('encrypted sessions', () => {
+  it('session expires after 600 s and is then refused like an unknown one', async () => {
     const { seal } = await wireSession(server.send)
     const call = { method: 'GET', path: contract.templates.list.path }
     server.clock.advance(599_999)
@@ -335,7 +335,7 @@ describe('sessions', () => {
     expect(forgotten.sameness).toBe(expired.sameness)
   })
 
-  it('that were evicted have expired, and their envelopes with them', async () => {
+  it('evicted session is refused as expired', async () => {
     await server.close()
     const sessions = memorySessions<ServerSession>({ sessions: 1, ridsOfSession: 10, rids: 10 })
     server = testApp({ store, secure: { ...testDeps({ store }).secure, sessions } })
@@ -382,13 +382,13 @@ describe('sessions', () => {
   })
 })
 
-describe('switched off', () => {
+describe('disabled transport', () => {
   beforeEach(async () => {
     await server.close()
     server = testApp({ store, secure: { ...testDeps({ store }).secure, enabled: false } })
   })
 
-  it('bootstrap says so, the other two refuse before anything else, and calls go in plain text', async () => {
+  it('disabled transport is reported by bootstrap, refuses the others and allows plain calls', async () => {
     const bootstrap = await server.send({ method: 'GET', path: paths.bootstrap })
     expect([bootstrap.status, JSON.parse(bootstrap.text).enabled]).toEqual([200, false])
     for (const path of [paths.session, paths.dispatch]) {

@@ -14,7 +14,7 @@ import { Scene } from '../../support/server-scene.js'
 import { codeOf, newTenant, serial, type Tenant } from '../../support/server-tenant.js'
 import { WatchedPolls } from '../../support/watched-polls.js'
 
-/** Calls inside: what differs from plain ones, and that nothing else does. */
+/** Inner calls: how they differ from plain ones, and that nothing else differs. */
 
 let store: Store
 beforeAll(() => {
@@ -55,9 +55,9 @@ const issue = (body: unknown, key: string): InnerCall => ({
   body,
 })
 
-describe('every endpoint under /api/v1 answers inside as it does outside', () => {
+describe('encrypted calls of every endpoint', () => {
   const published = endpoints.filter((it) => it.caller !== 'operator')
-  it.each(published.map((it) => [it.id, it] as const))('%s', async (_, endpoint) => {
+  it.each(published.map((it) => [it.id, it] as const))('%s returns the same response encrypted as in plain text', async (_, endpoint) => {
     const scene = await Scene.of(server, endpoint)
     const inside = { ...server, send: securely(server.send) }
     await scene.request()
@@ -73,7 +73,7 @@ describe('every endpoint under /api/v1 answers inside as it does outside', () =>
   })
 })
 
-describe('a request inside that breaks a rule is answered inside', () => {
+describe('invalid inner request', () => {
   it.each([
     ['method', { method: 'HEAD' }],
     ['method', { method: 'get' }],
@@ -85,7 +85,7 @@ describe('a request inside that breaks a rule is answered inside', () => {
     ['query', { query: { a: { b: 1 } } }],
     ['body', { body: {} }],
     ['members', { remoteAddress: '127.0.0.1' }],
-  ])('its %s: %j', async (part, change) => {
+  ])('inner request with an invalid %s is refused in the inner response: %j', async (part, change) => {
     const { call } = await wireSession(server.send)
     const answer = await call({ ...list(), ...change } as InnerCall)
     expect([answer.status, answer.code, answer.details]).toEqual([400, 'SECURE_REQUEST_INVALID', { part }])
@@ -93,11 +93,11 @@ describe('a request inside that breaks a rule is answered inside', () => {
   })
 
   it.each([
-    ['too large a body', 413, 'PAYLOAD_TOO_LARGE', { name: 'x'.repeat(65_536) }, 'application/json'],
-    ['a body that is no JSON by its type', 415, 'UNSUPPORTED_MEDIA_TYPE', {}, 'text/plain'],
+    ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', { name: 'x'.repeat(65_536) }, 'application/json'],
+    ['a body of another type', 415, 'UNSUPPORTED_MEDIA_TYPE', {}, 'text/plain'],
     ['17 levels', 400, 'INVALID_JSON', JSON.parse(`${'{"a":'.repeat(16)}{}${'}'.repeat(16)}`), 'application/json'],
     ['a prototype', 400, 'VALIDATION_FAILED', JSON.parse('{"__proto__":{"name":"x"}}'), 'application/json'],
-  ])('%s is refused as outside', async (_, status, code, body, type) => {
+  ])('inner request with %s is refused like a plain one', async (_, status, code, body, type) => {
     const { call } = await wireSession(server.send)
     const { path } = contract.templates.create
     const headers = { ...bearer(tenant.token), 'content-type': type }
@@ -107,7 +107,7 @@ describe('a request inside that breaks a rule is answered inside', () => {
     expect(inside.sameness).toBe(outside.sameness)
   })
 
-  it('a body that fits as it came is not too large, however long its numbers are written out', async () => {
+  it('inner body within the limit is accepted although its numbers expand when parsed', async () => {
     const { call } = await wireSession(server.send)
     const { path } = contract.templates.create
     const headers = bearer(tenant.token)
@@ -119,14 +119,14 @@ describe('a request inside that breaks a rule is answered inside', () => {
     expect(inside.sameness).toBe(outside.sameness)
   })
 
-  it('404 and 405 of the routes', async () => {
+  it('inner request with an unknown path gets 404, with a wrong method 405', async () => {
     const { call } = await wireSession(server.send)
     expect((await call({ method: 'GET', path: '/api/v1/nothing' })).code).toBe('ROUTE_NOT_FOUND')
     expect((await call({ method: 'PUT', path: contract.vouchers.issue.path })).code).toBe('METHOD_NOT_ALLOWED')
   })
 })
 
-it('text inside is brought to the form that it has outside', async () => {
+it('inner text is normalised like that of a plain request', async () => {
   const { call } = await wireSession(server.send)
   const body = { name: 'Cafe\u0301' }
   const path = contract.apps.create.path
@@ -134,8 +134,8 @@ it('text inside is brought to the form that it has outside', async () => {
   expect(answer.data).toMatchObject({ name: 'Caf\u00e9' })
 })
 
-describe('nothing flows in', () => {
-  it('of the outer headers', async () => {
+describe('outer request', () => {
+  it('outer headers do not affect the inner request', async () => {
     const { seal, open } = await wireSession(server.send)
     const { authorization: _, ...none } = bearer(tenant.token)
     const sent = seal({ ...list(), headers: none })
@@ -146,7 +146,7 @@ describe('nothing flows in', () => {
     expect(open(keyless, await server.send(unkeyed)).code).toBe('IDEMPOTENCY_KEY_INVALID')
   })
 
-  it('but the address: failures of credentials inside and outside are counted together', async () => {
+  it('failed authentications of inner and plain calls share one limit per address', async () => {
     await restart({ limits: createLimits({ auth_failures: { calls: 2, seconds: 60 } }) })
     const { call } = await wireSession(server.send)
     expect((await call(list('sop_x'))).code).toBe('TOKEN_INVALID')
@@ -157,8 +157,8 @@ describe('nothing flows in', () => {
   })
 })
 
-describe('the answer inside', () => {
-  it('carries the rate limit and Retry-After, which the outer one does not', async () => {
+describe('inner response', () => {
+  it('inner response carries the rate limit and Retry-After, the outer one does not', async () => {
     await restart({ limits: createLimits({ reads: { calls: 1, seconds: 60 } }) })
     const { seal, open } = await wireSession(server.send)
     const answers = []
@@ -173,7 +173,7 @@ describe('the answer inside', () => {
     expect([answers[1]?.status, answers[1]?.headers['retry-after']]).toEqual([429, '60'])
   })
 
-  it('has the request id of its envelope, by which the log names both', async () => {
+  it('inner response has the request id of its outer response and of the log', async () => {
     const { seal, open } = await wireSession(server.send)
     const sent = seal(list())
     const outer = await server.send(sent)
@@ -196,8 +196,8 @@ describe('the answer inside', () => {
   })
 })
 
-describe('an Idempotency-Key', () => {
-  it('is one and the same inside and outside', async () => {
+describe('Idempotency-Key of inner calls', () => {
+  it('Idempotency-Key is shared by encrypted and plain calls', async () => {
     const { call } = await wireSession(server.send)
     const body = await issueBody()
     const plain = await tenant.runtime(contract.vouchers.issue, body, { key: 'shared' })
@@ -214,7 +214,7 @@ describe('an Idempotency-Key', () => {
     expect([again.headers['idempotent-replayed'], again.data]).toEqual(['true', first.data])
   })
 
-  it('has one effect when both come at once', async () => {
+  it('concurrent encrypted and plain calls with the same key have one effect', async () => {
     const { call } = await wireSession(server.send)
     const credential = codeOf(await tenant.issue())
     const path = contract.vouchers.redeem.path
@@ -232,9 +232,9 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-describe('an application with a list of origins', () => {
+describe('application with allowed origins', () => {
   const allowed = 'https://a.example'
-  it('is called from these inside, and takes plain calls, which have none', async () => {
+  it('application with allowed origins accepts encrypted calls from these, and plain calls', async () => {
     await tenant.console(contract.apps.update, { appId: tenant.appId, allowed_origins: [allowed] })
     const from = async (origin: string) => (await (await wireSession(server.send, { origin })).call(list())).code
     expect([await from(allowed), await from('https://b.example'), await from('')]).toEqual([
@@ -246,7 +246,7 @@ describe('an application with a list of origins', () => {
   })
 })
 
-describe('getUpdates inside', () => {
+describe('encrypted getUpdates', () => {
   const poll = (token: string, timeout: number): InnerCall => ({
     method: 'POST',
     path: contract.bots.updates.path,
@@ -254,7 +254,7 @@ describe('getUpdates inside', () => {
     body: { timeout },
   })
 
-  it('waits 10 s at most: a longer wait is refused, and ends no other poll', async () => {
+  it('encrypted getUpdates waits at most 10 s; a longer wait is refused and ends no other poll', async () => {
     const bot = await tenant.bot()
     const { call } = await wireSession(server.send)
     const held = bot.call(contract.bots.updates, { timeout: 50 })
@@ -272,7 +272,7 @@ describe('getUpdates inside', () => {
     expect((await inside).text).toContain('"update_id":1')
   })
 
-  it('ends when the caller outside leaves', async () => {
+  it('encrypted getUpdates ends when its client disconnects', async () => {
     const bot = await tenant.bot()
     const port = await portOf(server.app)
     const { seal } = await wireSession(server.send)
@@ -288,7 +288,7 @@ describe('getUpdates inside', () => {
     expect(polls.isOpen(bot.id)).toBe(false)
   })
 
-  it('is answered when the server closes, at once and sealed', async () => {
+  it('encrypted getUpdates gets a sealed response immediately when the server closes', async () => {
     const bot = await tenant.bot()
     const port = await portOf(server.app)
     const agent = new http.Agent()
@@ -301,7 +301,7 @@ describe('getUpdates inside', () => {
   })
 })
 
-it('an answer that is dropped on purpose takes the outer connection with it, after the effect', async () => {
+it('dropped inner response closes the outer connection after the effect', async () => {
   const port = await portOf(server.app)
   const { seal, open } = await wireSession(server.send)
   const body = await issueBody()
@@ -318,7 +318,7 @@ it('an answer that is dropped on purpose takes the outer connection with it, aft
   expect([replay.status, replay.headers['idempotent-replayed']]).toEqual([201, 'true'])
 })
 
-it('a request inside without a body is one whose body is null, too', async () => {
+it('inner body null counts as no body', async () => {
   const { id: templateId } = await tenant.draft()
   const { call } = await wireSession(server.send)
   const { method, path } = wireOf(contract.templates.submit, { templateId })

@@ -17,8 +17,8 @@ const statesOf = (keys: SecureKeys, now: number) => keys.list(now).map(({ kid, s
 const kidIn = (keys: Pick<SecureKeys, 'list'>, state: string) =>
   keys.list(0).find((it) => it.state === state)?.kid as string
 
-describe('a key', () => {
-  it('is next, then current, then in grace for 120 s, then destroyed', () => {
+describe('transport key', () => {
+  it('transport key is next, then current, then in grace for 120 s, then destroyed', () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const [first, second] = [kidIn(keys, 'current'), kidIn(keys, 'next')]
@@ -39,17 +39,17 @@ describe('a key', () => {
     expect(JSON.parse(file.read() ?? '').keys).toEqual(held.slice(0, 2))
   })
 
-  it('is in grace no longer when the clock has been set back by days since it was replaced', () => {
+  it('transport key leaves grace if the clock was set back by days since its rotation', () => {
     const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
     const first = kidIn(keys, 'current')
     const replacedAt = 10 * 86_400_000
     keys.rotate(replacedAt)
-    // Clocks of two processes may be minutes apart.
+    // Clocks of two processes may differ by minutes.
     expect([replacedAt, replacedAt - 300_000].map((now) => keys.keyFor(first, now)?.kid)).toEqual([first, first])
     expect(keys.keyFor(first, 0)).toBeUndefined()
   })
 
-  it('stays in grace for its own time when another rotation follows', () => {
+  it('transport key keeps its own grace period when another rotation follows', () => {
     const keys = new SecureKeys(keyFileInMemory(), seededRandom('keys'), 0)
     const first = kidIn(keys, 'current')
     keys.rotate(0)
@@ -59,7 +59,7 @@ describe('a key', () => {
     expect([keys.keyFor(first, GRACE_MS), keys.keyFor(second, GRACE_MS)?.kid]).toEqual([undefined, second])
   })
 
-  it('is not used before it is written', () => {
+  it('rotated transport key is not used if it cannot be written', () => {
     const file = keyFileInMemory()
     const keys = new SecureKeys(file, seededRandom('keys'), 0)
     const before = statesOf(keys, 0)
@@ -72,7 +72,7 @@ describe('a key', () => {
     expect(statesOf(keys, 0)).toEqual(before)
   })
 
-  it('is the same after a restart, and destroyed by one that comes after its grace', () =>
+  it('transport key survives a restart and is destroyed by one after its grace period', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'secure-keys.json')
       const start = (now: number) => new SecureKeys(secureKeyFile(path, true), seededRandom(`keys ${now}`), now)
@@ -84,7 +84,7 @@ describe('a key', () => {
       expect(statSync(path).mode & 0o777).toBe(0o600)
     }))
 
-  it('that a killed process left in a draft is destroyed by the next start', () =>
+  it('draft key file of a killed process is deleted by the next start', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'secure-keys.json')
       writeFileSync(`${path}.tmp-host-4711-0a1b2c3d`, 'half of a key file')
@@ -94,7 +94,7 @@ describe('a key', () => {
     }))
 })
 
-describe('a key file', () => {
+describe('transport key file', () => {
   const written = () => {
     const file = keyFileInMemory()
     new SecureKeys(file, seededRandom('keys'), 0).rotate(0)
@@ -113,7 +113,7 @@ describe('a key file', () => {
       },
     ],
     ['has half a key', (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"')],
-  ])('that %s is refused, without a word of it', (_, spoil) => {
+  ])('transport key file that %s is refused without quoting it', (_, spoil) => {
     const file = written()
     const text = spoil(file)
     const start = () =>
@@ -128,8 +128,8 @@ describe('a key file', () => {
   })
 })
 
-describe('through the server', () => {
-  it('a kid in grace opens sessions under its key, one whose grace is over none, and sessions go on', async () => {
+describe('key rotation on a server', () => {
+  it('kid in grace opens sessions, an expired one does not, and old sessions continue', async () => {
     const server = testApp()
     const { keys } = server.deps.secure
     const tenant = await newTenant(server)
@@ -157,7 +157,7 @@ describe('through the server', () => {
     await server.close()
   })
 
-  it('no caller sees a rotation: 5 clients call on while keys change, in grace and after it', async () => {
+  it('no call of 5 clients fails during and after several key rotations', async () => {
     const server = testApp()
     const tenant = await newTenant(server)
     let sent = 0
@@ -192,7 +192,7 @@ describe('through the server', () => {
     await server.close()
   })
 
-  it('the operator sees kid, state, pin and dates, and no key', async () => {
+  it('operator API shows kid, state, pin and dates of transport keys, but no key', async () => {
     const file = keyFileInMemory()
     const server = testApp({
       secure: { ...testDeps().secure, keys: new SecureKeys(file, seededRandom('keys'), START_MS) },
@@ -211,8 +211,8 @@ describe('through the server', () => {
   })
 })
 
-describe('a started server', () => {
-  it('keeps its keys in a file of its own, and destroys them when their time is over', () =>
+describe('transport keys of a live server', () => {
+  it('live server stores transport keys in their own file and destroys them after grace', () =>
     inFolder(async (dataDir) => {
       const live = await liveServer({ dataDir })
       const path = join(dataDir, 'secure-keys.json')
@@ -231,7 +231,7 @@ describe('a started server', () => {
     }))
 
   it(
-    'that is killed after a rotation starts with what was answered',
+    'server killed after rotations restarts with every key that a response confirmed',
     () =>
       inFolder(async (dataDir) => {
         const first = await startServerChild(dataDir)

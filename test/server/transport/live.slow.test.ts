@@ -10,10 +10,10 @@ import { startServerChild } from '../../support/server-child.js'
 import { callerOf } from '../../support/server-client.js'
 import { codeOf, newTenant } from '../../support/server-tenant.js'
 
-/** The encrypted transport of a started server: its options, its end, and what it leaves behind. */
+/** The encrypted transport of a live server: options, shutdown and traces. */
 
-describe('the options of a server', () => {
-  it('requireSecure refuses plain calls and takes encrypted ones', async () => {
+describe('transport options of a server', () => {
+  it('requireSecure refuses plain calls and accepts encrypted ones', async () => {
     const live = await liveServer({ requireSecure: true })
     const tenant = await newTenant(live)
     expect((await tenant.runtime(contract.templates.list, {})).status).toBe(426)
@@ -22,13 +22,13 @@ describe('the options of a server', () => {
     await live.close()
   })
 
-  it('secure: false switches it off, and secures nothing', async () => {
+  it('secure: false disables the encrypted transport', async () => {
     const live = await liveServer({ secure: false })
     expect(JSON.parse((await live.send({ method: 'GET', path: paths.bootstrap })).text).enabled).toBe(false)
     await live.close()
   })
 
-  it('brand and allowedOrigins are those of its sessions', async () => {
+  it('brand and allowedOrigins apply to sessions', async () => {
     const live = await liveServer({ brand: 'corner-shop', allowedOrigins: ['https://a.example', 'https://b.example'] })
     const open = (origin: string) => wireSession(live.send, { origin, now: Date.now })
     expect((await open('https://b.example')).brand).toBe('corner-shop')
@@ -38,9 +38,9 @@ describe('the options of a server', () => {
   })
 })
 
-describe('a process', () => {
+describe('server process with encrypted sessions', () => {
   it(
-    'answers a poll inside when it is told to end, and ends in good time',
+    'SIGTERM ends an encrypted poll with a response and stops the server in time',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir)
@@ -49,7 +49,7 @@ describe('a process', () => {
         const inside = callerOf(securely(child.send, { now: Date.now }), bot.token)
         expect((await inside(contract.bots.updates, {})).data).toEqual({ items: [] })
         const held = inside(contract.bots.updates, { timeout: 10 })
-        // A webhook cannot be set while the poll is open: the server has it.
+        // A webhook cannot be set while the poll is open, which shows that the server holds it.
         const set = () => tenant.console(contract.webhook.set, { botId: bot.id, url: 'https://93.184.215.14/' })
         await expect.poll(async () => (await set()).code).toBe('POLLING_ACTIVE')
         const code = await child.stop(9_000)
@@ -59,7 +59,7 @@ describe('a process', () => {
   )
 
   it(
-    'leaves no secret of a session in its files, its log, its answers',
+    'no session secret appears in files, logs or responses',
     () =>
       inFolder(async (dataDir) => {
         const child = await startServerChild(dataDir, 'trace')
@@ -95,7 +95,7 @@ describe('a process', () => {
         const redeemed = await send(sent)
         ciphertexts.push(JSON.parse(redeemed.text).ciphertext)
         expect(session.open(sent, redeemed).status).toBe(200)
-        // Every way to fail, with the secrets on board: replayed, broken, unknown, malformed, refused and failing inside.
+        // Every kind of failure, with secrets in the request: replayed, broken, unknown, malformed and refused.
         await send(sent)
         await send({ ...sent, body: sent.body.replace(/.{6}"\}$/, 'AAAAAA"}') })
         await send({ ...sent, body: sent.body.replace(session.sid, 'ss_unknown_unknown_unkn') })
@@ -107,7 +107,7 @@ describe('a process', () => {
         expect((await session.call(call)).status).toBe(503)
         await tenant.operator(contract.platform.rotateSecureKeys, {})
         const requests = await tenant.operator(contract.platform.requests, {})
-        // Lines come in their order, a few milliseconds after the answers.
+        // Log lines are in order, a few milliseconds after the responses.
         await vi.waitFor(() => expect(child.output()).toContain('"endpoint":"platform.requests"'), 30_000)
         await child.kill()
 
@@ -139,7 +139,7 @@ describe('a process', () => {
           (name) => !['secure-keys.json', 'keys.json', 'operator.key'].includes(name),
         )
         expect(others).toEqual(expect.arrayContaining(['voucherctl.db', 'voucherctl.db-wal', 'output', 'requests']))
-        // The key of a call is kept with its effect, by design; no other place has it.
+        // By design the idempotency record holds the key of a call; no other place does.
         const ofDatabase = others.filter((it) => it.startsWith('voucherctl.db'))
         expect(leaksIn(ofDatabase, [...raw, ...secrets.filter((it) => it !== 'canary-of-the-key')])).toEqual([])
         const outside = others.filter((it) => !ofDatabase.includes(it))
@@ -148,7 +148,7 @@ describe('a process', () => {
         expect(failures.length).toBeGreaterThan(0)
         for (const it of [...secrets, 'canary-of-the-plaintext']) expect(failures).not.toContain(it)
 
-        // The search itself finds what is there: the reference of the redemption, the endpoint's line, the private keys.
+        // The search finds what exists: the redemption's reference, the endpoint's log line, the private keys.
         expect(leaksIn(ofDatabase, ['canary-of-the-plaintext']).length).toBeGreaterThan(0)
         expect(leaksIn(['output', 'requests'], ['vouchers.redeem', 'secure.dispatch'])).toEqual(['output', 'requests'])
         expect(leaksIn(['secure-keys.json'], secrets)).toEqual(['secure-keys.json'])

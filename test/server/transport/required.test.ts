@@ -7,7 +7,7 @@ import { portOf, RawConnection, rawAnswer } from '../../support/server-raw.js'
 import { Scene } from '../../support/server-scene.js'
 import { newTenant } from '../../support/server-tenant.js'
 
-/** The runtime calls: a server or an application that requires encryption refuses these in plain text, no other. */
+/** The runtime calls: a server or application that requires encryption refuses exactly these in plain text. */
 const runtimeCalls = [
   'bots.issue',
   'templates.create',
@@ -26,7 +26,7 @@ let strict: TestApp
 beforeAll(() => {
   server = testApp()
   const { secure } = server.deps
-  // The store is shared: what this one draws must differ.
+  // The store is shared, so ids must differ.
   const random = seededRandom('strict')
   strict = testApp({ store: server.deps.store, random, secure: { ...secure, required: true } })
 })
@@ -35,8 +35,8 @@ afterAll(async () => {
   await server.close()
 })
 
-describe('a server that requires encryption', () => {
-  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('refuses %s', async (_, endpoint) => {
+describe('server that requires encryption', () => {
+  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('refuses %s in plain text if the server requires encryption', async (_, endpoint) => {
     const scene = await Scene.of(server, endpoint)
     for (const credential of [undefined, null, 'nonsense']) {
       const answer = await scene.send({ to: strict, ...(credential === undefined ? {} : { credential }) })
@@ -49,7 +49,7 @@ describe('a server that requires encryption', () => {
   })
 
   it.each(endpoints.filter((it) => !isRuntime(it)).map((it) => [it.id, it] as const))(
-    'takes %s as ever',
+    'accepts %s in plain text although the server requires encryption',
     async (_, endpoint) => {
       const scene = await Scene.of(server, endpoint)
       expect((await scene.send({ to: strict })).status).toBe(endpoint.status)
@@ -58,7 +58,7 @@ describe('a server that requires encryption', () => {
     },
   )
 
-  it('names the routes of the specification and no other', () => {
+  it('encryption applies exactly to the routes of the specification', () => {
     expect(
       endpoints
         .filter(isRuntime)
@@ -67,7 +67,7 @@ describe('a server that requires encryption', () => {
     ).toEqual(runtimeCalls)
   })
 
-  it('is met where no header helps: what marks a call inside never was one', async () => {
+  it('no header or query disguises a plain call as an encrypted one', async () => {
     const tenant = await newTenant(server)
     const names = ['inner', 'x-inner', 'x-secure', 'x-secure-inner', 'inner-origin', 'secure', 'sec-inner', 'forwarded']
     const forged = Object.fromEntries(
@@ -83,8 +83,8 @@ describe('a server that requires encryption', () => {
   })
 })
 
-describe('an application that requires encryption', () => {
-  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('is not called by %s', async (_, endpoint) => {
+describe('application that requires encryption', () => {
+  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('refuses %s in plain text if the application requires encryption', async (_, endpoint) => {
     const scene = await Scene.of(server, endpoint)
     await scene.request()
     const { tenant } = scene
@@ -92,13 +92,13 @@ describe('an application that requires encryption', () => {
     const answer = await scene.send({ body: '{' })
     expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
     expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
-    // Who may not call it at all is not told how.
+    // A caller without access does not learn that encryption is required.
     expect((await scene.send({ credential: null })).status).toBe(401)
     const inside = { ...server, send: securely(server.send) }
     expect((await scene.send({ to: inside })).status).toBe(endpoint.status)
   })
 
-  it('says nothing about its console and about what bots do for themselves', async () => {
+  it('application that requires encryption accepts plain console and bot template calls', async () => {
     const tenant = await newTenant(server)
     const bot = await tenant.linkedBot()
     const input = { appId: tenant.appId, secure_transport: 'required' } as const
@@ -109,7 +109,7 @@ describe('an application that requires encryption', () => {
   })
 })
 
-describe('over a socket', () => {
+describe('426 over a socket', () => {
   let live: TestApp
   const start = async () => {
     live = testApp({ store: server.deps.store, secure: { ...server.deps.secure, required: true } })
@@ -119,7 +119,7 @@ describe('over a socket', () => {
   const head = (more = '') =>
     `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}`
 
-  it('426 comes before the body, and the connection goes on after it', async () => {
+  it('426 is sent before the body arrives, and the connection stays usable', async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Content-Length: 2\r\n\r\n'))
     expect((await connection.answer()).status).toBe(426)
@@ -128,7 +128,7 @@ describe('over a socket', () => {
     connection.destroy()
   })
 
-  it('426 ends the connection of a client that asked for it', async () => {
+  it('426 closes the connection if the client requested it', async () => {
     const connection = await RawConnection.to(await start())
     connection.write(head('Connection: close\r\nContent-Length: 2\r\n\r\n{}'))
     const answer = await connection.answer()
@@ -136,7 +136,7 @@ describe('over a socket', () => {
     await connection.end()
   })
 
-  it('a request that asks for the upgrade is answered like any other', async () => {
+  it('plain request with an Upgrade header gets 426 too', async () => {
     const upgrade = 'Connection: Upgrade\r\nUpgrade: platform-secure/1\r\nContent-Length: 2\r\n\r\n{}'
     expect((await rawAnswer(await start(), head(upgrade))).status).toBe(426)
   })

@@ -36,7 +36,7 @@ test('keeps the rotated keys when a read that began before the rotation complete
   await store.write(() => notify(SUBJECT))
   delay = undefined
   await shared.rotate(clock.now())
-  // Let the read that follows the notice of the rotation complete first.
+  // Let the read that the rotation's notification triggers complete first.
   await store.read(load)
   await setImmediate()
   const rotated = shared.current.kid

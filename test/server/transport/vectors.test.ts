@@ -20,7 +20,7 @@ import { seededRandom, type TestApp, testApp, testDeps } from '../../support/ser
 import type { Answer } from '../../support/server-client.js'
 import { portOf, rawAnswer } from '../../support/server-raw.js'
 
-/** Every case of the vectors that a server answers, over a socket, against the whole server. */
+/** Every case of the vectors for the server, over a socket, against the whole server. */
 
 let store: Store
 beforeAll(() => {
@@ -39,7 +39,7 @@ function keysFile(privateKey: string): SecureKeys {
   return new SecureKeys({ name: 'keys', read: () => JSON.stringify(file), write: () => {} }, seededRandom('keys'), 0)
 }
 
-/** A server of which the case knows time, key, brand and what is random. */
+/** A server with the time, key, brand and random bytes of the case. */
 async function serverOf(it: PositiveCase, now: () => number, allowedOrigins = ['*']): Promise<number> {
   const drawn = [Buffer.from(it.session.sid.slice('ss_'.length), 'base64url'), bytes(it.session.salt)]
   const others = seededRandom('server')
@@ -60,19 +60,19 @@ const post = (port: number, path: string, headers: Readonly<Record<string, strin
 const dispatch = (port: number, request: OuterRequest) =>
   post(port, paths.dispatch, request.headers ?? {}, bodyOf(request))
 
-/** The inner answer; the vectors' own client half opens it. */
+/** The inner response, opened by the client half of the vectors. */
 function opened(it: PositiveCase, sent: unknown, { status, headers, text: body }: Answer): secure.HttpResponse {
   const answer = secure.openAnswer({ status, headers, body }, sent as secure.Envelope, keysOf(it))
   if (!answer.ok) throw new Error(answer.code)
   return answer.response
 }
 
-it('has every case of the file: 12 positive, 79 negative, 24 of the session call, 55 paths', () => {
+it('vector file has 12 positive, 79 negative, 24 session and 55 path cases', () => {
   const { positive: good, negative, sessionRequest, paths: logical } = vectors
   expect([good.length, negative.length, sessionRequest.length, logical.length]).toEqual([12, 79, 24, 55])
 })
 
-it.each(vectors.positive.map((it) => [it.id, it] as const))('%s: session and dispatch', async (_, vector) => {
+it.each(vectors.positive.map((it) => [it.id, it] as const))('server creates the session and dispatch response of vector %s', async (_, vector) => {
   let now = vector.session.createdAt
   const port = await serverOf(vector, () => now)
   const { sid, salt, brand, origin, expiresAt } = vector.session
@@ -91,12 +91,12 @@ it.each(vectors.positive.map((it) => [it.id, it] as const))('%s: session and dis
     iv: expect.stringMatching(/^[\w-]{16}$/),
     ciphertext: expect.stringMatching(/^[\w-]+$/),
   })
-  // Its token is no token of this server: the plain call says so too.
+  // The token is unknown to this server: a plain call fails the same way.
   const inner = opened(vector, vector.request.envelope, answer)
   expect([inner.status, JSON.parse(inner.body)]).toEqual([401, expect.objectContaining({ code: 'TOKEN_INVALID' })])
 })
 
-it.each(vectors.negative.map((it) => [it.id, it] as const))('%s', async (_, vector) => {
+it.each(vectors.negative.map((it) => [it.id, it] as const))('server refuses the negative vector %s', async (_, vector) => {
   const base = positive(vector.base)
   const port = await serverOf(base, () => vector.serverNow)
   await server?.deps.secure.sessions.add(sessionOf(base))
@@ -122,7 +122,7 @@ it.each(vectors.negative.map((it) => [it.id, it] as const))('%s', async (_, vect
   expect(inner.headers['x-request-id']).toBe(answer.headers['x-request-id'])
 })
 
-it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))('%s', async (_, vector) => {
+it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))('server responds to session vector %s as specified', async (_, vector) => {
   const base = positive('p01-get-no-origin')
   const port = await serverOf(base, () => base.serverNow, [...vector.allowedOrigins])
   const answer = await post(port, paths.session, vector.headers, Buffer.from(JSON.stringify(vector.body)))
@@ -132,7 +132,7 @@ it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))('%s', async (_
 })
 
 it.each(vectors.paths.map((it) => [JSON.stringify(it.path).slice(0, 80), it] as const))(
-  'the inner path %s',
+  'server accepts or refuses the inner path %s as specified',
   async (_, { path, valid }) => {
     const base = positive('p01-get-no-origin')
     const port = await serverOf(base, () => base.serverNow)

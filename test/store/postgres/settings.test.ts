@@ -12,7 +12,7 @@ const configOf = async (url: string, env: Record<string, string> = {}) =>
   (await connectionOf({ url, env: { PGPASSFILE: none, PGSSLMODE: 'disable', ...env } })).config
 
 describe('database URL', () => {
-  it('database URL sets host, port, database, user and password; its shown name omits the password', async () => {
+  it('database URL sets host, port, database, user and password, and its name hides the password', async () => {
     const url = 'postgres://ann:p%40ss@db.example:6000/shop'
     expect(await configOf(url)).toMatchObject({
       host: 'db.example',
