@@ -415,7 +415,7 @@ export const defects = [
     from: "if (lock === 'row') return 'for no key update'",
     to: "if (lock === 'row') return ''",
     tests: ['test/store/postgres/driver.test.ts'],
-    match: 'operations of two processes',
+    match: 'concurrent operations of two processes',
     project: 'postgres',
   },
   {
@@ -433,7 +433,7 @@ export const defects = [
     from: "  '40001': 'conflict',\n",
     to: '',
     tests: ['test/store/postgres/driver.test.ts'],
-    match: 'serializable',
+    match: 'serializable isolation',
     project: 'postgres',
   },
   {
@@ -442,7 +442,7 @@ export const defects = [
     from: "  '23505': 'constraint',\n",
     to: '',
     tests: ['test/store/postgres/driver.test.ts'],
-    match: 'insert one row',
+    match: 'insert the same row',
     project: 'postgres',
   },
   {
@@ -451,7 +451,7 @@ export const defects = [
     from: 'const notified = subjects.map(',
     to: 'const notified = subjects.slice(subjects.length).map(',
     tests: ['test/store/postgres/driver.test.ts'],
-    match: 'hear of each other',
+    match: 'notifications reach',
     project: 'postgres',
   },
   {
@@ -460,7 +460,7 @@ export const defects = [
     from: '!rows.has(it.conflictKey)',
     to: 'rows.size >= 0',
     tests: ['test/store/postgres/driver.test.ts'],
-    match: 'of one row',
+    match: 'same conflict key',
     project: 'postgres',
   },
   {
@@ -469,7 +469,7 @@ export const defects = [
     from: '    if (!dryRun) await client.query(LOCK_MIGRATIONS)\n',
     to: '',
     tests: ['test/store/postgres/migrate.test.ts'],
-    match: 'start at once',
+    match: 'start concurrently',
     project: 'postgres',
   },
   {
@@ -487,7 +487,7 @@ export const defects = [
     from: '    this.#startBatch()\n  }\n',
     to: '  }\n',
     tests: ['test/server/stop.slow.test.ts'],
-    match: 'among pipelined',
+    match: 'closes during pipelined',
   },
   {
     name: 'a word of the database on a connection that was just opened ends the process',
@@ -495,7 +495,7 @@ export const defects = [
     from: "      pool.on('connect', (client) => client.on('error', () => {}))\n",
     to: '',
     tests: ['test/store/postgres/pool.test.ts'],
-    match: 'piece that opened it',
+    match: 'chunk that opened',
     project: 'postgres',
   },
   {
@@ -504,7 +504,7 @@ export const defects = [
     from: "    if (poll.superseded) return 'superseded' as const\n",
     to: '',
     tests: ['test/server/bots/polling.test.ts'],
-    match: 'comes to the database behind it',
+    match: 'reaches the database later',
     project: 'postgres',
   },
   {
@@ -608,7 +608,7 @@ export const defects = [
     from: 'if (endsAt <= at) windows.delete(key)',
     to: 'if (endsAt <= at + SWEEP_INTERVAL_MS) windows.delete(key)',
     tests: ['test/server/limits.test.ts'],
-    match: 'sweeps',
+    match: 'sweeps of ended',
   },
   {
     name: 'an Idempotency-Key with only a closing quote loses it',
