@@ -14,8 +14,8 @@ const MEMORY_MB_MAX = 200
 const SAMPLE_MS = 100
 
 /**
- * P10: rows a second of `vouchers issue-many`, a whole process of the built package with a file of `rows` rows, against
- * issue calls as P7 makes them, in turn. The first round warms up and is not counted.
+ * P10: rows per second of `vouchers issue-many`, a process of the built package with a file of `rows` rows, compared
+ * with the issue calls of P7, alternating. The first round warms up and does not count.
  * @param {{ rounds: number, count: number, rows: number, say: (line: string) => void }} options
  *   count: calls of the reference
  */
@@ -79,7 +79,7 @@ async function issueCalls(generator, baseUrl, { token, templateId }, count, roun
   return perSecond
 }
 
-/** The command as a user runs it, from its start to its end. */
+/** The command as a user runs it, from start to exit. */
 async function issueMany(dir, baseUrl, { token, templateId }, rows, round) {
   const file = join(dir, `in-${round}.csv`)
   const lines = Array.from({ length: rows }, (_, n) => `bulk-${round}-${n},user-${n}\n`)
@@ -125,12 +125,12 @@ async function issueMany(dir, baseUrl, { token, templateId }, rows, round) {
   }
 }
 
-/** 0 once the process is gone. Linux alone says it without a program of its own. */
+/** 0 once the process has exited. Only Linux shows it without running another program. */
 function residentMb(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readProc(pid, 'status'))?.[1] ?? 0) / 1024
 }
 
-/** Ticks of 10 ms, of user and kernel. */
+/** CPU time, converted from ticks of 10 ms, user and kernel. */
 function cpuSeconds(pid) {
   const stat = readProc(pid, 'stat')
   if (stat === '') return undefined

@@ -5,7 +5,7 @@ import { build } from 'rolldown'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Everything that a run writes, beside bench.json. */
+/** Folder of everything that a run writes except bench.json. */
 export const cache = join(root, 'node_modules', '.cache', 'bench')
 
 /**

@@ -2,12 +2,12 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 
-/** The environment of everything measured: Node 20 reads NODE_EXTRA_CA_CERTS at every start, which hides the rest. */
+/** Environment of measured processes. Node 20 reads NODE_EXTRA_CA_CERTS at every start, which distorts startup times. */
 export const environment = { ...process.env, NODE_ENV: 'production' }
 delete environment.NODE_EXTRA_CA_CERTS
 delete environment.NODE_OPTIONS
 
-/** A Node process that is asked by messages and answers each with one. */
+/** A Node process that responds to each message with one message. */
 export function startChild(file, args = [], { stderr = 'inherit' } = {}) {
   const child = fork(file, args, { env: environment, stdio: ['ignore', 'inherit', stderr, 'ipc'] })
   const nextMessage = async () => {

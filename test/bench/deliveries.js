@@ -13,9 +13,9 @@ const CHATS = 100
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 /**
- * P9: deliveries a second of messages in chats, signed, each with its delivery, attempt and update rows, against
- * undici posting the same bodies to the same receiver: in a loop, one after the other, which is the row's reference,
- * and over as many connections as the deliveries. The first round warms up and is not counted.
+ * P9: signed deliveries per second of chat messages, each with its delivery, attempt and update rows, compared with
+ * undici posting the same bodies to the same receiver: sequentially, which is the reference, and over as many
+ * connections as the deliveries use. The first round warms up and does not count.
  * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
  */
 export async function measureDeliveries({ rounds, count, profile, say }) {
@@ -43,7 +43,7 @@ export async function measureDeliveries({ rounds, count, profile, say }) {
         if (profiled) await server.ask('profile')
         const measured = receiver.ask({ count })
         await bot.setWebhook({ url: `http://127.0.0.1:${port}/hook`, max_connections: CONNECTIONS })
-        // Without the rows of deliveries that setting it makes; a few have gone out meanwhile.
+        // Measured after the insertion of the delivery rows; a few deliveries have been sent by then.
         const before = (await server.ask('cpu')).cpu
         const { perSecond, busy } = await measured
         const after = (await server.ask('cpu')).cpu
@@ -106,13 +106,13 @@ async function prepareBot(baseUrl, platform, username) {
   const { one_time_token: token } = await fetchJson(`${baseUrl}/api/v1/bots/my/${id}`, { token: jwt })
   const chats = []
   for (let n = 0; n < CHATS; n++) chats.push((await platform('/chats', { bot_id: id, user_id: `user-${n}` })).id)
-  // The chats' own updates are no part of it.
+  // Confirms the updates of the chats, which are not measured.
   await fetchJson(`${baseUrl}/api/v1/bots/getUpdates`, { token, body: { offset: CHATS + 1 } })
   const setWebhook = (body) => fetchJson(`${baseUrl}/api/v1/bots/setWebhook`, { token, body })
   return { id, jwt, token, chats, setWebhook }
 }
 
-/** Every row says so too, before long. */
+/** Requires that every delivery is stored as delivered, within 5 s. */
 async function requireDelivered(baseUrl, { id, jwt }, count) {
   const url = `${baseUrl}/api/v1/bots/my/${id}/deliveries?status=delivered&limit=1`
   for (let tries = 0; tries < 100; tries++) {

@@ -12,8 +12,8 @@ const VOUCHERS = 1_000
 const path = '/api/v1/open-platform/vouchers/verify'
 
 /**
- * P8: verify through encrypted dispatch against the same calls in plain text, which take turns in every round. The
- * first round warms up and is not counted.
+ * P8: verify through encrypted dispatch compared with the same calls in plain text, alternating in every round. The
+ * first round warms up and does not count.
  * @param {{ rounds: number, count: number, profile?: string, say: (line: string) => void }} options
  */
 export async function measureDispatch({ rounds, count, profile, say }) {
@@ -36,7 +36,7 @@ export async function measureDispatch({ rounds, count, profile, say }) {
       (body) =>
         `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${headers.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
-    // Sealed right before they are sent: an envelope is good for a minute, and once.
+    // Sealed right before they are sent: an envelope is valid for a minute, and once.
     const sealed = async () => {
       const call = (n) => ({ method: 'POST', path, headers, body: bodies[n % VOUCHERS] })
       const seal = await openSession(baseUrl, call(0))

@@ -1,5 +1,5 @@
-// Runs as a process of its own: argv is how many expired records to store, and the file of SQLite or the URL of
-// PostgreSQL. Redeems vouchers at a steady rate, first alone, then while the records are forgotten.
+// Runs as a process; argv: number of expired records to store, and the SQLite file or PostgreSQL URL. Redeems vouchers
+// at a constant rate, first alone, then during the expiry sweep.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
@@ -15,7 +15,7 @@ import { issue, issueGroup, redeem, redeemGroup } from '../../src/store/vouchers
 
 const ALONE_SECONDS = 10
 const PER_SECOND = 100
-/** As many as are redeemed at most meanwhile. */
+/** At least as many as can be redeemed during the run. */
 const VOUCHERS = 40_000
 
 const [, , records, place] = process.argv
@@ -69,7 +69,7 @@ process.once('message', async () => {
 })
 process.once('disconnect', () => process.exit())
 
-/** Of a hundred other applications, none of which was kept longer than now. */
+/** Records of a hundred other applications, all expired. */
 async function storeRecords(count) {
   const insert = (id, text) => `insert into idempotency_keys (application_id, idempotency_key, fingerprint, status,
     subject_id, data, created_at, expires_at) select 'app_' || (n % 100), ${text}, '${'f'.repeat(43)}', 201,
@@ -107,7 +107,7 @@ async function issued(store, n) {
   return answer.data.credentials[0].value
 }
 
-/** One redeem a call, of the next voucher. */
+/** Each step redeems the next voucher. */
 function* redeemsOf(store, codes) {
   for (const code of codes) {
     const hashes = [indexCredential(key.index, 'redeem_code', code.replaceAll('-', ''))]
@@ -125,7 +125,7 @@ function* redeemsOf(store, codes) {
   }
 }
 
-/** Begins at its time whether or not those before are answered; a duration counts from that time. Ms. */
+/** Starts each call on schedule even if earlier ones still run; measures milliseconds from the scheduled time. */
 async function paced(redeems, isOver) {
   const durations = []
   const running = []

@@ -1,4 +1,4 @@
-// node test/bench/expiry.js [--records N]: what redeems take while so many idempotency records expire, on both engines.
+// node test/bench/expiry.js [--records N]: duration of redeems while N idempotency records expire, on both engines.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'

@@ -1,6 +1,5 @@
-// Runs as a process of its own: argv is the data folder of a server that was stopped, how many vouchers to store, of
-// how many to tell the codes (a list of places comes as the first message), application and template, and the URL of
-// PostgreSQL where that is the store.
+// Runs as a process; argv: data folder of a stopped server, number of vouchers, application, template, and the
+// PostgreSQL URL if that is the store. The first message lists the indexes of the vouchers whose codes it returns.
 import { join } from 'node:path'
 import process from 'node:process'
 import pg from 'pg'
@@ -8,7 +7,7 @@ import { loadKeys } from '../../src/server/folder.js'
 import { openDatabase, prepareStatement } from '../../src/store/sqlite/engine.js'
 import { issuedVouchers } from './issued.js'
 
-/** Vouchers whose rows go to PostgreSQL in one statement for each table. */
+/** Vouchers per statement and table on PostgreSQL. */
 const TOGETHER = 500
 const PER_COMMIT = 50_000
 
@@ -26,7 +25,7 @@ process.once('message', async ({ places }) => {
     if (waiting !== undefined) await waiting
     if (wanted.has(n)) codes.set(n, code)
     n += 1
-    // So that the end of the parent is noticed.
+    // Lets the event loop notice that the parent has exited.
     if (n % 10_000 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   await store.finish(n)
@@ -37,7 +36,7 @@ process.once('disconnect', () => process.exit())
 const SELECT_TEMPLATE = 'select * from templates where application_id = $1 and id = $2'
 const COUNT_ISSUED = 'update templates set issued_count = issued_count + $3 where application_id = $1 and id = $2'
 
-/** A crash here costs nothing but the run: no journal on disk, no fsync, and a cache for the random places of the indexes. */
+/** A crash costs only the run: no journal on disk, no fsync, and a large cache for random index pages. */
 function sqlite(path) {
   const db = openDatabase(path)
   db.exec('pragma journal_mode = memory; pragma synchronous = off; pragma cache_size = -1500000; begin exclusive')
@@ -64,7 +63,7 @@ async function postgres(connectionString) {
   await client.connect()
   await client.query('set synchronous_commit = off')
   await client.query('begin')
-  /** Parameters by the statement that takes them. */
+  /** Parameters by statement. */
   const gathered = new Map()
   let stored = 0
   const flush = async (together) => {
@@ -96,7 +95,7 @@ async function postgres(connectionString) {
   }
 }
 
-/** The statement of one row with the rows of many: `values (…)` as often as there are rows. */
+/** Repeats the `values (…)` of a statement for one row once per row. */
 function manyOf(sql, params, rows) {
   const [, before, values, after] = /^(.*?\bvalues\s+)(\(.*?\))(\s+on conflict.*)$/s.exec(sql)
   const all = Array.from({ length: rows }, (_, row) =>
@@ -105,7 +104,7 @@ function manyOf(sql, params, rows) {
   return `${before}${all.join(', ')}${after}`
 }
 
-/** pg answers bigint as text. */
+/** pg returns bigint as text. */
 function numbersOf(row) {
   return Object.fromEntries(Object.entries(row).map(([name, it]) => [name, /^\d+$/.test(it) ? Number(it) : it]))
 }

@@ -1,4 +1,4 @@
-// Bundled for P14: how many verified deliveries an inbox holds, each update_id once.
+// Bundled for P14: the number of verified deliveries in an inbox, each update_id counted once.
 import { Inbox } from '../../src/workbench/inbox.js'
 
 /** @param {string} dir */

@@ -10,7 +10,7 @@ import { rowOf } from './row.js'
 const MAJORS = [20, 22, 24]
 const MILLISECONDS_MAX = 10_000
 
-/** P13b: `npm install --global` of the packed package on each Node, native part included, and a server start after it. */
+/** P13b: `npm install --global` of the packed package on each Node with its native part, followed by a server start. */
 export function measureInstall({ say }) {
   buildPackage()
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-install-'))
@@ -53,7 +53,7 @@ function pack(folder, destination) {
   return join(destination, filename)
 }
 
-/** @returns the folder of a Node's programs: this one, or one from npm's own package */
+/** @returns the program folder of a Node: this one, or one from npm's node package */
 function nodeOf(major) {
   if (process.versions.node.startsWith(`${major}.`)) return join(process.execPath, '..')
   const prefix = join(cache, `node${major}`)

@@ -5,12 +5,12 @@ import { newId } from '../../src/domain/ids.js'
 import { issue } from '../../src/store/vouchers.js'
 
 const DAY_MS = 86_400_000
-/** Vouchers were issued over so long a time; the template's are valid for longer. */
+/** Period over which the vouchers are issued; they are valid for longer. */
 const ISSUED_OVER_MS = 20 * DAY_MS
 
 /**
- * What the store's own issue operation writes for one voucher after the other, without a database: it is answered as
- * by one that has the template and nothing else.
+ * The writes of the store's issue operation for one voucher after another, without a database: its reads find only the
+ * template.
  * @param {{ applicationId: string, template: object, keys: object, count: number }} of
  * @returns {Generator<{ writes: { sql: string, params: unknown[] }[], code: string }>}
  */
@@ -48,7 +48,7 @@ function imagine(operation, template) {
   const answer = ({ kind, sql, params }) => {
     if (kind === 'one') return / from templates/.test(sql) ? template : undefined
     if (kind === 'all') return []
-    // The quota is counted at the end, once.
+    // The quota is updated once at the end.
     if (!sql.startsWith('update templates')) writes.push({ sql, params })
     return 1
   }
@@ -61,7 +61,7 @@ function imagine(operation, template) {
   return { writes, answered: step.value }
 }
 
-/** Several hundred ids with one call of the system. */
+/** Draws the bytes of several hundred ids with one system call. */
 function pooledRandom() {
   const pool = Buffer.alloc(8192)
   let used = pool.length

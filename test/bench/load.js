@@ -1,7 +1,7 @@
-// Load generator, a process of its own: raw sockets and prebuilt requests, so that it costs little beside the
-// server. A job: { port or ports, connections, requests, count, capture? }. Each connection sends a request, waits for
-// its answer, sends the next. The requests are taken in turn, again from the front when there are fewer than
-// `count`. `capture` is a regular expression whose first group is collected from every body.
+// Load generator as a process: raw sockets and prebuilt requests, to use little CPU beside the server.
+// A job: { port or ports, connections, requests, count, capture? }. Each connection sends its next request after the
+// response to the previous one. The requests are used in order, repeatedly if there are fewer than `count`.
+// `capture` is a regular expression whose first group is collected from every body.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import process from 'node:process'
@@ -51,7 +51,7 @@ async function run({ port, ports = [port], connections, requests, count, capture
   const pattern = capture === undefined ? null : new RegExp(capture)
   return {
     perSecond: count / seconds,
-    /** Share of one core that this process used: near 1, it measured itself. */
+    /** Share of one core that this process used: close to 1, the load generator was the limit. */
     generatorBusy: (cpu.user + cpu.system) / 1e6 / seconds,
     refused: [...refused],
     captured: pattern === null ? [] : bodies.map((body) => pattern.exec(body)?.[1]),

@@ -1,6 +1,6 @@
-// Runs as a process of its own, as one server would: a store on the database of argv, asked by messages. `prepare`
-// makes applications with a template each; `run` issues, verifies and redeems vouchers of random ones of them through
-// the store's own operations.
+// Runs as a process, like one server: a store on the database of argv, controlled by messages. `prepare` creates
+// applications with a template each; `run` issues, verifies and redeems vouchers of random applications through the
+// store's own operations.
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
@@ -87,7 +87,7 @@ function succeeded(answer) {
   return answer
 }
 
-/** So many at once, each of them the next when it is answered. */
+/** Runs AT_ONCE calls concurrently until `count` have started; returns calls per second. */
 async function timed(count, call) {
   let begun = 0
   const startedAt = performance.now()

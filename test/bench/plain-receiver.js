@@ -1,4 +1,4 @@
-// The reference of P14: node:http that reads the body and answers 200, and nothing else.
+// The reference of P14: node:http that reads the body and returns 200, and nothing else.
 import { createServer } from 'node:http'
 import process from 'node:process'
 

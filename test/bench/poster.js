@@ -1,5 +1,5 @@
-// The references of P9, a process of its own: undici posting bodies in a loop on each kept connection, one after the
-// other. No signature, no look-up, no rows. A job: { port, connections, bodies, count }; the bodies are taken in turn.
+// The references of P9 as a process: undici posting bodies sequentially on each keep-alive connection, without
+// signature, DNS lookup or database. A job: { port, connections, bodies, count }; the bodies are used in order.
 import process from 'node:process'
 import { Pool } from 'undici'
 

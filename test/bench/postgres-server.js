@@ -1,5 +1,5 @@
-// A PostgreSQL with its own defaults (fsync and synchronous_commit on), and a quarter of the machine's memory for its
-// buffers, as its manual recommends; for the length of a measurement.
+// A PostgreSQL server for a measurement with default settings (fsync and synchronous_commit on), and a quarter of the
+// machine's memory as shared buffers, as its manual recommends.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, totalmem } from 'node:os'

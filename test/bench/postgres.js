@@ -16,8 +16,8 @@ import { CONNECTIONS, issuePath, redeemPath, request } from './throughput.js'
 const ROW = { id: 'P12', what: 'redeem on PostgreSQL, 2 server processes', target: 0.6, unit: 'requests/s' }
 
 /**
- * P12: redeems of two server processes on one PostgreSQL, against pgbench with the same statements on the same server;
- * and issues on one template, which all meet on its quota row.
+ * P12: redeems of two server processes on one PostgreSQL, compared with pgbench running the same statements on the same
+ * server; and issues from one template, which all update its quota row.
  * @param {{ rounds: number, count: number, say: (line: string) => void }} options
  */
 export async function measurePostgres({ rounds, count, say }) {
@@ -121,27 +121,27 @@ export async function measurePostgres({ rounds, count, say }) {
   ]
 }
 
-/** From the path, or from where Debian puts its versions. */
+/** Finds pgbench on the PATH or in Debian's folders. */
 function findPgbench() {
   const versions = '/usr/lib/postgresql'
   const found = []
   try {
     for (const version of readdirSync(versions)) found.unshift(join(versions, version, 'bin/pgbench'))
   } catch {
-    // Another system, or none installed.
+    // Another system, or PostgreSQL is not installed.
   }
   for (const path of ['pgbench', ...found]) {
     try {
       execFileSync(path, ['--version'], { stdio: 'ignore' })
       return path
     } catch {
-      // The next one.
+      // Try the next path.
     }
   }
   return null
 }
 
-/** Vouchers of an application of its own, as many as the clients of pgbench redeem, none of them redeemed. */
+/** Inserts vouchers of a separate application, one per transaction of pgbench, none redeemed. */
 async function prepareRows(url, transactions) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -165,7 +165,7 @@ async function prepareRows(url, transactions) {
   }
 }
 
-/** Transactions a second. */
+/** Returns transactions per second. */
 async function runPgbench(path, { port, password }, transactions) {
   const script = fileURLToPath(new URL('redeem.pgbench', import.meta.url))
   const where = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres', 'postgres']

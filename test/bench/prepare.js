@@ -1,4 +1,4 @@
-/** An application, a token with every scope and an active template, over the wire as anyone would make them. */
+/** Creates an application, a token with every scope and an active template over HTTP, as a user would. */
 export async function prepareApplication(baseUrl, operatorKey) {
   const platform = (path, body = {}) => fetchJson(`${baseUrl}/_platform/v1${path}`, { token: operatorKey, body })
   const { jwt } = await platform('/accounts/bench/token')
@@ -26,7 +26,7 @@ export async function prepareApplication(baseUrl, operatorKey) {
   return { token, applicationId: app.id, templateId: template.id }
 }
 
-/** One voucher of the prepared template, as the issue call answers it. */
+/** Issues a voucher of the prepared template and returns the data of the response. */
 export function issueVoucher(baseUrl, { token, templateId }, externalIssueId) {
   return fetchJson(`${baseUrl}/api/v1/open-platform/vouchers/issue`, {
     token,
@@ -35,7 +35,7 @@ export function issueVoucher(baseUrl, { token, templateId }, externalIssueId) {
   })
 }
 
-/** `data` of a successful answer; GET without a body, else POST. */
+/** Returns `data` of a successful response; sends GET without a body, otherwise POST. */
 export async function fetchJson(url, { token, body, headers = {} }) {
   const answer = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',

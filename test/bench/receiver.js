@@ -1,5 +1,5 @@
-// The receiver of P9, a process of its own, as people have one: node:http, which reads the whole body and answers 200.
-// A job: { count }: answers when as many requests have come, with the rate between the first and the last.
+// The receiver of P9 as a process: node:http that reads the whole body and returns 200, as users run it. A job: { count
+// }; responds after this many requests with the rate between the first and the last.
 import { createServer } from 'node:http'
 import process from 'node:process'
 

@@ -1,4 +1,4 @@
-// Bundled and loaded by dispatch.js: the client's half of the encrypted transport, for requests made beforehand.
+// Bundled and loaded by dispatch.js: the client half of the encrypted transport, for prebuilt requests.
 import { randomBytes } from 'node:crypto'
 import {
   bootstrapRequest,
@@ -12,8 +12,8 @@ import {
 } from '../../src/secure/index.js'
 
 /**
- * Opens a session, makes `first` through it to see that it is answered well inside, and answers a function that seals a
- * business request and gives the bytes of the dispatch.
+ * Opens a session, checks it with the call `first`, and returns a function that seals a request and returns the bytes
+ * of its dispatch.
  */
 export async function openSession(baseUrl, first) {
   const bootstrap = readBootstrap(await send(baseUrl, bootstrapRequest), [])

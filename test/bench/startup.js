@@ -15,8 +15,8 @@ import { rowOf } from './row.js'
 const bin = join(root, 'bin', 'voucherctl.js')
 
 /**
- * P1 to P4: whole processes, from the call that starts them to their end, or to the first 200 of the server that
- * they become. Every round runs each of them once, bare node first; the first round is not counted.
+ * P1 to P4: duration of whole processes from spawn to exit, or to the first 200 of a server. Every round runs each
+ * once, bare node first; the first round does not count.
  */
 export async function measureStartup({ rounds, say }) {
   buildPackage()
@@ -70,7 +70,7 @@ export async function measureStartup({ rounds, say }) {
   ]
 }
 
-/** What is measured is the published bundle. */
+/** Measures the published bundle. */
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 
@@ -96,7 +96,7 @@ async function runToFirstAnswer(env) {
   }
 }
 
-/** `server start --memory`, as soon as its ready line is there. */
+/** Starts `server start --memory` and waits for its ready line. */
 async function startServer(env) {
   const args = [bin, 'server', 'start', '--memory', '--port', '0', '--json', '--rate-limit', 'off']
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -14,13 +14,13 @@ import { CONNECTIONS, redeemPath, request, requireWhole, verifyPath } from './th
 const reversePath = '/api/v1/open-platform/vouchers/redemptions/:redemptionId/reverse'
 
 const FEW = 10_000
-/** Of the few, each twice. */
+/** Twice each of the FEW vouchers. */
 const VERIFIED = 20_000
 
 /**
- * P11: verify and redeem with many vouchers stored against the same with 10,000, each a server on a database of its
- * own, in turn; random vouchers out of all. What was redeemed is reversed after each round, which is not measured.
- * The first round warms up and is not counted.
+ * P11: verify and redeem with many stored vouchers compared with 10,000, each on a server and database of its own,
+ * alternating; random vouchers. Redemptions are reversed after each round, which is not measured. The first round warms
+ * up and does not count.
  * @param {'SQLite' | 'PostgreSQL'} engine
  * @param {{ rounds: number, many: number, say: (line: string) => void }} options
  */
@@ -107,7 +107,7 @@ async function filledIn(dataDir, { engine, name, vouchers, rounds, files, databa
   const startedAt = performance.now()
   const place = [String(vouchers), application.applicationId, application.templateId]
   const fill = startChild(files.fill, [dataDir, ...place, ...database])
-  // Each round has vouchers of its own, as long as there are so many.
+  // Each round uses other vouchers as long as there are enough.
   const perRound = Math.min(VERIFIED + FEW, vouchers)
   const { codes } = await fill.ask({ places: drawn(Math.min(perRound * (rounds + 1), vouchers), vouchers) })
   await fill.stop()
@@ -149,7 +149,7 @@ async function oneRound(generator, { server, baseUrl, application, codes, perRou
   return { verify, redeem }
 }
 
-/** So many different places below `end`, in no order. */
+/** Returns `count` different random indexes below `end`. */
 function drawn(count, end) {
   const places = new Set()
   while (places.size < count) places.add(randomInt(end))

@@ -3,8 +3,8 @@ import { Session } from 'node:inspector/promises'
 import process from 'node:process'
 
 /**
- * Tells the parent that the server accepts connections, then answers its messages: `cpu` (how much was used so
- * far), `profile` (starts one) and `{ profileTo }` (writes it). Ends with the parent.
+ * Tells the parent that the server accepts connections, then responds to its messages: `cpu` returns the CPU time used
+ * so far, `profile` starts a profile and `{ profileTo }` writes it. Exits with the parent.
  */
 export function underTest(ready, close) {
   const session = new Session()
