@@ -8,9 +8,9 @@ export interface Entry {
   readonly key: string
   readonly action: Action
   readonly input: Readonly<Record<string, unknown>>
-  /** The first success; null while nobody was told of one. */
+  /** The first success, or null before any client received one. */
   acknowledged: Acknowledged | null
-  /** Refused for a reason of the business; the key is free again. */
+  /** Refused by a business rule, which leaves the key unused. */
   refused: boolean
 }
 
@@ -22,12 +22,12 @@ export interface Acknowledged {
   readonly data: { readonly id: string; readonly voucherId?: string }
 }
 
-/** Refusals that the load provokes. Any other one is a wrong answer. */
+/** Refusals that the load provokes. Any other refusal is an error. */
 const EXPECTED_REFUSALS = ['TEMPLATE_QUOTA_EXHAUSTED']
 
 /**
- * What clients asked for and what they were told: the side of the truth that a crash cannot touch. Kept in memory
- * and as lines of a file, for whoever has to look into a broken run.
+ * The requests that clients sent and the responses that they received, out of reach of a crash. Kept in memory, and as
+ * lines of a file for the analysis of a failed run.
  */
 export class Book {
   readonly #entries = new Map<string, Entry>()
@@ -35,7 +35,7 @@ export class Book {
   #doneUnanswered = 0
   constructor(readonly path: string) {}
 
-  /** Before it is sent. */
+  /** Records a call before it is sent. */
   open(key: string, action: Action, input: Entry['input']): Entry {
     const known = this.#entries.get(key)
     if (known !== undefined) return known
@@ -54,7 +54,7 @@ export class Book {
     this.#log({ key: entry.key, status, id: data.id, replayed })
     const earlier = entry.acknowledged
     if (earlier === null) {
-      // Nobody was told, and yet it says that it was done before.
+      // No client received a success, but the server had carried out the call.
       if (replayed) this.#doneUnanswered += 1
       entry.acknowledged = { status, sameness, data }
       entry.refused = false
@@ -63,7 +63,7 @@ export class Book {
     }
   }
 
-  /** What no later check would find: two answers to one key, or a refusal that cannot be. */
+  /** Records faults that no later check finds: two responses to one key, or an impossible refusal. */
   wrong(text: string): void {
     this.#wrong.push(text)
     this.#log({ wrong: text })
@@ -77,7 +77,7 @@ export class Book {
     return this.entries().filter((it): it is Entry & { acknowledged: Acknowledged } => it.acknowledged !== null)
   }
 
-  /** Sent, and nobody knows whether it was done. */
+  /** Calls that were sent and whose result is unknown. */
   unanswered(): Entry[] {
     return this.entries().filter((it) => it.acknowledged === null && !it.refused)
   }
@@ -86,7 +86,7 @@ export class Book {
     return this.#wrong
   }
 
-  /** Calls that were carried out though their first answer never came. */
+  /** Calls that were carried out although their first response was lost. */
   get doneUnanswered(): number {
     return this.#doneUnanswered
   }

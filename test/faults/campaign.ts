@@ -1,34 +1,34 @@
 import type { Random } from './random.js'
 
 export interface Run {
-  /** The short form, for every change; otherwise the long one. */
+  /** The short form, run for every change, instead of the long one. */
   readonly quick: boolean
-  /** Of this campaign alone: the same choices for the same seed. */
+  /** Derived from the seed and the name of this campaign. */
   readonly random: Random
-  /** Empty, on disk; removed afterwards unless an invariant was broken. */
+  /** An empty folder on disk, deleted afterwards unless an invariant was broken. */
   readonly folder: string
-  /** The checkout. */
+  /** Root of the checkout. */
   readonly root: string
-  /** What goes on meanwhile, for a person. */
+  /** Shows progress on a terminal. */
   say(line: string): void
 }
 
-/** What was counted or measured, by a short name with its unit. */
+/** Counts and measurements by a short name with its unit. */
 export type Facts = Readonly<Record<string, number | string>>
 
 export type Result =
   | { readonly facts: Facts; readonly broken: readonly string[] }
-  /** Why this machine cannot run it. */
+  /** Why this machine cannot run the campaign. */
   | { readonly skipped: string }
 
 export interface Campaign {
-  /** Row of the budgets. */
+  /** Row of the campaign in README.md, such as R1. */
   readonly row: string
   readonly name: string
   run(run: Run): Promise<Result>
 }
 
-/** Middle and greatest of some durations, whole milliseconds. */
+/** Median and maximum of durations in whole milliseconds. */
 export function spread(durations: readonly number[]): string {
   if (durations.length === 0) return 'none'
   const sorted = durations.toSorted((a, b) => a - b).map(Math.round)

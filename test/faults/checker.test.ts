@@ -15,7 +15,7 @@ let folder: string
 let dataDir: string
 let book: Book
 
-/** A server, some calls of every kind in the book, and the server's end. */
+/** Fills the book with calls of every kind to a server that is then closed. */
 beforeAll(async () => {
   folder = temporaryFolder()
   dataDir = join(folder, 'data')
@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What is found in a copy that the statements changed. */
+/** The faults that the checker finds in a copy changed by the statements. */
 function found(sql = ''): string[] {
   const copy = mkdtempSync(join(folder, 'changed-'))
   copyFileSync(join(dataDir, 'voucherctl.db'), join(copy, 'voucherctl.db'))
@@ -48,8 +48,8 @@ function found(sql = ''): string[] {
 const LIVE = 'select id from redemptions where reversed_at is null limit 1'
 const REVERSED = 'select id from redemptions where reversed_at is not null limit 1'
 
-describe('the checker', () => {
-  it('finds nothing in a sound database, and every kind of call was made', () => {
+describe('invariant checker', () => {
+  it('finds no fault in a sound database after calls of every kind', () => {
     expect(found()).toEqual([])
     expect(new Set(book.acknowledged().map(({ action }) => action))).toEqual(new Set(['issue', 'redeem', 'reverse']))
     expect(book.unanswered()).toEqual([])
@@ -57,14 +57,14 @@ describe('the checker', () => {
 
   it.each<[string, string, RegExp]>([
     [
-      'a lost redeem, whole and without a trace',
+      'a redemption lost with its idempotency record',
       `update vouchers set state = 'issued', redemption_id = null, redeemed_at = null where redemption_id = (${LIVE});
        delete from idempotency_keys where subject_id = (${LIVE});
        delete from redemptions where id = (${LIVE})`,
       /^acknowledged redeem .*: redemption rdm_\w+ is lost$/,
     ],
     [
-      'a lost issue, whole and without a trace',
+      'a voucher lost with its idempotency record',
       `create temp table gone as select id, template_id from vouchers where state = 'issued' and id not in
          (select voucher_id from redemptions) limit 1;
        delete from vouchers where id in (select id from gone);
@@ -85,32 +85,32 @@ describe('the checker', () => {
       /^voucher \w+ is redeemed with 2 live redemptions$/,
     ],
     [
-      'a redemption without its key',
+      'a redemption without an idempotency record',
       `delete from idempotency_keys where subject_id = (${LIVE}) and expires_at is null`,
       /^redemption \w+ has 0 keys of a redeem, not 1$/,
     ],
     [
-      'a redeemed voucher that says it is not',
+      'a redeemed voucher in the state issued',
       `update vouchers set state = 'issued', redemption_id = null where redemption_id = (${LIVE})`,
       /^voucher \w+ is issued with 1 live redemptions$/,
     ],
     [
-      'a count that is one too low',
+      'an issued_count that is one too low',
       'update templates set issued_count = issued_count - 1',
       /^template \w+ counts \d+ issued and has \d+ vouchers$/,
     ],
     [
-      'a voucher that nobody asked for',
+      'a voucher that no client issued',
       `insert into vouchers select application_id, id || 'x', template_id, 'nobody', recipient_user_id, 'issued',
          valid_from, valid_until, code_hint, key_id, key_counter, redeem_code_hash || 'x', qr_token_hash || 'x', channel, bot_id, issued_at, null, null, metadata,
          updated_at from vouchers limit 1`,
       /^nobody asked for voucher \w+$/,
     ],
-  ])('finds %s', (_what, sql, says) => {
+  ])('checker finds %s', (_what, sql, says) => {
     expect(found(sql)).toContainEqual(expect.stringMatching(says))
   })
 
-  it('takes a call that was not answered neither for lost nor for done', () => {
+  it('checker reports a call without a response neither as lost nor as done', () => {
     const entry = book.open('issue-open', 'issue', { external_issue_id: 'open' })
     expect(found()).toEqual([])
     expect(book.unanswered()).toEqual([entry])
@@ -118,7 +118,7 @@ describe('the checker', () => {
     expect(book.unanswered()).toEqual([entry])
   })
 
-  it('finds a second answer to a key that differs from the first, and a refusal that cannot be', () => {
+  it('checker finds a different second response to a key, and an impossible refusal', () => {
     const [entry] = book.acknowledged()
     if (entry === undefined) throw new Error('no call was made')
     const answer = (status: number, body: object) => new Answer(status, {}, JSON.stringify(body))

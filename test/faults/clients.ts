@@ -8,7 +8,7 @@ import type { Random } from './random.js'
 
 const ANSWER_MS_MAX = 30_000
 
-/** Sends the call of an entry and writes down the answer; null when the connection ended without one. */
+/** Sends the call of an entry and records the response; null if the connection ended without one. */
 export async function send(tenant: Tenant, book: Book, entry: Entry): Promise<Answer | null> {
   const extra = { key: entry.key }
   const call = (): Promise<Answer> => {
@@ -45,18 +45,18 @@ export interface Work {
   readonly random: Random
   /** Unique in its book: keys and external ids begin with it. */
   readonly name: string
-  /** Most issues are of the first. */
+  /** Most vouchers are issued from the first. */
   readonly templateIds: readonly string[]
-  /** Never the same call twice at once: for a client with one connection. */
+  /** Never sends the same call twice concurrently, for a client with one connection. */
   readonly oneAtATime?: boolean
-  /** Asked between two calls. */
+  /** Checked between two calls. */
   goesOn(): boolean
   onAnswer?(answer: Answer): void
 }
 
 /**
- * Issues, redeems, reverses and redeems again, now and then the same call twice at once, until it is told to stop or
- * a connection ends without an answer. Every call is in the book before it is sent.
+ * Issues, redeems, reverses and redeems again, sometimes with the same call twice concurrently, until `goesOn` is
+ * false or a connection ends without a response. Every call is in the book before it is sent.
  */
 export async function clerk(work: Work): Promise<void> {
   const { tenant, book, random, name, templateIds, onAnswer } = work
@@ -85,7 +85,7 @@ export async function clerk(work: Work): Promise<void> {
   }
 }
 
-/** As many clerks at once. */
+/** Runs this many clients concurrently. */
 export async function clerks(count: number, work: Work): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, (_, index) => {
@@ -95,7 +95,7 @@ export async function clerks(count: number, work: Work): Promise<void> {
   )
 }
 
-/** Sends again what was never answered, until it is; answers what still is not after `msMax`. */
+/** Repeats calls without a response until each has one; returns those that still have none after `msMax`. */
 export async function retryUnanswered(tenant: Tenant, book: Book, msMax = 5_000): Promise<Entry[]> {
   const deadline = performance.now() + msMax
   while (book.unanswered().length > 0 && performance.now() < deadline) {

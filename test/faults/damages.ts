@@ -8,8 +8,8 @@ export const database = 'voucherctl.db'
 export const journal = 'voucherctl.db-wal'
 
 /**
- * What is promised of a start: that it is refused; that it is refused unless every answer is that of a sound server;
- * that the store is an earlier state, sound in itself; or only that the server neither ends nor refuses without a reason
+ * What a start on damaged files guarantees: it is refused; refused unless every response equals that of a sound server;
+ * the store is an earlier, consistent state; or only that the server neither crashes nor refuses without a reason
  * (SQLite has no checksums of values).
  */
 export type Promised = 'refused' | 'refused or harmless' | 'an earlier state' | 'a running server'
@@ -18,9 +18,9 @@ export interface Damage {
   readonly name: string
   readonly file: string
   readonly promised: Promised
-  /** Whether the folder has what it damages. */
+  /** Whether the folder has the file to damage. */
   fits(dataDir: string): boolean
-  /** Answers what was done, to repeat it by hand. */
+  /** Returns a description of the change, to repeat it manually. */
   apply(dataDir: string, random: Random): string
 }
 
@@ -71,7 +71,7 @@ const cut = (file: string, promised: Promised): Damage => ({
   fits: (dataDir) => existsSync(join(dataDir, file)) && statSync(join(dataDir, file)).size > 0,
   apply(dataDir, random) {
     const path = join(dataDir, file)
-    // To SQLite a file of no bytes is no database yet.
+    // SQLite opens a file of no bytes as a new database.
     const size = random.between(1, statSync(path).size - 1)
     truncateSync(path, size)
     return `cut to ${size}`
@@ -91,7 +91,7 @@ const replaced = (name: string, sql: string): Damage => ({
   },
 })
 
-/** In turn: a run of their number has met all of them. */
+/** Applied in turn, so that a run of this length uses each. */
 export const damages: readonly Damage[] = [
   inFile(database, 'a running server', 'bytes flipped', flipped),
   cut(database, 'refused or harmless'),

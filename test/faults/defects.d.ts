@@ -6,7 +6,7 @@ export interface Defect {
   readonly to: string
   readonly tests: readonly string[]
   readonly match?: string
-  /** Of vitest, by default sqlite. */
+  /** The vitest project, by default sqlite. */
   readonly project?: 'postgres'
 }
 export const defects: readonly Defect[]

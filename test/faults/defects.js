@@ -1,7 +1,7 @@
 /**
- * Defects that are planted one at a time into a copy (`node test/faults/plant.js`). `from` stands exactly once in
- * `file`; the tests named must fail with `to` in its place. `match` narrows them as `vitest -t` does,
- * `project` is the engine that they run on where that is not SQLite.
+ * Defects that are planted one at a time into a copy (`node test/faults/plant.js`). `from` is in `file` exactly once;
+ * with `to` in its place, one of the tests must fail. `match` selects tests as `vitest -t` does, `project` is the
+ * engine on which they run unless that is SQLite.
  * @type {readonly import('./defects.js').Defect[]}
  */
 export const defects = [

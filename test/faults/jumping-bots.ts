@@ -9,19 +9,19 @@ import type { Facts } from './campaign.js'
 
 const HOUR = 3_600_000
 const POLL_S = 1
-/** What a busy machine adds to the second of a poll. */
+/** 1 s of poll plus reserve for a busy machine. */
 const POLL_MS_MAX = 6_000
-/** The worker looks every 10 s for what the clock has left behind. */
+/** The worker checks every 10 s for due times that a clock change made implausible. */
 const DELIVERED_MS_MAX = 30_000
-/** Longer than the worker's look at its leases takes to come round. */
+/** Longer than the interval at which the worker checks its leases. */
 const HELD_MS = 12_000
 
 /**
- * What bots notice of a clock that jumps: one polls, one has a webhook whose receiver fails or takes its time.
- * @param broken what should not have been
+ * Two bots under clock jumps: one polls, one has a webhook whose receiver fails or is slow.
+ * @param broken collects violations
  */
 export async function jumpingBots(broken: string[]) {
-  /** Attempts, by update. */
+  /** Number of attempts by update id. */
   const attempts = new Map<number, number>()
   let answer: 'fails' | 'takes' | 'holds' = 'fails'
   const receiver = createServer(async (request, response) => {
@@ -46,7 +46,7 @@ export async function jumpingBots(broken: string[]) {
   const deliveries = async (tenant: Tenant) =>
     (await tenant.console(contract.webhook.deliveries, { botId: hooked.id, limit: 100 })).data.items
 
-  /** Answers how long the last one took. */
+  /** Returns the time until the last delivery in milliseconds. */
   const delivered = async (tenant: Tenant, ids: readonly number[], what: string) => {
     const startedAt = performance.now()
     let left = [...ids]
@@ -69,7 +69,7 @@ export async function jumpingBots(broken: string[]) {
       confirmed = Math.max(0, ...(await pollOf(polling)).map((it) => it.update_id))
     },
 
-    /** After a jump: ids go on, and a poll that finds nothing ends in time. */
+    /** After a jump, update ids continue and a poll without updates ends in time. */
     async meet(tenant: Tenant, round: string) {
       jumps += 1
       const bot = { ...polling, call: callerOf(tenant.place.send, polling.token) }
@@ -86,7 +86,7 @@ export async function jumpingBots(broken: string[]) {
       }
     },
 
-    /** Deliveries that fail while the clock is far ahead go out soon after it is set back; none stays or storms. */
+    /** Deliveries that fail while the clock is far ahead are sent soon after its return, at most three times each. */
     async close(tenant: Tenant, setClock: (ms: number) => Promise<void>, quick: boolean): Promise<Facts> {
       await setClock(240 * HOUR)
       const stranded = await Promise.all(Array.from({ length: 20 }, () => ping(tenant)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plants the defects of defects.js one at a time into a copy of the project and runs the tests that should notice.
 //   node test/faults/plant.js [--only N[,N…]] [--quick] [--list]
-// With --quick it runs only what npm test runs. Exit code 1 when one survives, or when the tests fail without it.
+// With --quick only tests of npm test run. Exit code 1 if a defect survives or its tests fail without it.
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ const wanted = defects
   .map((defect, index) => ({ ...defect, number: index + 1 }))
   .filter((it) => only?.includes(it.number) ?? true)
 
-/** Runs tests in the copy: names of those that failed, and how many passed. */
+/** Runs tests in the copy; returns the names of failed tests and the number of passed ones. */
 async function runTests(copy, { tests, match, project = 'sqlite' }) {
   const projects = (values.quick ? QUICK : ALL)[project].flatMap((it) => ['--project', it])
   const report = join(copy, 'report.json')
@@ -49,7 +49,7 @@ async function runTests(copy, { tests, match, project = 'sqlite' }) {
   return { failed, passed: numPassedTests }
 }
 
-/** The same tests without any defect, once for all who name them. */
+/** The same tests without a defect, run once for all defects that name them. */
 const cleanRuns = new Map()
 async function cleanRun(copy, defect) {
   const key = JSON.stringify([defect.tests, defect.match, defect.project])
@@ -80,7 +80,7 @@ if (values.list) {
       const heal = plant(copy, defect)
       const { failed } = await runTests(copy, defect)
       heal()
-      // A test that fails anyway catches nothing.
+      // A test that also fails without the defect proves nothing.
       const clean = failed.length === 0 ? null : await cleanRun(copy, defect)
       const caught = clean !== null && clean.failed.length === 0 && clean.passed > 0
       if (!caught) wrong += 1

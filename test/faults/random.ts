@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers that follow from a seed: a run with the same seed makes the same choices. */
+/** Pseudorandom numbers: a run with the same seed makes the same choices. */
 export class Random {
   #drawn = 0
   constructor(readonly seed: string) {}
 
-  /** From 0 up to and without `end`, which is at most 2^32. */
+  /** From 0 to `end` exclusive; `end` is at most 2^32. */
   below(end: number): number {
     const block = createHash('sha256')
       .update(`${this.seed} ${this.#drawn++}`)
@@ -25,7 +25,7 @@ export class Random {
     return from[this.below(from.length)] as T
   }
 
-  /** Independent of what is drawn here: what runs at the same time must not take each other's numbers. */
+  /** An independent sequence, so that concurrent clients do not consume each other's numbers. */
   of(name: string): Random {
     return new Random(`${this.seed} ${name}`)
   }

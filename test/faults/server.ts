@@ -14,14 +14,14 @@ const FALLEN_SHOWN = 2_000
 const running = new Set<ChildProcess>()
 const fallen: string[] = []
 
-/** Ends the servers that a campaign left when it could not go on. */
+/** Ends the servers that an aborted campaign left running. */
 export async function killServers(): Promise<void> {
   const gone = [...running].map((child) => once(child, 'close'))
   for (const child of running) child.kill('SIGKILL')
   await Promise.all(gone)
 }
 
-/** How servers ended that nobody had told to, since this was asked last. */
+/** Descriptions of servers that crashed since the last call. */
 export function fallenServers(): string[] {
   return fallen.splice(0)
 }
@@ -41,23 +41,23 @@ export interface Server extends Place {
   readonly baseUrl: string
   readonly port: number
   readonly pid: number
-  /** From its start to the line that says it accepts connections. */
+  /** From the start of the process to its ready line. */
   readonly readyMs: number
-  /** The end of what it wrote to stderr. */
+  /** The last part of its stderr. */
   stderr(): string
   /** Null while it runs. */
   exit(): { readonly code: number | null; readonly signal: NodeJS.Signals | null } | null
-  /** SIGKILL; answers when the process is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
-  /** SIGTERM; answers with the exit code, null when it took a SIGKILL after 20 s. */
+  /** Sends SIGTERM; resolves to the exit code, or null if it took a SIGKILL after 20 s. */
   stop(): Promise<number | null>
-  /** A connection of its own. */
+  /** Opens a connection of its own. */
   line(): { readonly send: Send; close(): void }
 }
 
 /**
- * `voucherctl server start` of the built package, a process of its own, on any port.
- * @param env beside PATH and HOME
+ * Runs `voucherctl server start` of the built package in a process, on any port.
+ * @param env added to PATH and HOME
  * @throws Refused
  */
 export async function startServer(
@@ -140,12 +140,12 @@ export async function startServer(
   }
 }
 
-/** The same tenant on another start of its server, or over another connection. */
+/** The same tenant after a restart of its server, or over another connection. */
 export function tenantAt(place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
   return new Tenant(place, accountId, jwt, appId, token, tokenId)
 }
 
-/** Resident memory of a process in MiB; null where the system does not tell. */
+/** Resident memory of a process in MiB; null on systems without /proc. */
 export function memoryOf(pid: number): number | null {
   const path = `/proc/${pid}/status`
   if (!existsSync(path)) return null

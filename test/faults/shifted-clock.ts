@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 const READ_MS_MAX = 10_000
 
-/** Loaded before the server: its wall clock is off by what a file says, which it reads again at each SIGUSR2. */
+/** Loaded before the server: shifts its wall clock by the content of a file, read again at each SIGUSR2. */
 const PRELOAD = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
@@ -25,7 +25,7 @@ process.on('SIGUSR2', () => {
 })
 `
 
-/** The wall clock of a server alone, which is set while it runs; its monotonic clock and its timers go on. */
+/** Shifts the wall clock of one running server; its monotonic clock and timers are unaffected. */
 export class ShiftedClock {
   readonly env: Readonly<Record<string, string>>
   readonly #path: string
@@ -38,12 +38,12 @@ export class ShiftedClock {
     this.env = { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, SHIFT_FILE: this.#path }
   }
 
-  /** Of a server that starts next. */
+  /** Sets the clock of the server that starts next. */
   preset(ms: number): void {
     writeFileSync(this.#path, String(ms))
   }
 
-  /** Answers when the server has it. */
+  /** Resolves when the server has read the new value. */
   async set(pid: number, ms: number): Promise<void> {
     const seen = `${this.#path}.read`
     rmSync(seen, { force: true })

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { openDatabase } from '../../src/store/sqlite/engine.js'
 
-/** PostgreSQL's int8, which pg answers as text. */
+/** PostgreSQL's int8, which pg returns as text. */
 const BIGINT = 20
 
 export interface Stored {
-  /** What SQLite's integrity_check says: `ok`; PostgreSQL has none. */
+  /** Result of SQLite's integrity_check; always `ok` for PostgreSQL, which has none. */
   readonly integrity: string
   readonly templates: readonly { id: string; issue_limit: number; issued_count: number }[]
   readonly vouchers: readonly {
@@ -18,7 +18,7 @@ export interface Stored {
     redemption_id: string | null
   }[]
   readonly redemptions: readonly { id: string; voucher_id: string; reversed_at: number | null }[]
-  /** Keys of redeems never expire, the others do. */
+  /** Idempotency records; those of redeems never expire, others do. */
   readonly keys: readonly { idempotency_key: string; subject_id: string; expires_at: number | null }[]
 }
 
@@ -29,7 +29,7 @@ const QUERIES = {
   keys: 'select idempotency_key, subject_id, expires_at from idempotency_keys',
 } as const
 
-/** The same of a PostgreSQL database, in one snapshot. */
+/** Reads the same from a PostgreSQL database, in one snapshot. */
 export async function readStoredIn(url: string): Promise<Stored> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -49,8 +49,8 @@ export async function readStoredIn(url: string): Promise<Stored> {
 }
 
 /**
- * What a server left in its data folder, read from a copy: opening the files themselves would repair what the next
- * start has to find.
+ * Reads the data that a server left in its folder from a copy: opening the files themselves would repair what the next
+ * start must handle.
  */
 export function readStored(dataDir: string, scratch: string): Stored {
   const folder = mkdtempSync(join(scratch, 'copy-'))

@@ -11,20 +11,20 @@ import { breachesIn } from '../invariants.js'
 import { Refused, type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
-/** A refusal says one of these, and which file. */
+/** A refused start must report one of these codes. */
 const REFUSALS = ['STORE_UNUSABLE', 'KEYS_UNUSABLE']
 
 interface Base {
-  /** How its server ended. */
+  /** How the server of the folder ended. */
   readonly end: 'stop' | 'kill'
   readonly dataDir: string
   readonly book: Book
   readonly tenant: Tenant
-  /** What a sound server answers, in the order of `answers`. */
+  /** The responses of an undamaged server, in the order of `answers`. */
   readonly sound: readonly string[]
 }
 
-/** Every voucher, every redemption and the templates, without what differs from call to call. */
+/** Responses for every voucher, every redemption and the templates, without the members that vary. */
 async function answers(tenant: Tenant, book: Book): Promise<{ status: number; text: string }[]> {
   const calls = book
     .acknowledged()
@@ -37,7 +37,7 @@ async function answers(tenant: Tenant, book: Book): Promise<{ status: number; te
   return all.map(({ status, sameness }) => ({ status, text: sameness.replace(/"checkedAt":"[^"]*"/, '') }))
 }
 
-/** What a server that started did otherwise than is promised of this damage; null: nothing. */
+/** How a started server violates the guarantee for this damage, or null. */
 function breachOf({ promised }: Damage, wrong: number, unserved: number): string | null {
   if (promised === 'refused') return 'it was started'
   if (promised === 'a running server' || wrong + unserved === 0) return null
@@ -71,7 +71,7 @@ export const damagedFiles: Campaign = {
         count('refused')
         const said = REFUSALS.some((code) => error.stderr.includes(`"code":"${code}"`))
         if (!said) broken.push(`${done}: it ended with ${error.exit}, saying ${error.stderr}`)
-        // With a journal SQLite works that in as it closes a file that it has found damaged.
+        // On close, SQLite checkpoints an existing journal even into a file that it found damaged.
         const isLeft = end === 'kill' || readFileSync(join(damaged, damage.file)).equals(changed)
         if (!isLeft) broken.push(`${done}: it was refused and changed`)
         rmSync(damaged, { recursive: true })
@@ -87,7 +87,7 @@ export const damagedFiles: Campaign = {
       if (wrong === 0) count(unserved > 0 ? 'partly unserved' : 'whole')
       else if (damage.promised === 'an earlier state') {
         count('an earlier state')
-        // Its end is lost with all that came after: what is left must be sound in itself.
+        // Later data is lost with the end of the journal: the rest must be consistent.
         broken.push(...breachesIn(readStored(damaged, folder)).map((it) => `${done}: ${it}`))
       } else count('values changed')
       rmSync(damaged, { recursive: true })
@@ -97,7 +97,7 @@ export const damagedFiles: Campaign = {
   },
 }
 
-/** One data folder of a server that was stopped, one of a server that was killed. */
+/** Two data folders: of a stopped server and of a killed one. */
 async function makeBases(folder: string, root: string, random: Run['random'], calls: number): Promise<Base[]> {
   const bases: Base[] = []
   for (const [index, end] of (['stop', 'kill'] as const).entries()) {
@@ -116,7 +116,7 @@ async function makeBases(folder: string, root: string, random: Run['random'], ca
         goesOn: () => answered < upTo,
         onAnswer: () => void (answered += 1),
       })
-    // What is in the file, and not in its journal alone, is what was there when it was opened.
+    // A restart checkpoints the first half into the file, so that not everything is only in the journal.
     await worked(`b${index}-0`, calls / 2)
     await server.stop()
     server = await startServer(root, dataDir)

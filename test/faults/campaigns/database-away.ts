@@ -16,39 +16,39 @@ import { readStoredIn } from '../stored.js'
 const CLIENTS_EACH = 8
 const AWAY_MS = 10_000
 const RECOVERY_MS_MAX = 5_000
-/** So many answers of either process say that it serves again. */
+/** Successes of each server after which it counts as recovered. */
 const SERVES = 10
 const AGAIN_MS = 20
 
-/** Of the pieces that the database answers while it breaks off connections. */
+/** Share of the database's messages after which a connection is cut. */
 const BROKEN_OFF_SHARE = 0.03
 
-/** What happens to the database, to the way there, or to one of its two servers. */
+/** Failures of the database, of its network, or of one of its two servers. */
 const harms = ['restarted', 'killed', 'refusing', 'silent', 'breaking off', 'server killed'] as const
 type Harm = (typeof harms)[number]
-/** Of these every client is told. */
+/** Failures during which clients must receive 503. */
 const outages: readonly Harm[] = ['restarted', 'killed', 'refusing', 'silent']
 const shortForm: readonly Harm[] = ['killed', 'refusing', 'breaking off', 'server killed']
 
-/** Two servers on one database, either of which may be away. */
+/** Two servers on one database; each may be unavailable. */
 interface Fleet {
   readonly servers: [Server, Server]
-  /** Successes of each, counted. */
+  /** Number of successes of each server. */
   readonly served: [number, number]
-  /** Answers that say that the database is away: how long each took. */
+  /** Durations of the 503 responses in milliseconds. */
   readonly refusedMs: number[]
   readonly wrong: string[]
-  /** Nobody repeats a call any more. */
+  /** Ends the retries of all clients. */
   isOver: boolean
 }
 
-/** A client that repeats a call until it is done, with its key: at the same place, whoever stands there by then. */
+/** A client that repeats a call with its key at the same server, restarted or not, until it succeeds. */
 function patient(fleet: Fleet, place: 0 | 1): Send {
   return async (request) => {
     for (;;) {
       const askedAt = performance.now()
       const answer = await fleet.servers[place].send(request).catch(() => null)
-      // Its first sending is still at work, at a database that does not answer.
+      // The first attempt still waits for a database that does not respond.
       const isInFlight = answer?.code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
       if (answer !== null && answer.status !== 503 && !isInFlight) {
         fleet.served[place] += 1
@@ -72,7 +72,7 @@ async function until(holds: () => boolean, msMax: number): Promise<boolean> {
   return holds()
 }
 
-/** What is left of a killed server's processes may hold its memory for a moment. */
+/** Retried: remaining processes of the killed server may hold its shared memory briefly. */
 async function startAgain(postgres: PostgresServer): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -150,7 +150,7 @@ async function campaign({ quick, random, folder, root, say }: Run, postgres: Pos
       recoveries.push(performance.now() - backAt)
       over = true
       await load
-      // What was answered before, by either, is answered the same by the other.
+      // Calls with a response from one server must get the same response from the other.
       const answered = book.acknowledged().filter(({ key }) => key.includes(`-d${round}-`))
       await Promise.all(answered.map((entry, index) => send(at((index % 2) as 0 | 1), book, entry)))
       broken.push(...book.unanswered().map(({ key }) => `${key} was never answered`))
@@ -185,7 +185,7 @@ interface Scene {
   readonly quick: boolean
 }
 
-/** Does the harm and puts it right; answers when what was away was back. */
+/** Causes the failure and repairs it; resolves to the time of the repair. */
 async function hurt(harm: Harm, { postgres, gate, fleet, place, start, random, quick }: Scene): Promise<number> {
   const refused = fleet.refusedMs.length
   const awayMs = quick ? 1_000 : AWAY_MS
@@ -222,13 +222,13 @@ async function hurt(harm: Harm, { postgres, gate, fleet, place, start, random, q
   return performance.now()
 }
 
-/** A part of an answer, down to nothing, or all of it with PostgreSQL's word that the connection ends. */
+/** A part of a message, possibly empty, or all of it followed by PostgreSQL's termination message. */
 function lastOf(answer: Buffer, random: Random): Buffer {
   if (random.chance(0.5)) return answer.subarray(0, random.below(answer.length + 1))
   return Buffer.concat([answer, postgresError('57P01', 'terminating connection due to administrator command')])
 }
 
-/** A server whose database is away is alive, and says that it is not ready. */
+/** While the database is unavailable, /healthz returns 200 and /readyz 503. */
 async function expectAway({ servers, wrong }: Fleet): Promise<void> {
   const ask = (path: string): Promise<Answer> => servers[0].send({ method: 'GET', path })
   const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]

@@ -11,7 +11,7 @@ import { breachesIn, differences } from '../invariants.js'
 import { type Server, startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
-/** The next call of an endpoint is carried out, and its connection closed instead of answered. */
+/** Makes the server carry out the next call of an endpoint and close the connection instead of responding. */
 const drop = (tenant: Tenant, action: Action) =>
   tenant.operator(contract.platform.addFault, { endpoint: `vouchers.${action}`, kind: 'drop_response', times: 1 })
 
@@ -28,7 +28,7 @@ export const droppedAnswers: Campaign = {
     const { id: template_id } = await first.template({ issue_limit: 1_000_000 })
     let kills = 0
 
-    /** Carried out, not answered, perhaps killed; then the same call again. */
+    /** Sends a call whose response is dropped, optionally kills the server, then repeats the call twice. */
     const unheard = async (entry: Entry, killed: boolean) => {
       await drop(tenantAt(server, first), entry.action)
       if ((await send(tenantAt(server, first), book, entry)) !== null) broken.push(`${entry.key} was answered`)
@@ -52,7 +52,7 @@ export const droppedAnswers: Campaign = {
 
     const rounds = quick ? 6 : 120
     for (let round = 0; round < rounds && broken.length === 0; round++) {
-      // Each round kills at one of its calls, or at none.
+      // Each round kills the server at one of its calls, or at none.
       const killedAt = ['none', 'issue', 'redeem', 'reverse'][round % 4]
       const issue = { template_id, external_issue_id: `d-${round}`, recipient_user_id: 'user' }
       const issued = await unheard(book.open(`issue-${round}`, 'issue', issue), killedAt === 'issue')
@@ -73,7 +73,7 @@ export const droppedAnswers: Campaign = {
   },
 }
 
-/** `vouchers redeem` meets a dropped answer and sends the same call again by itself. */
+/** `voucherctl vouchers redeem` retries automatically after a dropped response. */
 async function theToolRetries(root: string, server: Server, tenant: Tenant, template_id: string, book: Book) {
   const input = { template_id, external_issue_id: 'tool', recipient_user_id: 'user' }
   const issued = await send(tenant, book, book.open('issue-tool', 'issue', input))
@@ -89,7 +89,7 @@ async function theToolRetries(root: string, server: Server, tenant: Tenant, temp
     child.stdin?.end()
   })
   if (code !== 0) return [`voucherctl vouchers redeem ended with ${code}: ${output}`]
-  // The same key once more: the answer that the command printed is the one that is kept.
+  // The same key again returns the redemption that the command printed.
   const again = await send(tenant, book, book.open('redeem-tool', 'redeem', { credential }))
   const { id } = JSON.parse(output) as Redemption
   return (again?.data as Redemption).id === id

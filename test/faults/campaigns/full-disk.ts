@@ -17,7 +17,7 @@ const DISK_MIB = 24
 const RECOVERY_MS_MAX = 5_000
 const REFUSALS_SEEN = 40
 
-/** A small file system in memory; undefined with the reason where this user may not mount one. */
+/** Mounts a small file system in memory, or returns the reason why this user may not mount one. */
 function mountSmall(at: string): { unmount(): void } | { skipped: string } {
   if (process.platform !== 'linux') return { skipped: 'a small tmpfs needs Linux' }
   mkdirSync(at)
@@ -33,7 +33,7 @@ function mountSmall(at: string): { unmount(): void } | { skipped: string } {
   return { unmount: () => execFileSync('umount', [at]) }
 }
 
-/** Takes all space of a file system but some KiB. */
+/** Fills a file system except for some KiB. */
 function fill(disk: string, leftKib: number): string {
   const path = join(disk, 'ballast')
   const file = openSync(path, 'w')
@@ -85,7 +85,7 @@ export const fullDisk: Campaign = {
         refusals += seen
         broken.push(...(await readsGoOn(tenant, book)))
 
-        // Every other round, the server dies on the full disk and is started on it.
+        // Every other round kills the server on the full disk and restarts it there.
         if (round % 2 === 1) {
           await server.kill()
           const left = readStored(dataDir, folder)
@@ -132,7 +132,7 @@ export const fullDisk: Campaign = {
   },
 }
 
-/** Vouchers that were issued are shown as they are, and lists are answered. */
+/** Checks that issued vouchers can be verified and lists can be read. */
 export async function readsGoOn(tenant: Tenant, book: Book): Promise<string[]> {
   const broken: string[] = []
   const issued = book.acknowledged().filter(({ action }) => action === 'issue')

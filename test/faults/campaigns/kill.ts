@@ -12,10 +12,10 @@ import { readStored } from '../stored.js'
 const CLIENTS = 16
 const SMALL_QUOTA = 25
 
-/** A start after a kill, until it accepts connections. */
+/** Time from a start after a kill until the server accepts connections. */
 const READY_MS_MAX = 2_000
 
-/** After the answer that decides it: the kill comes at any point of the server's turn. */
+/** Random delay after the deciding response, so that the kill hits any point of the server's work. */
 const LATER_MS_MAX = 20
 
 export const kill: Campaign = {
@@ -65,7 +65,7 @@ export const kill: Campaign = {
       const again = tenantAt(server, first)
       const wedged = await retryUnanswered(again, book)
       broken.push(...wedged.map(({ key }) => `${key} is not answered after the restart`))
-      // What was answered before the kill is answered the same after it.
+      // Calls with a response before the kill must get the same response after it.
       const answered = book.acknowledged().filter(({ key }) => key.includes(`-k${round}-`))
       await Promise.all(answered.map((entry) => send(again, book, entry)))
 

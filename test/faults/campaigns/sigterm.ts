@@ -9,7 +9,7 @@ import { startServer, tenantAt } from '../server.js'
 import { readStored } from '../stored.js'
 
 const CLIENTS = 16
-/** 128 + 15, as a shell says it. */
+/** 128 + 15, as a shell reports it. */
 const EXIT_AFTER_SIGTERM = 143
 
 export const sigterm: Campaign = {
@@ -31,7 +31,7 @@ export const sigterm: Campaign = {
       let stopped: Promise<number | null> | undefined
       let signalledAt = 0
       const work = async (client: number) => {
-        // One kept connection a client: the answer that says `close` is its last, as HTTP has it.
+        // One keep-alive connection per client: no request follows a response with `Connection: close`.
         const line = server.line()
         let closed = false
         const name = `x${round}-c${client}`

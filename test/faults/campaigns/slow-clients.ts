@@ -11,17 +11,17 @@ import { memoryOf, startServer } from '../server.js'
 import { readStored } from '../stored.js'
 
 const HONEST_CLIENTS = 8
-/** Requests of floods that are dead take V8 hundreds, which it gives back slowly: 30 floods 360 MiB, 200 of them 970. */
+/** V8 releases memory of flood requests slowly: 360 MiB after 30 floods, 970 MiB after 200. */
 const MEMORY_MIB_MAX = { short: 500, long: 1_200 }
-/** The server gives headers 10 s and a request 15 s, looks every 2 s, and reads on for 5 s after its last answer. */
+/** Server timeouts: 10 s for headers, 15 s for a request, checked every 2 s; 5 s of reading after a last response. */
 const ENDED_MS_MAX = 25_000
-/** They began late where the machine is busy. */
+/** Reserve for a busy machine, on which they start late. */
 const LATE_MS_MAX = 15_000
 const DRIP_MS = 200
 
 const HEAD = `POST ${contract.vouchers.verify.path} HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\n`
 
-/** Sends its text byte by byte for as long as it is let. */
+/** Sends a text byte by byte until the connection ends. */
 function drip(port: number, text: string): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   let sent = 0
@@ -32,7 +32,7 @@ function drip(port: number, text: string): Socket {
   return socket
 }
 
-/** Asks on and on and reads nothing. */
+/** Sends requests continuously and reads nothing. */
 function deaf(port: number): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   const requests = 'GET /healthz HTTP/1.1\r\nHost: deaf\r\n\r\n'.repeat(100)
@@ -59,7 +59,7 @@ export const slowClients: Campaign = {
     const make = (one: () => Socket) => Array.from({ length: each }, one)
     const heads = make(() => drip(server.port, HEAD))
     const deafOnes = make(() => deaf(server.port))
-    // The head of these at once, so that it is the body that drips.
+    // Sends the head at once, so that only the body is slow.
     const bodies = make(() => {
       const socket = drip(server.port, '{"credential":'.padEnd(5_000))
       socket.write(`${HEAD}Content-Length: 5000\r\n\r\n`)
