@@ -16,7 +16,7 @@ describe('the bundle', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('the bundle has each module in only one file of a program', () => {
+  test('bundle has each module in only one file of a program', () => {
     for (const program of programs) {
       const modules = Object.values(program).flatMap((file) => file.modules)
       expect(modules.length).toBeGreaterThan(0)
@@ -24,14 +24,14 @@ describe('the bundle', () => {
     }
   })
 
-  test('the scripts of the command line, without the server, are smaller than 1.5 MB', () => {
+  test('scripts of the command line without the server are smaller than 1.5 MB', () => {
     const files = filesWithoutServer(programs.find((it) => 'cli/main.cjs' in it) ?? {})
     const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
     expect(bytes).toBeGreaterThan(500_000)
     expect(bytes).toBeLessThan(1_500_000)
   })
 
-  test('holds packages whose licences allow it, all of them in the lock file', () => {
+  test('bundled packages have permissive licences and are in the lock file', () => {
     const inputs = programs.flatMap(Object.values<BundledFile>).flatMap(({ modules }) => modules)
     const found = inputs.map((path) => /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
     const bundled = [...new Set(found)].filter((path) => path !== undefined)
@@ -41,7 +41,7 @@ describe('the bundle', () => {
     expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
   })
 
-  test('the bundle has the same bytes as the one that the set-up of the tests built in dist/', () => {
+  test('bundle has the same bytes as the one built for the tests in dist/', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((it) => it.isFile())
       .map((it) => relative(folder, join(it.parentPath, it.name)))

@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 interface Import {
-  /** Path of the importing file inside src/. */
+  /** Path of the importing file in src/. */
   readonly from: string
-  /** Path inside src/, or the name of a package or a built-in. */
+  /** Path in src/, or the name of a package or a built-in module. */
   readonly to: string
   readonly kind: 'static' | 'type' | 'dynamic'
 }
 
-/** What the files of a room may import from other rooms of src/, and from packages where that is limited. */
+/** The folders of src/ from which files of a folder may import, and the packages where these are limited. */
 const layers: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages?: RegExp }>> = {
   contract: { rooms: [], packages: /^$/ },
   domain: { rooms: ['contract'], packages: /^node:/ },
@@ -25,10 +25,10 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'secure', 'files'] },
 }
 
-/** Commands that run the bundled server load it on demand, so that no other command pays for it. */
+/** These commands run the bundled server and import it dynamically, so that no other command loads it. */
 const serverCommands = ['cli/commands/server/', 'cli/commands/quickstart/', 'cli/commands/scenario/']
 
-/** Why an import breaks the layers, or undefined. */
+/** Why an import violates the layers, or undefined. */
 function breach({ from, to, kind }: Import): string | undefined {
   const room = from.split('/', 1)[0] ?? ''
   const layer = layers[room]
@@ -79,7 +79,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.startsWith('build/'))
 const imports = files.flatMap((path) => importsOf(path, readFileSync(join(src, path), 'utf8')))
 
-test('the layers name rooms and commands that exist, and every room of src/', () => {
+test('layers list exactly the folders of src/ and existing commands', () => {
   const rooms = readdirSync(src, { withFileTypes: true })
     .filter((it) => it.isDirectory())
     .map(({ name }) => name)
@@ -87,7 +87,7 @@ test('the layers name rooms and commands that exist, and every room of src/', ()
   expect(serverCommands.filter((it) => !files.some((path) => path.startsWith(it)))).toEqual([])
 })
 
-test('the table of rooms in src/README.md says what the layers allow', () => {
+test('table of folders in src/README.md lists the imports that the layers allow', () => {
   const table = readFileSync(join(src, 'README.md'), 'utf8').matchAll(/^\| \[?`(\w+)\/`.* \| ([^|]*) \|$/gm)
   const documented = [...table].map(([, room, rooms = '']) => [
     room,
@@ -97,11 +97,11 @@ test('the table of rooms in src/README.md says what the layers allow', () => {
   expect(Object.fromEntries(documented)).toEqual(Object.fromEntries([...allowed, ['build', []]]))
 })
 
-test('every import of src/ keeps the layers', () => {
+test('every import in src/ respects the layers', () => {
   expect(breachesOf(imports)).toEqual([])
 })
 
-test('the library of webhook receivers reaches no package: it is embedded into the servers of others', () => {
+test('webhook library imports no package', () => {
   const reached = new Set(['webhook/index.ts'])
   for (const file of reached) {
     for (const { from, to, kind } of imports) if (from === file && kind !== 'type') reached.add(to)
@@ -109,7 +109,7 @@ test('the library of webhook receivers reaches no package: it is embedded into t
   expect([...reached].filter((it) => !it.startsWith('webhook/'))).toEqual(['node:crypto'])
 })
 
-test('a call in plain text loads nothing of the curve: 26 ms that only those pay who encrypt', () => {
+test('commands without encryption do not load @noble (26 ms)', () => {
   const entries = [
     'cli/main.ts',
     'cli/execute.ts',
@@ -125,7 +125,7 @@ test('a call in plain text loads nothing of the curve: 26 ms that only those pay
   expect(reached).toContain('client/secure.ts')
 })
 
-test('the reader of imports finds them: each file under src/ that has any, every relative one a file that is there', () => {
+test('import parser finds imports, and every relative import resolves to a file', () => {
   expect(imports.length).toBeGreaterThan(files.length)
   const relative = imports.filter(({ to }) => to.endsWith('.ts')).map(({ to }) => to)
   expect(relative.filter((path) => !files.includes(path))).toEqual([])
@@ -151,7 +151,7 @@ test.each([
   ['cli/commands/server/server.ts', "await import('../../../store/sqlite/store.js')", 'store/sqlite/store.ts'],
   ['cli/main.ts', "import {\n  a,\n  b,\n} from '../domain/ids.js'", 'domain/ids.ts'],
   ['other/x.ts', "import { x } from '../contract/errors.js'", 'contract/errors.ts'],
-])('%s with %j is refused', (from, source, to) => {
+])('layers refuse %s with %j', (from, source, to) => {
   expect(breachesOf(importsOf(from, source))).toEqual([expect.stringContaining(`${from} -> ${to}: `)])
 })
 
@@ -161,6 +161,6 @@ test.each([
   ['cli/commands/vouchers/vouchers.ts', "import * as vouchers from '../../../contract/vouchers.js'"],
   ['server/app.ts', "import { createSender } from './delivery/sender.js'"],
   ['server/app.ts', "// import { x } from '../client/index.js'\nimport { y } from '../store/store.js'"],
-])('%s with %j is fine', (from, source) => {
+])('layers accept %s with %j', (from, source) => {
   expect(breachesOf(importsOf(from, source))).toEqual([])
 })

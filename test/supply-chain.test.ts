@@ -25,13 +25,13 @@ const locked = Object.entries(packages).filter(([path]) => path !== '')
 const { optionalDependencies, devDependencies, allowScripts } = manifest
 const everything = { ...optionalDependencies, ...devDependencies }
 
-/** What somebody who installs the tool gets beside it: each with the reason why it is not in the bundle. */
+/** Packages installed beside the tool, each with the reason why it is not bundled. */
 const runtime: Versions = {
   '@photostructure/sqlite': 'native, and optional: SQLite for Node 20, which has none built in',
 }
 
-describe('the lock file', () => {
-  test('has the SHA-512 of every package, none of them a link, a folder or an address of its own', () => {
+describe('lock file', () => {
+  test('lock file has the SHA-512 of every package and no links, folders or other sources', () => {
     expect(locked.length).toBeGreaterThan(100)
     const open = locked.filter(
       ([, it]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(it.integrity ?? '') || it.link || it.resolved !== undefined,
@@ -39,14 +39,14 @@ describe('the lock file', () => {
     expect(open.map(([path]) => path)).toEqual([])
   })
 
-  test('holds what package.json names, in exactly these versions', () => {
+  test('lock file has exactly the versions that package.json names', () => {
     for (const [name, version] of Object.entries(everything)) {
       expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.-]+)?$/)])
       expect([name, packages[`node_modules/${name}`]?.version]).toEqual([name, version])
     }
   })
 
-  test('runs scripts at installation for packages only that package.json allows by name', () => {
+  test('only packages allowed in package.json run scripts at installation', () => {
     const scripted = locked
       .filter(([, it]) => it.hasInstallScript)
       .map(([path]) => path.replace(/^.*node_modules\//, ''))
@@ -54,12 +54,12 @@ describe('the lock file', () => {
   })
 })
 
-test('an installation of the package runs no script of its own', () => {
+test('installation of the package runs no script of its own', () => {
   const scripts = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
   expect(scripts.filter((name) => name in manifest.scripts)).toEqual([])
 })
 
-test('who installs the tool gets few packages with it, each for a reason', () => {
+test('installation of the tool adds only the listed optional packages', () => {
   expect(manifest.dependencies).toBeUndefined()
   expect(Object.keys(optionalDependencies).sort()).toEqual(Object.keys(runtime).sort())
 })
