@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 
-/** Environment of measured processes. Node 20 reads NODE_EXTRA_CA_CERTS at every start, which distorts startup times. */
+/** Environment of measured processes. Node 20 reads NODE_EXTRA_CA_CERTS at each start, which distorts startup times. */
 export const environment = { ...process.env, NODE_ENV: 'production' }
 delete environment.NODE_EXTRA_CA_CERTS
 delete environment.NODE_OPTIONS
