@@ -146,12 +146,12 @@ describe('redeem code', () => {
     ['an accent', 'M9S3-46Q3-D25V-T4FJ\u0301'],
     ['a letter of another script', 'М9S3-46Q3-D25V-T4FJ'],
     ['an underscore between the groups', 'M9S3_46Q3_D25V_T4FJ'],
-    ['a symbol too few', 'M9S3-46Q3-D25V-T4F'],
-    ['a symbol too many', 'M9S3-46Q3-D25V-T4FJJ'],
+    ['a missing symbol', 'M9S3-46Q3-D25V-T4F'],
+    ['an extra symbol', 'M9S3-46Q3-D25V-T4FJJ'],
     ['a lone surrogate', 'M9S3-46Q3-D25V-T4F\ud800'],
-    ['nothing but decoration', ' -\u200b'],
-    ['nothing', ''],
-    ['a QR token', 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'],
+    ['only separators', ' -\u200b'],
+    ['no characters', ''],
+    ['the value of a QR token', 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'],
   ])('rejects a redeem code with %s as malformed', (_, input) => {
     expect(parseCredential('redeem_code', input)).toEqual(malformed)
   })
@@ -173,9 +173,9 @@ describe('QR token', () => {
     ['O for 0', good.replace('0Y', 'OY')],
     ['another prefix', good.replace('VQ1', 'VQ2')],
     ['no prefix', good.slice(4)],
-    ['a symbol too few', good.slice(0, -1)],
-    ['a symbol too many', `${good}Z`],
-    ['a redeem code', 'M9S3-46Q3-D25V-T4FJ'],
+    ['a missing symbol', good.slice(0, -1)],
+    ['an extra symbol', `${good}Z`],
+    ['the value of a redeem code', 'M9S3-46Q3-D25V-T4FJ'],
   ])('rejects a QR token with %s as malformed', (_, input) => {
     expect(parseCredential('qr_token', input)).toEqual(malformed)
   })

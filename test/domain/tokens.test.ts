@@ -67,14 +67,14 @@ describe('token format', () => {
   })
 
   it.each([
-    ['a character too few', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPi'],
-    ['a character too many', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ0'],
-    ['a line feed behind', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ\n'],
-    ['a space before', ' sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
+    ['a missing character', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPi'],
+    ['an extra character', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ0'],
+    ['a trailing line feed', 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ\n'],
+    ['a leading space', ' sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
     ['another prefix', 'xop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
     ['the prefix in capitals', 'SOP_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
     ['the prefix of another kind', 'opk_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'],
-    ['nothing', ''],
+    ['no characters', ''],
   ])('token with %s is malformed', (_, value) => {
     expect(isWellFormedToken(value)).toBe(false)
   })

@@ -78,7 +78,7 @@ describe('invariant checker', () => {
       /^acknowledged reverse .*: the reversal of rdm_\w+ is lost$/,
     ],
     [
-      'a redemption made twice',
+      'a voucher with two live redemptions',
       `insert into redemptions select application_id, id || 'x', voucher_id, template_id, external_issue_id,
          recipient_user_id, credential_type, reference, metadata, redeemed_at, null, null from redemptions
          where id = (${LIVE})`,

@@ -351,7 +351,7 @@ describe('account tokens', () => {
     ['no subject', { sub: undefined }],
     ['an empty subject', { sub: '' }],
     ['a subject with spaces', { sub: 'a b' }],
-    ['a start that lies ahead', { nbf: now + 60 }],
+    ['a start in the future', { nbf: now + 60 }],
   ])('JWT with %s is refused', async (_what, claims) => expect(await read(await sign(claims))).toBe('TOKEN_INVALID'))
 
   it('expired JWT is refused as TOKEN_EXPIRED', async () => {

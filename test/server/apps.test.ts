@@ -127,12 +127,12 @@ describe('application tokens', () => {
   it.each([
     ['no scopes', { scopes: [] }],
     ['an unknown scope', { scopes: ['vouchers:everything'] }],
-    ['a scope twice', { scopes: ['vouchers:read', 'vouchers:read'] }],
+    ['a duplicate scope', { scopes: ['vouchers:read', 'vouchers:read'] }],
     ['no name', { name: '' }],
-    ['a life of no days', { expires_in_days: 0 }],
-    ['a life of more than a year', { expires_in_days: 366 }],
-    ['a life of half a day', { expires_in_days: 0.5 }],
-    ['a life in words', { expires_in_days: '30' }],
+    ['a lifetime of no days', { expires_in_days: 0 }],
+    ['a lifetime of more than a year', { expires_in_days: 366 }],
+    ['a lifetime of half a day', { expires_in_days: 0.5 }],
+    ['a lifetime given as text', { expires_in_days: '30' }],
   ])('token creation with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)
     const input = { appId: tenant.appId, name: 'till', scopes: ['vouchers:read'], ...overrides }

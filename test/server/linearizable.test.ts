@@ -169,8 +169,8 @@ describe('linearizability checker', () => {
   const at = (began: number, ended: number, op: VoucherOp) => ({ client: 0, began, ended, op })
   const redeemed = (key: string, got: string): VoucherOp => ({ do: 'redeem', key, got, by: null })
   const impossible = {
-    'two redemptions in force': [at(1, 4, redeemed('a', 'r1')), at(2, 3, redeemed('b', 'r2'))],
-    'a look that sees nothing of what has ended': [
+    'two active redemptions': [at(1, 4, redeemed('a', 'r1')), at(2, 3, redeemed('b', 'r2'))],
+    'a verify that misses a finished redeem': [
       at(1, 2, redeemed('a', 'r1')),
       at(3, 4, { do: 'verify', live: null }),
     ],
@@ -179,7 +179,7 @@ describe('linearizability checker', () => {
       at(3, 6, { do: 'reverse', of: 'r1', ok: true }),
       at(4, 5, { do: 'reverse', of: 'r1', ok: true }),
     ],
-    'a refusal before anything began': [
+    'a refusal before the redemption that it names': [
       at(1, 2, { do: 'redeem', key: 'a', got: null, by: 'r1' }),
       at(3, 4, redeemed('b', 'r1')),
     ],

@@ -472,19 +472,19 @@ describe('validation of a body', () => {
 
   it.each([
     ['no offset', fixed('2027-01-01T00:00:00', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
-    ['a date alone', fixed('2027-01-01', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
+    ['a date without a time', fixed('2027-01-01', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
     ['30 February', fixed('2027-02-30T00:00:00Z', '2028-01-01T00:00:00Z'), '/validity/starts_at'],
     ['hour 24', fixed('2027-01-01T00:00:00Z', '2028-01-01T24:00:00Z'), '/validity/ends_at'],
     ['a number', fixed(5, '2028-01-01T00:00:00Z'), '/validity/starts_at'],
-    ['ends before it starts', fixed('2028-01-01T00:00:00Z', '2027-01-01T00:00:00Z'), '/validity/ends_at'],
-    ['ends as it starts', fixed('2028-01-01T00:00:00Z', '2028-01-01T01:00:00+01:00'), '/validity/ends_at'],
+    ['an end before its start', fixed('2028-01-01T00:00:00Z', '2027-01-01T00:00:00Z'), '/validity/ends_at'],
+    ['an end equal to its start', fixed('2028-01-01T00:00:00Z', '2028-01-01T01:00:00+01:00'), '/validity/ends_at'],
     ['no days', relative({ duration_days: 0 }), '/validity/duration_days'],
     ['too many days', relative({ duration_days: 1_096 }), '/validity/duration_days'],
-    ['too long a delay', relative({ delay_days: 31 }), '/validity/delay_days'],
+    ['a delay of 31 days', relative({ delay_days: 31 }), '/validity/delay_days'],
     ['a negative delay', relative({ delay_days: -1 }), '/validity/delay_days'],
     ['another type', { validity: { type: 'monthly' } }, '/validity/type'],
     ['no type', { validity: {} }, '/validity/type'],
-    ['no object', { validity: 'forever' }, '/validity'],
+    ['text instead of an object', { validity: 'forever' }, '/validity'],
     ['a member of the other type', relative({ starts_at: '2027-01-01T00:00:00Z' }), '/validity/starts_at'],
   ])('validity with %s is refused', async (_what, overrides, pointer) => {
     const issues = (await issuesOf(overrides)) as { pointer: string }[]

@@ -410,10 +410,10 @@ describe('key pins', () => {
   })
 
   it.each([
-    ['three', [pinOf(0), pinOf(1), pinOf(0)]],
+    ['three pins', [pinOf(0), pinOf(1), pinOf(0)]],
     ['one without its prefix', [pinOf(0).slice(7)]],
     ['one that is too short', [pinOf(0).slice(0, -1)]],
-    ['one with a line feed behind', [`${pinOf(0)}\n`]],
+    ['one with a trailing line feed', [`${pinOf(0)}\n`]],
     ['one that is not canonical', [`sha256:${'A'.repeat(42)}B`]],
   ])('rejects invalid pins: %s', (_, pins) => {
     expect(() => setup({ pins })).toThrow(TypeError)

@@ -79,17 +79,17 @@ describe('bot application', () => {
   it.each([
     ['no name', { name: '' }],
     ['a name of 101 characters', { name: 'x'.repeat(101) }],
-    ['a username of two', { username: 'ab' }],
-    ['a username of 65', { username: 'a'.repeat(65) }],
+    ['a username of 2 characters', { username: 'ab' }],
+    ['a username of 65 characters', { username: 'a'.repeat(65) }],
     ['a username that starts with a digit', { username: '1bot' }],
-    ['a username in capitals', { username: 'Bot' }],
+    ['a username with a capital letter', { username: 'Bot' }],
     ['an avatar over http', { avatar: 'http://shop.example/cup.png' }],
     ['a malformed avatar URL', { avatar: 'https://?' }],
     ['an avatar of 2049 characters', { avatar: `https://a.example/${'x'.repeat(2031)}` }],
-    ['a description of 513', { description: 'x'.repeat(513) }],
+    ['a description of 513 characters', { description: 'x'.repeat(513) }],
     ['an unknown scope', { scopes: ['vouchers:redeem'] }],
     ['a duplicate scope', { scopes: ['messages:send', 'messages:send'] }],
-    ['no scope at all', { scopes: [] }],
+    ['no scopes', { scopes: [] }],
     ['an unknown member', { about: 'x' }],
   ])('apply with %s is refused with 400', async (_what, overrides) => {
     const tenant = await newTenant(server)

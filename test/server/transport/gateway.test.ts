@@ -74,14 +74,14 @@ describe('bootstrap endpoint', () => {
 
 describe('session endpoint', () => {
   it.each([
-    ['text', 415, 'UNSUPPORTED_MEDIA_TYPE', 'a=b', { 'content-type': 'text/plain' }, ''],
-    ['something inflated', 415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { ...json, 'content-encoding': 'gzip' }, ''],
-    ['half a document', 400, 'INVALID_JSON', '{"clientPublicKey"', json, ''],
-    ['too much', 413, 'PAYLOAD_TOO_LARGE', JSON.stringify({ v: 'x'.repeat(65_536) }), json, ''],
-    ['nothing', 400, 'SECURE_PUBLIC_KEY_INVALID', '', {}, ''],
+    ['a text body', 415, 'UNSUPPORTED_MEDIA_TYPE', 'a=b', { 'content-type': 'text/plain' }, ''],
+    ['a gzip encoding', 415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { ...json, 'content-encoding': 'gzip' }, ''],
+    ['truncated JSON', 400, 'INVALID_JSON', '{"clientPublicKey"', json, ''],
+    ['more than 64 KiB', 413, 'PAYLOAD_TOO_LARGE', JSON.stringify({ v: 'x'.repeat(65_536) }), json, ''],
+    ['an empty body', 400, 'SECURE_PUBLIC_KEY_INVALID', '', {}, ''],
     ['a list', 400, 'SECURE_PUBLIC_KEY_INVALID', '[]', json, ''],
     [
-      'a member too many',
+      'an unknown member',
       400,
       'VALIDATION_FAILED',
       JSON.stringify({ clientPublicKey, client_public_key: '' }),

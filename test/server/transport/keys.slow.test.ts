@@ -101,18 +101,18 @@ describe('transport key file', () => {
     return JSON.parse(file.read() ?? '') as { version: number; keys: Record<string, unknown>[] }
   }
   it.each([
-    ['is cut off', (file: ReturnType<typeof written>) => JSON.stringify(file).slice(0, -20)],
+    ['is truncated', (file: ReturnType<typeof written>) => JSON.stringify(file).slice(0, -20)],
     ['is empty', () => ''],
-    ['is of another version', (file) => JSON.stringify({ ...file, version: 2 })],
+    ['has another version', (file) => JSON.stringify({ ...file, version: 2 })],
     ['has two current keys', (file) => JSON.stringify({ ...file, keys: [...file.keys, file.keys[0]] })],
     ['lacks the next key', (file) => JSON.stringify({ ...file, keys: [file.keys[0]] })],
     [
-      'has a key in grace for ever',
+      'has a key in grace without an end',
       (file) => {
         return JSON.stringify({ ...file, keys: file.keys.map((it) => ({ ...it, grace_until: null })) })
       },
     ],
-    ['has half a key', (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"')],
+    ['has a truncated key', (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"')],
   ])('transport key file that %s is refused without quoting it', (_, spoil) => {
     const file = written()
     const text = spoil(file)
