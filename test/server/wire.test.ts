@@ -305,7 +305,7 @@ describe('request bodies', () => {
   })
 
   it.each([
-    ['that is truncated', '{"name":'],
+    ['truncated', '{"name":'],
     ['with a comment', '{} // x'],
     ['with a trailing comma', '{"a":1,}'],
     ['in single quotes', "{'a':1}"],
@@ -314,7 +314,7 @@ describe('request bodies', () => {
     ['in UTF-16', Buffer.from('{}', 'utf16le')],
     ['with a byte order mark', '\ufeff{}'],
     ['NaN', '{"a":NaN}'],
-  ])('body of JSON %s is refused as INVALID_JSON', async (_what, body) => {
+  ])('malformed JSON is refused as INVALID_JSON: %s', async (_what, body) => {
     const scene = await Scene.of(server, contract.templates.create)
     expect(await scene.send({ body })).toMatchObject({ status: 400, code: 'INVALID_JSON' })
   })

@@ -218,14 +218,14 @@ describe('request lines', () => {
     ['not HTTP', 'hello\r\n\r\n'],
     ['TLS', Buffer.from('160301020001000100', 'hex')],
     ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['without a version', 'GET /\r\nHost: x\r\n\r\n'],
-    ['with an unknown version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['no version', 'GET /\r\nHost: x\r\n\r\n'],
+    ['an unknown version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['a space in the target', `GET /a b HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
     ['a header name with a space', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['a control character in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \u0000\r\n\r\n'],
-    ['with bare line feeds', 'GET / HTTP/1.1\nHost: x\n\n'],
-  ])('request that is %s gets an envelope, and the connection closes', async (_what, bytes) => {
+    ['bare line feeds', 'GET / HTTP/1.1\nHost: x\n\n'],
+  ])('malformed request gets an envelope and closes the connection: %s', async (_what, bytes) => {
     const connection = await RawConnection.to(server.port)
     connection.write(bytes)
     expectEnvelope(await connection.answer())
