@@ -240,7 +240,7 @@ describe('resend of an encrypted call', () => {
     [403, 'SECURE_SESSION_ORIGIN_MISMATCH', 1],
     [409, 'REQUEST_REPLAYED', 1],
     [400, 'SECURE_ENVELOPE_INVALID', 1],
-  ] as const)('does not resend after %i %s; the next call uses session number %#', async (status, code, sessions) => {
+  ] as const)('does not resend after %i %s; the next call uses session %i', async (status, code, sessions) => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? refusal(status, code) : next())
     const maybeProcessed = code === 'REQUEST_REPLAYED'

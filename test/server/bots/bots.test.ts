@@ -208,7 +208,7 @@ describe('bot review', () => {
   const cases = states.flatMap(([state, make, allowed]) =>
     decisions.map((decision) => [state, decision, allowed[decision] ?? 'a conflict', make] as const),
   )
-  it.each(cases)('in the state %s, %s leads to %s', async (_state, decision, leadsTo, make) => {
+  it.each(cases)('bot in the state %s: %s leads to %s', async (_state, decision, leadsTo, make) => {
     const tenant = await newTenant(server)
     const botId = await make(tenant)
     const before = (await tenant.console(bots.list, {})).data.items[0]
