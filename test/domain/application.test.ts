@@ -27,30 +27,30 @@ const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => 
 })
 
 describe('application status', () => {
-  it('is the status that the owner set, unless the application is suspended', () => {
+  it('application has the status that its owner set unless it is suspended', () => {
     expect(applicationStatus({ status: 'active', suspended: 0 })).toBe('active')
     expect(applicationStatus({ status: 'disabled', suspended: 0 })).toBe('disabled')
   })
-  it('is suspended whatever status the owner set', () => {
+  it('suspended application is suspended whatever status its owner set', () => {
     expect(applicationStatus({ status: 'active', suspended: 1 })).toBe('suspended')
     expect(applicationStatus({ status: 'disabled', suspended: 1 })).toBe('suspended')
   })
 })
 
 describe('token status', () => {
-  it('expires at expires_at, not a millisecond earlier', () => {
+  it('token expires at expires_at, not a millisecond earlier', () => {
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW - 1)).toBe('active')
     expect(tokenStatus({ expires_at: NOW, revoked_at: null }, NOW)).toBe('expired')
   })
-  it('never expires if expires_at is null', () =>
+  it('token never expires if expires_at is null', () =>
     expect(tokenStatus({ expires_at: null, revoked_at: null }, Number.MAX_SAFE_INTEGER)).toBe('active'))
-  it('is revoked, not expired, after expires_at if the token was revoked before', () =>
+  it('revoked token stays revoked, not expired, after expires_at', () =>
     expect(tokenStatus({ expires_at: NOW, revoked_at: NOW - 5 }, NOW + 5)).toBe('revoked'))
 })
 
 describe('authorization of a runtime call', () => {
-  it('allows a token that has the required scope', () => expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
-  it('allows a call that requires no scope', () => expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
+  it('runtime call is allowed for a token with the required scope', () => expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
+  it('runtime call is allowed if it requires no scope', () => expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
 
   /** Each obstacle with its failure code, in order of precedence. */
   const obstacles: [string, Partial<RuntimeCallerRow>][] = [
@@ -61,11 +61,11 @@ describe('authorization of a runtime call', () => {
     ['INSUFFICIENT_SCOPE', { scopes: '["vouchers:redeem"]' }],
   ]
 
-  it('refuses an unknown token with TOKEN_INVALID', () =>
+  it('runtime call with an unknown token is refused with TOKEN_INVALID', () =>
     expect(refuseRuntimeCall(undefined, 'vouchers:read', NOW)).toMatchObject({ code: 'TOKEN_INVALID' }))
 
   for (const [index, [code, overrides]] of obstacles.entries()) {
-    it(`refuses with ${code} although later obstacles apply too`, () => {
+    it(`runtime call is refused with ${code} although later obstacles apply too`, () => {
       expect(refuseRuntimeCall(caller(overrides), 'vouchers:read', NOW)).toMatchObject({ ok: false, code })
       for (const [, later] of obstacles.slice(index + 1)) {
         expect(refuseRuntimeCall(caller({ ...later, ...overrides }), 'vouchers:read', NOW)).toMatchObject({ code })
@@ -73,7 +73,7 @@ describe('authorization of a runtime call', () => {
     })
   }
 
-  it('refuses a suspended application with APPLICATION_DISABLED and its status', () =>
+  it('suspended application is refused with APPLICATION_DISABLED and its status', () =>
     expect(refuseRuntimeCall(caller({ suspended: 1 }), 'vouchers:read', NOW)).toMatchObject({
       code: 'APPLICATION_DISABLED',
       details: { status: 'suspended' },

@@ -79,16 +79,16 @@ describe('canonical JSON', () => {
 })
 
 describe('request fingerprint', () => {
-  it('is the base64url SHA-256 of method, path and canonical body', () => {
+  it('request fingerprint is the base64url SHA-256 of method, path and canonical body', () => {
     const expected = createHash('sha256').update('["POST","/api/v1/x",{"a":1,"b":2}]').digest('base64url')
     expect(fingerprint('POST', '/api/v1/x', { b: 2, a: 1 })).toBe(expected)
   })
 
-  it('is the same for an absent and an empty body', () => {
+  it('request fingerprint is the same for an absent and an empty body', () => {
     expect(fingerprint('POST', '/x', undefined)).toBe(fingerprint('POST', '/x', {}))
   })
 
-  it('differs by method, path and body, even if their concatenation is the same', () => {
+  it('request fingerprint differs by method, path and body, even if concatenated alike', () => {
     const all = [
       fingerprint('POST', '/x', {}),
       fingerprint('PUT', '/x', {}),

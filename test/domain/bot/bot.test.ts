@@ -21,7 +21,7 @@ const row = (overrides: Partial<BotRow> = {}): BotRow => ({
 })
 
 describe('bot records', () => {
-  it('omit the account and show only the origin of the webhook URL', () => {
+  it('bot records omit the account and show only the origin of the webhook URL', () => {
     const webhook = {
       origin: 'https://shop.example:8443',
       allowed_ips: '["203.0.113.0/24"]',
@@ -77,7 +77,7 @@ describe('bot template calls', () => {
   const all = row({ review_status: 'approved', status: 'active', scopes: JSON.stringify(botScopes) })
   const without = (scope: BotScope) => JSON.stringify(botScopes.filter((it) => it !== scope))
 
-  it('check approval first, then whether the bot is enabled, then the scope', () => {
+  it('bot template calls check approval, then whether the bot is enabled, then the scope', () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
     const code = (bot: BotRow) => refuseTemplateCall(bot, scope)?.code
