@@ -85,17 +85,23 @@ test('OpenAPI document omits endpoints that are not served', () => {
   expect(text).not.toContain('/_platform/')
 })
 
-describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('OpenAPI examples of %s', (_id, endpoint) => {
-  test('OpenAPI examples pass the request and response validation of the server', () => {
+describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
+  'OpenAPI examples of %s',
+  (_id, endpoint) => {
+    test('OpenAPI examples pass the request and response validation of the server', () => {
+      if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
+      expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
+    })
+  },
+)
+
+test.each(openEndpoints.map((it) => [it.id, it] as const))(
+  'OpenAPI examples of %s match its schemas',
+  (_id, endpoint) => {
     if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
     expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
-  })
-})
-
-test.each(openEndpoints.map((it) => [it.id, it] as const))('OpenAPI examples of %s match its schemas', (_id, endpoint) => {
-  if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
-  expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
-})
+  },
+)
 
 test('every JSON request body, path parameter and success response has an example', () => {
   for (const { operationId, parameters = [], requestBody, responses } of operations) {

@@ -49,8 +49,10 @@ describe('token status', () => {
 })
 
 describe('authorization of a runtime call', () => {
-  it('runtime call is allowed for a token with the required scope', () => expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
-  it('runtime call is allowed if it requires no scope', () => expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
+  it('runtime call is allowed for a token with the required scope', () =>
+    expect(refuseRuntimeCall(caller(), 'vouchers:read', NOW)).toBeNull())
+  it('runtime call is allowed if it requires no scope', () =>
+    expect(refuseRuntimeCall(caller(), undefined, NOW)).toBeNull())
 
   /** Each obstacle with its failure code, in order of precedence. */
   const obstacles: [string, Partial<RuntimeCallerRow>][] = [

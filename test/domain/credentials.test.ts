@@ -37,9 +37,12 @@ const swaps = (code: string) =>
     .map(([i, j]) => [i, j] as const)
 
 describe('check symbol', () => {
-  it.each([...vectors.redeem_codes, ...vectors.qr_tokens])('check symbol of $symbols is $check', ({ symbols, check }) => {
-    expect(checkSymbol(symbols)).toBe(check)
-  })
+  it.each([...vectors.redeem_codes, ...vectors.qr_tokens])(
+    'check symbol of $symbols is $check',
+    ({ symbols, check }) => {
+      expect(checkSymbol(symbols)).toBe(check)
+    },
+  )
 
   it.each([
     ['redeem_code', 15, ''],
@@ -92,9 +95,12 @@ describe('check symbol', () => {
 })
 
 describe('redeem code', () => {
-  it.each(vectors.redeem_codes)('parses the redeem code $redeem_code to its symbols', ({ symbols, check, redeem_code }) => {
-    expect(parseCredential('redeem_code', redeem_code)).toEqual({ ok: true, normalised: symbols + check })
-  })
+  it.each(vectors.redeem_codes)(
+    'parses the redeem code $redeem_code to its symbols',
+    ({ symbols, check, redeem_code }) => {
+      expect(parseCredential('redeem_code', redeem_code)).toEqual({ ok: true, normalised: symbols + check })
+    },
+  )
 
   it.each(vectors.normalises_to.inputs)('normalises the redeem code %j', (input) => {
     const { redeem_code } = vectors.normalises_to
@@ -182,22 +188,19 @@ describe('QR token', () => {
 })
 
 describe('derivation of credentials', () => {
-  it.each(['redeem_code', 'qr_token'] as const)(
-    'derived %s is well-formed and deterministic',
-    (type) => {
-      fc.assert(
-        fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), fc.nat(1000), (key, id, counter) => {
-          const value = deriveCredential(key, id, type, counter)
-          expect(value).toMatch(
-            type === 'redeem_code' ? /^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/ : /^VQ1-[0-9A-Z]{33}$/,
-          )
-          const normalised = type === 'redeem_code' ? value.replaceAll('-', '') : value
-          expect(parseCredential(type, value)).toEqual({ ok: true, normalised })
-          expect(deriveCredential(key, id, type, counter)).toBe(value)
-        }),
-      )
-    },
-  )
+  it.each(['redeem_code', 'qr_token'] as const)('derived %s is well-formed and deterministic', (type) => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), fc.nat(1000), (key, id, counter) => {
+        const value = deriveCredential(key, id, type, counter)
+        expect(value).toMatch(
+          type === 'redeem_code' ? /^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/ : /^VQ1-[0-9A-Z]{33}$/,
+        )
+        const normalised = type === 'redeem_code' ? value.replaceAll('-', '') : value
+        expect(parseCredential(type, value)).toEqual({ ok: true, normalised })
+        expect(deriveCredential(key, id, type, counter)).toBe(value)
+      }),
+    )
+  })
 
   it('derived credential takes its bits from the front of the HMAC', () => {
     const bits = [...createHmac('sha256', key).update('qr_token:0:vch_1').digest()]

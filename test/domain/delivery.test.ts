@@ -102,12 +102,17 @@ describe('delivery after an attempt', () => {
 describe('manual retry', () => {
   const ready = { hasWebhook: true, hasBody: true, force: false }
 
-  it.each(['pending', 'delivering', 'failed', 'dead_letter', 'delivered', 'cancelled'] as const)('manual retry of a %s delivery is allowed only if it failed or is a dead letter', (status) => {
-    const may = status === 'failed' || status === 'dead_letter'
-    const refused = { ok: false, code: 'DELIVERY_NOT_RETRYABLE', details: { status } }
-    expect(decideRetry({ status }, ready)).toEqual(may ? status : refused)
-    expect(decideRetry({ status }, { ...ready, force: true })).toEqual(may || status === 'delivered' ? status : refused)
-    expect(decideRetry({ status }, { ...ready, force: true, hasWebhook: false })).toEqual(refused)
-    expect(decideRetry({ status }, { ...ready, force: true, hasBody: false })).toEqual(refused)
-  })
+  it.each(['pending', 'delivering', 'failed', 'dead_letter', 'delivered', 'cancelled'] as const)(
+    'manual retry of a %s delivery is allowed only if it failed or is a dead letter',
+    (status) => {
+      const may = status === 'failed' || status === 'dead_letter'
+      const refused = { ok: false, code: 'DELIVERY_NOT_RETRYABLE', details: { status } }
+      expect(decideRetry({ status }, ready)).toEqual(may ? status : refused)
+      expect(decideRetry({ status }, { ...ready, force: true })).toEqual(
+        may || status === 'delivered' ? status : refused,
+      )
+      expect(decideRetry({ status }, { ...ready, force: true, hasWebhook: false })).toEqual(refused)
+      expect(decideRetry({ status }, { ...ready, force: true, hasBody: false })).toEqual(refused)
+    },
+  )
 })

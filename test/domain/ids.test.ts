@@ -38,9 +38,12 @@ describe('ids', () => {
     )
   })
 
-  it.each([-1, 2 ** 48, Number.NaN, Number.POSITIVE_INFINITY])('newId throws a RangeError for the time %d, which does not fit 48 bits', (nowMs) => {
-    expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(RangeError)
-  })
+  it.each([-1, 2 ** 48, Number.NaN, Number.POSITIVE_INFINITY])(
+    'newId throws a RangeError for the time %d, which does not fit 48 bits',
+    (nowMs) => {
+      expect(() => newId('vch', nowMs, () => new Uint8Array(10))).toThrow(RangeError)
+    },
+  )
 
   it('newId throws a RangeError if the random source returns fewer than 10 bytes', () => {
     expect(() => newId('vch', 0, () => new Uint8Array(9))).toThrow(RangeError)

@@ -11,18 +11,21 @@ const NOW = Date.UTC(2027, 2, 1)
 const at = (status: TemplateRow['status']) => templateRow({ status })
 
 describe('submission of a template', () => {
-  it.each(['draft', 'rejected'] as const)('submitting a %s template puts it under review and clears the rejection', (status) => {
-    const before = templateRow({ status, rejection_code: 'X', rejection_reason: 'y', reviewed_at: 1 })
-    expect(decideSubmit(before, undefined, NOW)).toEqual({
-      ...before,
-      status: 'reviewing',
-      rejection_code: null,
-      rejection_reason: null,
-      submitted_at: NOW,
-      reviewed_at: null,
-      updated_at: NOW,
-    })
-  })
+  it.each(['draft', 'rejected'] as const)(
+    'submitting a %s template puts it under review and clears the rejection',
+    (status) => {
+      const before = templateRow({ status, rejection_code: 'X', rejection_reason: 'y', reviewed_at: 1 })
+      expect(decideSubmit(before, undefined, NOW)).toEqual({
+        ...before,
+        status: 'reviewing',
+        rejection_code: null,
+        rejection_reason: null,
+        submitted_at: NOW,
+        reviewed_at: null,
+        updated_at: NOW,
+      })
+    },
+  )
 
   it.each(['reviewing', 'active'] as const)('submitting a template that is %s is refused with its status', (status) =>
     expect(decideSubmit(at(status), undefined, NOW)).toEqual({

@@ -23,8 +23,7 @@ describe('voucher status', () => {
     expect(statusOf(voucherRow(), 1_999)).toBe('issued')
     expect(statusOf(voucherRow(), 2_000)).toBe('expired')
   })
-  it('redeemed voucher never expires', () =>
-    expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
+  it('redeemed voucher never expires', () => expect(statusOf(redeemedRow(), 9e15)).toBe('redeemed'))
 })
 
 describe('redemption', () => {
@@ -104,12 +103,14 @@ describe('issuing of a voucher', () => {
       code: 'EXTERNAL_ISSUE_ID_CONFLICT',
     }))
 
-  it.each(['draft', 'reviewing', 'rejected'] as const)('issuing from a template that is %s is refused with its status', (status) =>
-    expect(decideIssue(templateRow({ status }), undefined, request, 0)).toEqual({
-      ok: false,
-      code: 'TEMPLATE_NOT_ACTIVE',
-      details: { status },
-    }),
+  it.each(['draft', 'reviewing', 'rejected'] as const)(
+    'issuing from a template that is %s is refused with its status',
+    (status) =>
+      expect(decideIssue(templateRow({ status }), undefined, request, 0)).toEqual({
+        ok: false,
+        code: 'TEMPLATE_NOT_ACTIVE',
+        details: { status },
+      }),
   )
 
   it('ended validity takes precedence over an exhausted quota', () => {

@@ -41,10 +41,13 @@ describe('inner request', () => {
     expect(outcome.ok && outcome.request.query.map(([name, value]) => `${name}=${value}`)).toEqual(pairs)
   })
 
-  it.each([null, [], 'a=b', { a: null }, { a: {} }, { a: [[1]] }, { a: [null] }])('inner request rejects the query %j unless it is null', (query) => {
-    // null counts as absent.
-    expect(partOf({ ...request, query })).toBe(query === null ? null : 'query')
-  })
+  it.each([null, [], 'a=b', { a: null }, { a: {} }, { a: [[1]] }, { a: [null] }])(
+    'inner request rejects the query %j unless it is null',
+    (query) => {
+      // null counts as absent.
+      expect(partOf({ ...request, query })).toBe(query === null ? null : 'query')
+    },
+  )
 
   it('inner request rejects a query number that overflows a double', () => {
     const text = '{"method":"GET","path":"/api/v1/x","query":{"a":1e999}}'
@@ -190,9 +193,12 @@ describe('inner response', () => {
 })
 
 describe('logical path', () => {
-  it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])('accepts the logical path /api/v1/%s', (rest) => {
-    expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(true)
-  })
+  it.each(['a', 'a/b', '...', '.a', 'a..', 'secured', 'in-secure', 'a/secure.json'])(
+    'accepts the logical path /api/v1/%s',
+    (rest) => {
+      expect(secure.isLogicalPath(`/api/v1/${rest}`)).toBe(true)
+    },
+  )
 
   it.each(['', 'a/', '.', 'a/..', './a', 'a/../b', 'secure', 'a/SeCuRe', 'Secure/session', 'a//b', 'a%2e', 'a\n'])(
     'rejects the logical path /api/v1/%j',

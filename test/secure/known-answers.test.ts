@@ -61,15 +61,18 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['c2s', request],
     ['s2c', response],
-  ] as const)('vector has the expected additional data and envelope %s, and its envelope opens', (direction, message) => {
-    const { envelope } = message
-    const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
-    expect(secure.additionalData(envelope, direction)).toBe(message.aad)
-    const plaintext = bytes(message.plaintextBytes)
-    expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
-    const parsed = secure.parseEnvelope(envelope)
-    expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
-  })
+  ] as const)(
+    'vector has the expected additional data and envelope %s, and its envelope opens',
+    (direction, message) => {
+      const { envelope } = message
+      const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
+      expect(secure.additionalData(envelope, direction)).toBe(message.aad)
+      const plaintext = bytes(message.plaintextBytes)
+      expect(secure.seal(key, direction, envelope, bytes(envelope.iv), plaintext)).toEqual(envelope)
+      const parsed = secure.parseEnvelope(envelope)
+      expect(parsed.ok && secure.open(key, direction, parsed.message)).toEqual(plaintext)
+    },
+  )
 
   it('server opens the request of the vector and seals the expected response', () => {
     const read = secure.readDispatch(bodyOf(request), it_.serverNow)

@@ -170,10 +170,7 @@ describe('linearizability checker', () => {
   const redeemed = (key: string, got: string): VoucherOp => ({ do: 'redeem', key, got, by: null })
   const impossible = {
     'two active redemptions': [at(1, 4, redeemed('a', 'r1')), at(2, 3, redeemed('b', 'r2'))],
-    'a verify that misses a finished redeem': [
-      at(1, 2, redeemed('a', 'r1')),
-      at(3, 4, { do: 'verify', live: null }),
-    ],
+    'a verify that misses a finished redeem': [at(1, 2, redeemed('a', 'r1')), at(3, 4, { do: 'verify', live: null })],
     'a redemption reversed twice': [
       at(1, 2, redeemed('a', 'r1')),
       at(3, 6, { do: 'reverse', of: 'r1', ok: true }),

@@ -126,40 +126,42 @@ describe('SIGTERM', () => {
 })
 
 describe('server that closes during pipelined requests', () => {
-  it.each([1, 4, 8, 9, 12])('exactly the requests with a response take effect if the server closes at request %i of 12', (nth) =>
-    inFolder(async (dataDir) => {
-      const server = await liveServer({ dataDir })
-      const tenant = await newTenant(server)
-      const { id } = await tenant.template()
-      let parsed = 0
-      let closed: Promise<void> | undefined
-      const onRequest = () => {
-        parsed += 1
-        if (parsed === nth) closed = server.close()
-      }
-      const connection = await RawConnection.to(server.port)
-      subscribe('http.server.request.start', onRequest)
-      connection.write(Array.from({ length: 12 }, (_, n) => issueBytes(tenant, id, `order-${n}`)).join(''))
-      let answered = 0
-      for (let ends = false; !ends; ) {
-        const { status, headers } = await connection.answer()
-        expect(status).toBe(201)
-        answered += 1
-        ends = headers.connection === 'close'
-      }
-      await connection.end()
-      expect(connection.received).toBe('')
-      unsubscribe('http.server.request.start', onRequest)
-      await closed
+  it.each([1, 4, 8, 9, 12])(
+    'exactly the requests with a response take effect if the server closes at request %i of 12',
+    (nth) =>
+      inFolder(async (dataDir) => {
+        const server = await liveServer({ dataDir })
+        const tenant = await newTenant(server)
+        const { id } = await tenant.template()
+        let parsed = 0
+        let closed: Promise<void> | undefined
+        const onRequest = () => {
+          parsed += 1
+          if (parsed === nth) closed = server.close()
+        }
+        const connection = await RawConnection.to(server.port)
+        subscribe('http.server.request.start', onRequest)
+        connection.write(Array.from({ length: 12 }, (_, n) => issueBytes(tenant, id, `order-${n}`)).join(''))
+        let answered = 0
+        for (let ends = false; !ends; ) {
+          const { status, headers } = await connection.answer()
+          expect(status).toBe(201)
+          answered += 1
+          ends = headers.connection === 'close'
+        }
+        await connection.end()
+        expect(connection.received).toBe('')
+        unsubscribe('http.server.request.start', onRequest)
+        await closed
 
-      const again = await liveServer({ dataDir })
-      const { accountId, jwt, appId, token, tokenId } = tenant
-      const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
-        contract.templates.list,
-        {},
-      )
-      expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
-      await again.close()
-    }),
+        const again = await liveServer({ dataDir })
+        const { accountId, jwt, appId, token, tokenId } = tenant
+        const { data } = await new Tenant(again, accountId, jwt, appId, token, tokenId).runtime(
+          contract.templates.list,
+          {},
+        )
+        expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([answered])
+        await again.close()
+      }),
   )
 })

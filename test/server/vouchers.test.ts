@@ -83,16 +83,19 @@ describe('issue of a voucher', () => {
     expect(template?.issuedCount).toBe(2)
   })
 
-  it.each(['draft', 'reviewing', 'rejected'])('issue from a template that is %s is refused with its status', async (status) => {
-    const tenant = await newTenant(server)
-    const { id } = status === 'draft' ? await tenant.draft() : await tenant.reviewing()
-    if (status === 'rejected') {
-      await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'NO', reason: 'no' })
-    }
-    const input = { template_id: id, external_issue_id: 'order', recipient_user_id: 'user-1' }
-    const answer = await tenant.runtime(contract.vouchers.issue, input)
-    expect(answer).toMatchObject({ status: 409, code: 'TEMPLATE_NOT_ACTIVE', details: { status } })
-  })
+  it.each(['draft', 'reviewing', 'rejected'])(
+    'issue from a template that is %s is refused with its status',
+    async (status) => {
+      const tenant = await newTenant(server)
+      const { id } = status === 'draft' ? await tenant.draft() : await tenant.reviewing()
+      if (status === 'rejected') {
+        await tenant.operator(contract.platform.rejectTemplate, { templateId: id, code: 'NO', reason: 'no' })
+      }
+      const input = { template_id: id, external_issue_id: 'order', recipient_user_id: 'user-1' }
+      const answer = await tenant.runtime(contract.vouchers.issue, input)
+      expect(answer).toMatchObject({ status: 409, code: 'TEMPLATE_NOT_ACTIVE', details: { status } })
+    },
+  )
 
   it.each(['', ' ', 'a b', 'é', 'x'.repeat(129), 'a\u0000'])(
     'issue refuses the external_issue_id or recipient %j',

@@ -42,16 +42,19 @@ describe('response format', () => {
 
 describe('HEAD', () => {
   const paths = endpoints.filter((it) => it.method === 'GET' && !it.streams)
-  it.each(paths.map((it) => [it.id, it] as const))('HEAD of %s returns the headers of GET without a body', async (_id, endpoint) => {
-    const scene = await Scene.of(server, endpoint)
-    const request = await scene.request()
-    // HEAD does not include what only the first read returns.
-    await server.send(request)
-    const [get, head] = [await server.send(request), await server.send({ ...request, method: 'HEAD' })]
-    expect([head.status, head.text]).toEqual([200, ''])
-    expect(head.headers['content-length']).toBe(get.headers['content-length'])
-    expect((await server.send({ ...request, method: 'HEAD', headers: {} })).status).toBe(401)
-  })
+  it.each(paths.map((it) => [it.id, it] as const))(
+    'HEAD of %s returns the headers of GET without a body',
+    async (_id, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      const request = await scene.request()
+      // HEAD does not include what only the first read returns.
+      await server.send(request)
+      const [get, head] = [await server.send(request), await server.send({ ...request, method: 'HEAD' })]
+      expect([head.status, head.text]).toEqual([200, ''])
+      expect(head.headers['content-length']).toBe(get.headers['content-length'])
+      expect((await server.send({ ...request, method: 'HEAD', headers: {} })).status).toBe(401)
+    },
+  )
 })
 
 describe('unknown routes', () => {
@@ -179,9 +182,12 @@ describe('lists and their queries', () => {
     expect([answer.status, answer.code]).toEqual([400, 'VALIDATION_FAILED'])
   })
 
-  it.each(['?page=1', '?limit=100', '?page=007', '?', '?status=draft&limit=1'])('query %s is accepted', async (query) => {
-    expect((await list(query)).status).toBe(200)
-  })
+  it.each(['?page=1', '?limit=100', '?page=007', '?', '?status=draft&limit=1'])(
+    'query %s is accepted',
+    async (query) => {
+      expect((await list(query)).status).toBe(200)
+    },
+  )
 
   it('unknown query member is refused with the likely name', async () => {
     expect((await list('?limt=5')).details.errors).toEqual([
@@ -454,8 +460,9 @@ describe('validation of a body', () => {
   it.each(['exchange', 'anything_else', 'a', `a${'1'.repeat(63)}`])('template type %s is accepted', async (type) =>
     expect(await issuesOf({ type })).toBeNull(),
   )
-  it.each(['', 'Exchange', '1a', 'a-b', 'a b', `a${'1'.repeat(64)}`, 'a\n'])('template type %j is refused', async (type) =>
-    expect(await issuesOf({ type })).toMatchObject([{ pointer: '/type' }]),
+  it.each(['', 'Exchange', '1a', 'a-b', 'a b', `a${'1'.repeat(64)}`, 'a\n'])(
+    'template type %j is refused',
+    async (type) => expect(await issuesOf({ type })).toMatchObject([{ pointer: '/type' }]),
   )
   it.each(['a b', '', 'é', 'x'.repeat(65), 'a/b', 'a\n'])(
     'external_template_id %j is refused',

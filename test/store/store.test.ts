@@ -30,21 +30,18 @@ describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
     expect(await store.read(notes)).toEqual(['a'])
   })
 
-  it.runIf(hasOneWriter)(
-    'operations run in the order of their calls, each seeing the writes before it',
-    async () => {
-      const seen = await Promise.all(
-        ['a', 'b', 'c'].map((id) =>
-          store.write(function* () {
-            const before = yield* notes()
-            yield* note(id)
-            return before
-          }),
-        ),
-      )
-      expect(seen).toEqual([[], ['a'], ['a', 'b']])
-    },
-  )
+  it.runIf(hasOneWriter)('operations run in the order of their calls, each seeing the writes before it', async () => {
+    const seen = await Promise.all(
+      ['a', 'b', 'c'].map((id) =>
+        store.write(function* () {
+          const before = yield* notes()
+          yield* note(id)
+          return before
+        }),
+      ),
+    )
+    expect(seen).toEqual([[], ['a'], ['a', 'b']])
+  })
 
   it('operation that throws writes nothing and does not affect others of its batch', async () => {
     const bug = new Error('a bug')

@@ -146,30 +146,27 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
     ['polling', () => poll({ botId: BOT, limit: 100, offset: 2, now: START_MS }), 'updates_pending'],
     ['polling the last updates', () => firstOfLast(BOT, { missing: 2, before: 9 }, START_MS), 'updates_pending'],
     ['expiry sweep', () => forgetOld(START_MS, 100), 'updates_expiring'],
-  ] as const)(
-    '%s uses the index of pending updates and skips those kept for deliveries',
-    async (_what, op, index) => {
-      await add()
-      const statements: Statement[] = []
-      await store.write(function* () {
-        const steps = op()
-        for (let step = steps.next(); !step.done; ) {
-          if ('sql' in step.value) statements.push(step.value)
-          step = steps.next(yield step.value)
-        }
-      })
-      const ofUpdates = statements.filter((it) => /(from|update|into) updates\b/.test(it.sql))
-      const plans = await Promise.all(
-        ofUpdates.map(({ sql, params }) =>
-          store.read(() => all<{ detail: string }>(`explain query plan ${sql}`, params)),
-        ),
-      )
-      const steps = plans.flatMap((plan) => plan.map((it) => it.detail))
-      // The window of updates that one read covers is bounded.
-      expect(steps.filter((it) => /^SCAN (?!looked_at|alive|CONSTANT ROW)/.test(it))).toEqual([])
-      // A search by bot alone would scan all updates that it ever received.
-      expect(steps.filter((it) => /updates USING PRIMARY KEY \(bot_id=\?\)/.test(it))).toEqual([])
-      expect(steps.join()).toContain(index)
-    },
-  )
+  ] as const)('%s uses the index of pending updates and skips those kept for deliveries', async (_what, op, index) => {
+    await add()
+    const statements: Statement[] = []
+    await store.write(function* () {
+      const steps = op()
+      for (let step = steps.next(); !step.done; ) {
+        if ('sql' in step.value) statements.push(step.value)
+        step = steps.next(yield step.value)
+      }
+    })
+    const ofUpdates = statements.filter((it) => /(from|update|into) updates\b/.test(it.sql))
+    const plans = await Promise.all(
+      ofUpdates.map(({ sql, params }) =>
+        store.read(() => all<{ detail: string }>(`explain query plan ${sql}`, params)),
+      ),
+    )
+    const steps = plans.flatMap((plan) => plan.map((it) => it.detail))
+    // The window of updates that one read covers is bounded.
+    expect(steps.filter((it) => /^SCAN (?!looked_at|alive|CONSTANT ROW)/.test(it))).toEqual([])
+    // A search by bot alone would scan all updates that it ever received.
+    expect(steps.filter((it) => /updates USING PRIMARY KEY \(bot_id=\?\)/.test(it))).toEqual([])
+    expect(steps.join()).toContain(index)
+  })
 })

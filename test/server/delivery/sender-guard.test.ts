@@ -93,19 +93,22 @@ describe('resolver that alternates between a public and a loopback address', () 
 })
 
 describe('peer address of an open socket', () => {
-  it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])('nothing is written to a socket whose peer is %s', async (peer) => {
-    const received: Buffer[] = []
-    const connections: Socket[] = []
-    const server = createServer((socket) => {
-      connections.push(socket)
-      socket.on('data', (chunk) => received.push(chunk))
-    })
-    const { dialled, options } = internet(await listen(server), peer)
-    const { send } = senderFor({ ...options, lookup: async () => [publicAddress] })
-    expect(await send('https://hooks.example.com/')).toMatchObject({ error: { code: 'address_forbidden' } })
-    await ended(connections[0])
-    expect({ dialled, received }).toEqual({ dialled: [`${publicAddress} 443`], received: [] })
-  })
+  it.each(['127.0.0.1', '::1', '10.0.0.1', '::ffff:93.184.216.34'])(
+    'nothing is written to a socket whose peer is %s',
+    async (peer) => {
+      const received: Buffer[] = []
+      const connections: Socket[] = []
+      const server = createServer((socket) => {
+        connections.push(socket)
+        socket.on('data', (chunk) => received.push(chunk))
+      })
+      const { dialled, options } = internet(await listen(server), peer)
+      const { send } = senderFor({ ...options, lookup: async () => [publicAddress] })
+      expect(await send('https://hooks.example.com/')).toMatchObject({ error: { code: 'address_forbidden' } })
+      await ended(connections[0])
+      expect({ dialled, received }).toEqual({ dialled: [`${publicAddress} 443`], received: [] })
+    },
+  )
 })
 
 describe('allowed_ips of a bot', () => {

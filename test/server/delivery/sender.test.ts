@@ -54,13 +54,16 @@ describe('webhook delivery', () => {
     })
   })
 
-  it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])('delivery with the response %i fails with http_status', async (status) => {
-    const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
-    expect(await send(url)).toMatchObject({
-      statusCode: status,
-      error: { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` },
-    })
-  })
+  it.each([400, 401, 404, 410, 429, 500, 503, 599, 600, 999])(
+    'delivery with the response %i fails with http_status',
+    async (status) => {
+      const { send, url } = await rawReceiver(answering(`HTTP/1.1 ${status} X\r\nContent-Length: 4\r\n\r\nbusy`))
+      expect(await send(url)).toMatchObject({
+        statusCode: status,
+        error: { code: 'http_status', message: `The endpoint answered ${status} instead of 2xx.` },
+      })
+    },
+  )
 
   it.each([100, 102, 103])('interim response %i is skipped, except 100, which fails the delivery', async (status) => {
     const { send, url } = await rawReceiver(

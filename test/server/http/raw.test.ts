@@ -53,11 +53,14 @@ describe('request headers', () => {
     expect((await rawAnswer(server.port, post(REDEEM, body, 'idempotency-KEY:  K \r\n'))).status).toBe(200)
   })
 
-  it.each(['a b', 'a\tb', 'caf\u00e9', '""', '', 'a,b c'])('Idempotency-Key %j is refused as malformed', async (key) => {
-    const body = JSON.stringify({ credential: { type: 'redeem_code', value: '0000-0000-0000-0000' } })
-    const answer = await rawAnswer(server.port, post(REDEEM, body, `Idempotency-Key: ${key}\r\n`))
-    expectEnvelope(answer, 'IDEMPOTENCY_KEY_INVALID')
-  })
+  it.each(['a b', 'a\tb', 'caf\u00e9', '""', '', 'a,b c'])(
+    'Idempotency-Key %j is refused as malformed',
+    async (key) => {
+      const body = JSON.stringify({ credential: { type: 'redeem_code', value: '0000-0000-0000-0000' } })
+      const answer = await rawAnswer(server.port, post(REDEEM, body, `Idempotency-Key: ${key}\r\n`))
+      expectEnvelope(answer, 'IDEMPOTENCY_KEY_INVALID')
+    },
+  )
 
   it('two Host headers are accepted', async () => {
     expect((await rawAnswer(server.port, get(LIST, `Host: y\r\n${bearer()}`))).status).toBe(200)
@@ -207,7 +210,9 @@ describe('request lines', () => {
     '/#x',
     '/\\',
     '/api/v1/%zz/x',
-  ])('request target %s returns an envelope', async (target) => expectEnvelope(await rawAnswer(server.port, get(target))))
+  ])('request target %s returns an envelope', async (target) =>
+    expectEnvelope(await rawAnswer(server.port, get(target))),
+  )
 
   it('malformed escape in an id is refused as an unknown id', async () => {
     const answer = await rawAnswer(server.port, get('/api/v1/open-platform/vouchers/redemptions/%zz'))

@@ -57,20 +57,23 @@ const issue = (body: unknown, key: string): InnerCall => ({
 
 describe('encrypted calls of every endpoint', () => {
   const published = endpoints.filter((it) => it.caller !== 'operator')
-  it.each(published.map((it) => [it.id, it] as const))('%s returns the same response encrypted as in plain text', async (_, endpoint) => {
-    const scene = await Scene.of(server, endpoint)
-    const inside = { ...server, send: securely(server.send) }
-    await scene.request()
-    const answer = await scene.send({ to: inside })
-    expect([answer.status, answer.envelope.success]).toEqual([endpoint.status, true])
-    const refused = await scene.send({ credential: null })
-    const refusedInside = await scene.send({ credential: null, to: inside })
-    expect([refusedInside.status, refusedInside.sameness]).toEqual([refused.status, refused.sameness])
-    const wrong = await scene.send({ query: 'unknown=1' })
-    const wrongInside = await scene.send({ query: 'unknown=1', to: inside })
-    expect([wrongInside.status, wrongInside.sameness]).toEqual([wrong.status, wrong.sameness])
-    await scene.close()
-  })
+  it.each(published.map((it) => [it.id, it] as const))(
+    '%s returns the same response encrypted as in plain text',
+    async (_, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      const inside = { ...server, send: securely(server.send) }
+      await scene.request()
+      const answer = await scene.send({ to: inside })
+      expect([answer.status, answer.envelope.success]).toEqual([endpoint.status, true])
+      const refused = await scene.send({ credential: null })
+      const refusedInside = await scene.send({ credential: null, to: inside })
+      expect([refusedInside.status, refusedInside.sameness]).toEqual([refused.status, refused.sameness])
+      const wrong = await scene.send({ query: 'unknown=1' })
+      const wrongInside = await scene.send({ query: 'unknown=1', to: inside })
+      expect([wrongInside.status, wrongInside.sameness]).toEqual([wrong.status, wrong.sameness])
+      await scene.close()
+    },
+  )
 })
 
 describe('invalid inner request', () => {

@@ -112,7 +112,10 @@ describe('transport key file', () => {
         return JSON.stringify({ ...file, keys: file.keys.map((it) => ({ ...it, grace_until: null })) })
       },
     ],
-    ['has a truncated key', (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"')],
+    [
+      'has a truncated key',
+      (file) => JSON.stringify(file).replace(/"private_key":"(.{20}).{23}"/, '"private_key":"$1"'),
+    ],
   ])('transport key file that %s is refused without quoting it', (_, spoil) => {
     const file = written()
     const text = spoil(file)

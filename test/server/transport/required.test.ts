@@ -36,17 +36,20 @@ afterAll(async () => {
 })
 
 describe('server that requires encryption', () => {
-  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('refuses %s in plain text if the server requires encryption', async (_, endpoint) => {
-    const scene = await Scene.of(server, endpoint)
-    for (const credential of [undefined, null, 'nonsense']) {
-      const answer = await scene.send({ to: strict, ...(credential === undefined ? {} : { credential }) })
-      expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
-      expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
-      expect(answer.headers).not.toHaveProperty('www-authenticate')
-    }
-    const inside = await scene.send({ to: { ...strict, send: securely(strict.send) } })
-    expect(inside.status).toBe(endpoint.status)
-  })
+  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
+    'refuses %s in plain text if the server requires encryption',
+    async (_, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      for (const credential of [undefined, null, 'nonsense']) {
+        const answer = await scene.send({ to: strict, ...(credential === undefined ? {} : { credential }) })
+        expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
+        expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
+        expect(answer.headers).not.toHaveProperty('www-authenticate')
+      }
+      const inside = await scene.send({ to: { ...strict, send: securely(strict.send) } })
+      expect(inside.status).toBe(endpoint.status)
+    },
+  )
 
   it.each(endpoints.filter((it) => !isRuntime(it)).map((it) => [it.id, it] as const))(
     'accepts %s in plain text although the server requires encryption',
@@ -84,19 +87,22 @@ describe('server that requires encryption', () => {
 })
 
 describe('application that requires encryption', () => {
-  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))('refuses %s in plain text if the application requires encryption', async (_, endpoint) => {
-    const scene = await Scene.of(server, endpoint)
-    await scene.request()
-    const { tenant } = scene
-    await tenant.console(contract.apps.update, { appId: tenant.appId, secure_transport: 'required' })
-    const answer = await scene.send({ body: '{' })
-    expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
-    expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
-    // A caller without access does not learn that encryption is required.
-    expect((await scene.send({ credential: null })).status).toBe(401)
-    const inside = { ...server, send: securely(server.send) }
-    expect((await scene.send({ to: inside })).status).toBe(endpoint.status)
-  })
+  it.each(endpoints.filter(isRuntime).map((it) => [it.id, it] as const))(
+    'refuses %s in plain text if the application requires encryption',
+    async (_, endpoint) => {
+      const scene = await Scene.of(server, endpoint)
+      await scene.request()
+      const { tenant } = scene
+      await tenant.console(contract.apps.update, { appId: tenant.appId, secure_transport: 'required' })
+      const answer = await scene.send({ body: '{' })
+      expect([answer.status, answer.code]).toEqual([426, 'SECURE_TRANSPORT_REQUIRED'])
+      expect(answer.headers).toMatchObject({ upgrade: 'platform-secure/1', connection: 'Upgrade' })
+      // A caller without access does not learn that encryption is required.
+      expect((await scene.send({ credential: null })).status).toBe(401)
+      const inside = { ...server, send: securely(server.send) }
+      expect((await scene.send({ to: inside })).status).toBe(endpoint.status)
+    },
+  )
 
   it('application that requires encryption accepts plain console and bot template calls', async () => {
     const tenant = await newTenant(server)

@@ -72,64 +72,73 @@ it('vector file has 12 positive, 79 negative, 24 session and 55 path cases', () 
   expect([good.length, negative.length, sessionRequest.length, logical.length]).toEqual([12, 79, 24, 55])
 })
 
-it.each(vectors.positive.map((it) => [it.id, it] as const))('server creates the session and dispatch response of vector %s', async (_, vector) => {
-  let now = vector.session.createdAt
-  const port = await serverOf(vector, () => now)
-  const { sid, salt, brand, origin, expiresAt } = vector.session
-  const ofSession = { 'Content-Type': 'application/json', ...(origin === '' ? {} : { Origin: origin }) }
-  const request = Buffer.from(JSON.stringify({ clientPublicKey: vector.clientPublicKey, kid: vector.kid }))
-  const made = await post(port, paths.session, ofSession, request)
-  expect([made.status, JSON.parse(made.text)]).toEqual([200, { sid, salt, brand, origin, expiresAt }])
+it.each(vectors.positive.map((it) => [it.id, it] as const))(
+  'server creates the session and dispatch response of vector %s',
+  async (_, vector) => {
+    let now = vector.session.createdAt
+    const port = await serverOf(vector, () => now)
+    const { sid, salt, brand, origin, expiresAt } = vector.session
+    const ofSession = { 'Content-Type': 'application/json', ...(origin === '' ? {} : { Origin: origin }) }
+    const request = Buffer.from(JSON.stringify({ clientPublicKey: vector.clientPublicKey, kid: vector.kid }))
+    const made = await post(port, paths.session, ofSession, request)
+    expect([made.status, JSON.parse(made.text)]).toEqual([200, { sid, salt, brand, origin, expiresAt }])
 
-  now = vector.serverNow
-  const answer = await dispatch(port, vector.request)
-  expect([answer.status, answer.headers['content-type']]).toEqual([200, secure.MEDIA_TYPE])
-  expect(answer.headers['cache-control']).toBe('no-store')
-  const { iv: _iv, ciphertext: _ciphertext, ...repeated } = vector.request.envelope
-  expect(JSON.parse(answer.text)).toEqual({
-    ...repeated,
-    iv: expect.stringMatching(/^[\w-]{16}$/),
-    ciphertext: expect.stringMatching(/^[\w-]+$/),
-  })
-  // The token is unknown to this server: a plain call fails the same way.
-  const inner = opened(vector, vector.request.envelope, answer)
-  expect([inner.status, JSON.parse(inner.body)]).toEqual([401, expect.objectContaining({ code: 'TOKEN_INVALID' })])
-})
+    now = vector.serverNow
+    const answer = await dispatch(port, vector.request)
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, secure.MEDIA_TYPE])
+    expect(answer.headers['cache-control']).toBe('no-store')
+    const { iv: _iv, ciphertext: _ciphertext, ...repeated } = vector.request.envelope
+    expect(JSON.parse(answer.text)).toEqual({
+      ...repeated,
+      iv: expect.stringMatching(/^[\w-]{16}$/),
+      ciphertext: expect.stringMatching(/^[\w-]+$/),
+    })
+    // The token is unknown to this server: a plain call fails the same way.
+    const inner = opened(vector, vector.request.envelope, answer)
+    expect([inner.status, JSON.parse(inner.body)]).toEqual([401, expect.objectContaining({ code: 'TOKEN_INVALID' })])
+  },
+)
 
-it.each(vectors.negative.map((it) => [it.id, it] as const))('server refuses the negative vector %s', async (_, vector) => {
-  const base = positive(vector.base)
-  const port = await serverOf(base, () => vector.serverNow)
-  await server?.deps.secure.sessions.add(sessionOf(base))
-  for (const earlier of vector.before ?? []) {
-    const { status, text } = await dispatch(port, { headers: base.request.headers, ...earlier })
-    expect(status === 200 ? 'OK' : JSON.parse(text).code).toBe(earlier.expect)
-  }
-  const answer = await dispatch(port, vector)
-  const { outerStatus, code, innerStatus, innerCode } = vector.expect
-  expect(answer.status).toBe(outerStatus)
-  if (typeof code === 'string') {
-    expect(answer.code).toBe(code)
-    expect(answer.headers['x-request-id']).toBe(answer.envelope.requestId)
-    return
-  }
-  const sent = vector.envelope ?? JSON.parse(Buffer.from(bodyOf(vector)).toString())
-  const inner = opened(base, sent, answer)
-  if (innerStatus === undefined) return
-  expect([inner.status, JSON.parse(inner.body)]).toEqual([
-    innerStatus,
-    expect.objectContaining({ success: false, code: innerCode }),
-  ])
-  expect(inner.headers['x-request-id']).toBe(answer.headers['x-request-id'])
-})
+it.each(vectors.negative.map((it) => [it.id, it] as const))(
+  'server refuses the negative vector %s',
+  async (_, vector) => {
+    const base = positive(vector.base)
+    const port = await serverOf(base, () => vector.serverNow)
+    await server?.deps.secure.sessions.add(sessionOf(base))
+    for (const earlier of vector.before ?? []) {
+      const { status, text } = await dispatch(port, { headers: base.request.headers, ...earlier })
+      expect(status === 200 ? 'OK' : JSON.parse(text).code).toBe(earlier.expect)
+    }
+    const answer = await dispatch(port, vector)
+    const { outerStatus, code, innerStatus, innerCode } = vector.expect
+    expect(answer.status).toBe(outerStatus)
+    if (typeof code === 'string') {
+      expect(answer.code).toBe(code)
+      expect(answer.headers['x-request-id']).toBe(answer.envelope.requestId)
+      return
+    }
+    const sent = vector.envelope ?? JSON.parse(Buffer.from(bodyOf(vector)).toString())
+    const inner = opened(base, sent, answer)
+    if (innerStatus === undefined) return
+    expect([inner.status, JSON.parse(inner.body)]).toEqual([
+      innerStatus,
+      expect.objectContaining({ success: false, code: innerCode }),
+    ])
+    expect(inner.headers['x-request-id']).toBe(answer.headers['x-request-id'])
+  },
+)
 
-it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))('server responds to session vector %s as specified', async (_, vector) => {
-  const base = positive('p01-get-no-origin')
-  const port = await serverOf(base, () => base.serverNow, [...vector.allowedOrigins])
-  const answer = await post(port, paths.session, vector.headers, Buffer.from(JSON.stringify(vector.body)))
-  expect(answer.status).toBe(vector.expect.outerStatus)
-  if (vector.expect.code === null) expect(Object.keys(JSON.parse(answer.text))).toContain('salt')
-  else expect(answer.code).toBe(vector.expect.code)
-})
+it.each(vectors.sessionRequest.map((it) => [it.id, it] as const))(
+  'server responds to session vector %s as specified',
+  async (_, vector) => {
+    const base = positive('p01-get-no-origin')
+    const port = await serverOf(base, () => base.serverNow, [...vector.allowedOrigins])
+    const answer = await post(port, paths.session, vector.headers, Buffer.from(JSON.stringify(vector.body)))
+    expect(answer.status).toBe(vector.expect.outerStatus)
+    if (vector.expect.code === null) expect(Object.keys(JSON.parse(answer.text))).toContain('salt')
+    else expect(answer.code).toBe(vector.expect.code)
+  },
+)
 
 it.each(vectors.paths.map((it) => [JSON.stringify(it.path).slice(0, 80), it] as const))(
   'server accepts or refuses the inner path %s as specified',

@@ -141,11 +141,7 @@ describe('refusal of an export file', () => {
       withLines((all) => all.with(1, '{"table":"tokens","row":{"id":[1]}}')),
       /^line 2 is no row/,
     ],
-    [
-      'holding a fraction',
-      withLines((all) => all.with(1, '{"table":"tokens","row":{"id":1.5}}')),
-      /^line 2 is no row/,
-    ],
+    ['holding a fraction', withLines((all) => all.with(1, '{"table":"tokens","row":{"id":1.5}}')), /^line 2 is no row/],
   ])('export that is %s is refused', async (_name, text, message) => {
     expect(await refusalOf(text)).toMatch(message)
   })

@@ -191,7 +191,9 @@ describe('two connections to one file', () => {
     ['3.52.0', true],
     ['3.100.0', true],
     ['4.0.0', true],
-  ])('SQLite %s is safe with two connections: %s', (version, safe) => expect(isSafeWithTwoConnections(version)).toBe(safe))
+  ])('SQLite %s is safe with two connections: %s', (version, safe) =>
+    expect(isSafeWithTwoConnections(version)).toBe(safe),
+  )
 })
 
 describe('full disk', () => {
