@@ -1,8 +1,8 @@
-// Builds dist/: the bundle, the licences of everything that it holds, and the types of what others import; and the
-// scripts of completions/. Plain JavaScript: it runs without a step before.
+// Builds dist/ (the bundle, the licences of the bundled packages, the types of the libraries) and completions/. It is
+// plain JavaScript, so that it runs without being built itself.
 //
 //   --if-changed  builds only when a source is newer than dist/
-//   --bundle      leaves out types and completions: what the tests need, in seconds
+//   --bundle      skips types and completions, which the tests do not need
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const bundleOnly = process.argv.includes('--bundle')
 const licences = 'dist/THIRD-PARTY-LICENSES'
 const stamp = bundleOnly ? licences : 'dist/types/client/index.d.ts'
 
-/** Printed by the built command line; a test compares them with the command tree. */
+/** File names by shell. The built command line prints the scripts; a test compares them with the command tree. */
 const completions = {
   bash: 'voucherctl.bash',
   zsh: '_voucherctl',
@@ -24,7 +24,7 @@ const completions = {
   powershell: 'voucherctl.ps1',
 }
 
-// Tests, campaigns and npm ci all ask for a build: no reason to wait when nothing changed.
+// Tests, campaigns and npm ci all start a build, mostly without a change.
 if (process.argv.includes('--if-changed') && isUpToDate()) process.exit()
 
 const startedAt = new Date()
@@ -41,7 +41,7 @@ utimesSync(stamp, startedAt, startedAt)
 async function writeCompletion([shell, file]) {
   const path = join('completions', file)
   const { stdout } = await promisify(execFile)(process.execPath, ['bin/voucherctl.js', 'completion', shell])
-  // Left alone where it is right, so that a build changes no file of a checkout.
+  // Do not rewrite an unchanged file, so that a build leaves a checkout clean.
   if (!existsSync(path) || readFileSync(path, 'utf8') !== stdout) writeFileSync(path, stdout)
 }
 
@@ -50,7 +50,7 @@ function writeTypes() {
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
 }
 
-/** True when nothing that goes into dist/ is newer than dist/. */
+/** True if no source is newer than dist/. */
 function isUpToDate() {
   const built = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path))

@@ -1,4 +1,4 @@
-/** Modules by their paths in the repository; other files that this file loads, at the start or on demand. */
+/** `modules`: repository paths of the bundled modules. `loads`: files that it imports, at the start or on demand. */
 export type BundledFile = Readonly<Record<'modules' | 'loads', readonly string[]>>
 
 /** Bundles all programs into a folder; returns the files of each program by their path in the folder. */

@@ -10,10 +10,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const src = (path) => join(root, 'src', path)
 const NO_MODULE = '\0no-module'
 
-/** Native code; and compilers that Fastify loads only without our own (server/app.ts), a third of the server's code. */
+/** Native code, and Fastify's schema compilers, a third of the server's code, which server/app.ts replaces. */
 const external = ['@photostructure/sqlite', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler']
 
-/** One file with what every command line loads, one with what every command loads; each includes what it imports. */
+/** `start`: modules that every process loads. `run`: modules that every command loads, with their imports. */
 const groups = [
   { name: 'start', tags: ['$initial'], priority: 1 },
   { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/ },
@@ -51,7 +51,7 @@ export async function bundle(outdir) {
     return Object.fromEntries(built.output.map((file) => [file.fileName, contentsOf(file)]))
   })
   const bundled = await Promise.all(bundling)
-  // jq lies next to its worker, where jq-wasm looks for it; only --jq loads it.
+  // jq-wasm looks for jq.wasm next to its worker; only --jq loads it.
   mkdirSync(join(outdir, 'chunks/build'), { recursive: true })
   copyFileSync(new URL(import.meta.resolve('jq-wasm/jq.wasm')), join(outdir, 'chunks/build/jq.wasm'))
   return bundled
@@ -62,7 +62,7 @@ const contentsOf = ({ moduleIds, imports, dynamicImports }) => ({
   loads: [...imports, ...dynamicImports].filter((name) => name.endsWith('.cjs')),
 })
 
-/** Commander imports node:child_process for subcommands that are separate programs; no command is, and loading takes 5 ms. */
+/** Commander imports node:child_process (5 ms) for subcommands that are separate programs, of which there are none. */
 const withoutChildProcess = {
   name: 'without-child-process',
   resolveId: (id, importer) =>

@@ -7,7 +7,7 @@ interface User {
   readonly homeDir: string
 }
 
-/** Data folder of the server where none is named (DECISIONS.md#data-folder). */
+/** Default data folder of the server (DECISIONS.md#data-folder). */
 export function defaultDataDir({ env, homeDir }: User = { env: process.env, homeDir: homedir() }): string {
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }

@@ -3,5 +3,5 @@ export function codeOf(error: unknown, otherwise = 'unknown reason'): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : otherwise
 }
 
-/** True if there is no file of this path. */
+/** True if the error says that the path does not exist. */
 export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'

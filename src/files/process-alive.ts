@@ -24,7 +24,7 @@ export function startTicks(pid: number): string | undefined {
   }
 }
 
-/** Tells a process from a later one with the same PID: the boot and the start ticks. Undefined without /proc. */
+/** Boot and start ticks, which tell a process from a later one with the same PID. Undefined without /proc. */
 export function processStart(pid: number): string | undefined {
   const ticks = startTicks(pid)
   if (ticks === undefined) return undefined

@@ -22,17 +22,17 @@ import { isAlive } from './process-alive.js'
 type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
 interface ReplaceOptions {
-  /** Default true: mode 0600. False: the mode of the replaced file, or what the umask leaves. */
+  /** Default true: mode 0600. False: the mode of the replaced file, else the default mode. */
   readonly isPrivate?: boolean
-  /** Default true: on the disk when the call returns. False for a file that may end with its process. */
+  /** Default true: the file survives a power failure once the call returned. False for a file of a running process. */
   readonly flush?: boolean
-  /** Default true: a link stays a link, and a private file keeps its owner. False: the new file replaces either. */
+  /** Default true: follows a symbolic link, and a private file keeps its owner. False: replaces the link itself. */
   readonly follow?: boolean
 }
 
 /**
- * Replaces a file atomically: others read the old content until every byte is written. A full disk can cut a write
- * short without an error (atomically 2.1.1 takes the part for the whole).
+ * Replaces a file atomically: readers see the old content until every byte is written. A full disk can shorten a write
+ * without an error (atomically 2.1.1 misses that).
  * @throws the error of the file system
  */
 export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {
@@ -42,7 +42,7 @@ export function replaceFile(path: string, content: FileContent, options: Replace
   const draft = writeDraft(target, content, isPrivate, flush)
   try {
     if (before !== undefined && !isPrivate) chmodSync(draft, before.mode & 0o777)
-    // Under sudo a private file of the user stays theirs.
+    // Under sudo a private file keeps belonging to the user.
     if (before !== undefined && isPrivate && before.uid !== process.geteuid?.()) {
       chownSync(draft, before.uid, before.gid)
     }
@@ -54,7 +54,7 @@ export function replaceFile(path: string, content: FileContent, options: Replace
 }
 
 /**
- * Creates a private file atomically unless it exists: processes that do so concurrently all find the file of the first.
+ * Creates a private file atomically unless it exists: of several concurrent processes the first one wins.
  * @throws the error of the file system
  */
 export function createFile(path: string, content: string, flush: boolean): void {
@@ -95,7 +95,7 @@ function writeDraft(target: string, content: FileContent, isPrivate: boolean, fl
   return draft
 }
 
-/** A new name beside the file. It contains the host, because a shared folder shows drafts of processes of other hosts. */
+/** Name of a draft beside the file. It contains the host, because several hosts may share the folder. */
 export const draftOf = (path: string) => `${path}.tmp-${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`
 
 /** Removes drafts that killed writers left. @param which abandoned: only those of ended processes of this host */

@@ -55,7 +55,7 @@ export function* readLines(path: string): Generator<SummedLine> {
         number += 1
         at = end + 1
       }
-      // Only the end of a line that is too long is read; its checksum fails.
+      // Drop the start of a line that is too long; the checksum of the rest fails.
       if (window.length - at > LINE_BYTES_MAX) at = window.length
       rest = window.subarray(at)
       offset += at
