@@ -5,21 +5,20 @@ import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, verifyWebhook } 
 
 export interface MismatchExplanation {
   readonly cause: MismatchCause
-  /** What was found, in a sentence. Holds nothing of a secret or a body. */
+  /** The mistake in a sentence, without any part of a secret or body. */
   readonly explanation: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly fix: string
 }
 
 /**
- * Why a delivery is refused: tries the known mistakes until one makes the signature fit, so that a cause of the
- * signature is proved and not guessed (only body_empty, body_object_text and body_invalid_utf8_replaced are guesses:
- * there the signed bytes are gone).
- * A delivery that the first secret verifies gives null, and so does a signature that no known mistake explains.
- * One that only a later secret verifies gives `old_secret`.
+ * Explains why a delivery is refused. It tries known mistakes until one makes the signature match, so that the cause is
+ * proved; only body_empty, body_object_text and body_invalid_utf8_replaced are guesses, as the signed bytes are lost.
+ * Returns null if the first secret verifies the delivery or no known mistake explains the signature, and `old_secret`
+ * if only a later secret verifies it.
  *
- * Made for the person who looks for the mistake: it takes its time, and what it says is no answer for a sender.
- * @param input What verifyWebhook takes. `secrets`: the one in use first, then any other that might have signed.
+ * A tool for debugging: it is slow, and its result must not be sent to the sender of the delivery.
+ * @param input As for verifyWebhook. `secrets`: the current one first, then any other that may have signed.
  * @throws TypeError and RangeError as verifyWebhook does.
  */
 export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation | null {
@@ -37,13 +36,13 @@ export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation 
   return reason === 'bad_signature' ? guess(body) : explain(reason, message)
 }
 
-/** Nothing is wrong with the signature. */
+/** The signature matches. */
 const FITS = 'fits'
 
 /** Unix milliseconds from 2001 to 2286. */
 const MILLISECONDS = /^\d{13}$/
 
-interface Delivery {
+interface SignedData {
   readonly signature: string
   readonly timestamp: string
   readonly updateId: string
@@ -51,8 +50,8 @@ interface Delivery {
   readonly keys: readonly Uint8Array[]
 }
 
-/** The first known mistake that makes the signature fit; undefined when none does. */
-function causeOf({ signature, timestamp, updateId, body, keys }: Delivery): MismatchCause | typeof FITS | undefined {
+/** The first known mistake that makes the signature match; undefined if none does. */
+function causeOf({ signature, timestamp, updateId, body, keys }: SignedData): MismatchCause | typeof FITS | undefined {
   const macs = new Map(signature.split(',').flatMap((part) => spellingOf(part.trim())))
   const signs = (key: string | Uint8Array, ...signed: readonly (string | Uint8Array)[]) => {
     const hmac = createHmac('sha256', key)
@@ -69,7 +68,7 @@ function causeOf({ signature, timestamp, updateId, body, keys }: Delivery): Mism
     if (signs(key, `${timestamp}000.`, body)) return 'timestamp_milliseconds'
     if (MILLISECONDS.test(timestamp) && signs(key, `${timestamp.slice(0, -3)}.`, body)) return 'timestamp_milliseconds'
     for (const [cause, original] of secretOriginals(key)) {
-      // An empty key has a cause of its own.
+      // The check below reports an empty key as `empty_secret`.
       if (original.length > 0 && signs(original, timestamp, '.', body)) return cause
     }
   }
@@ -80,7 +79,7 @@ function causeOf({ signature, timestamp, updateId, body, keys }: Delivery): Mism
   return undefined
 }
 
-/** A signature as lower-case hex, with what is wrong with how it was written. None for what is no signature. */
+/** A signature as lower-case hex with the mistake in its spelling; empty if the text is not a signature. */
 function spellingOf(part: string): [hex: string, MismatchCause | typeof FITS][] {
   const [, prefix, written = ''] = /^(\w+[=:])?(.+)$/.exec(part) ?? []
   const spelled = (hex: string, cause: MismatchCause | typeof FITS): [string, MismatchCause | typeof FITS][] => [
@@ -92,7 +91,7 @@ function spellingOf(part: string): [hex: string, MismatchCause | typeof FITS][] 
   return spelled(Buffer.from(written, 'base64').toString('hex'), 'signature_base64')
 }
 
-/** What no signature can prove, since the bytes that were signed are gone. */
+/** Guesses the cause from the body alone when the signed bytes are lost. */
 function guess(body: Uint8Array): MismatchExplanation | null {
   if (body.length === 0) return explain('body_empty')
   const text = Buffer.from(body)

@@ -1,4 +1,4 @@
-// voucherctl/webhook: what a receiver of webhooks needs, and nothing that loads anything but node:crypto.
+// voucherctl/webhook: verifies, explains and signs webhook deliveries. It loads only node:crypto.
 export type { MismatchExplanation } from './explain.js'
 export { explainMismatch } from './explain.js'
 export type { MismatchCause } from './mismatch-causes.js'

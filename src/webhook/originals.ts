@@ -4,7 +4,7 @@ type Original = readonly [MismatchCause, Uint8Array]
 
 const SECRET_PREFIX = 'whsec_'
 
-/** Keys that may have signed, if the secret here was altered in a known way, or the one that signed was. */
+/** Keys that may have signed if receiver or signer altered the secret in a known way. */
 export function* secretOriginals(secret: Uint8Array): Generator<readonly [MismatchCause, string | Uint8Array]> {
   const bytes = Buffer.from(secret)
   const text = bytes.toString('utf8')
@@ -24,16 +24,16 @@ export function* secretOriginals(secret: Uint8Array): Generator<readonly [Mismat
   yield ['secret_hex_decoded', bytes.toString('hex')]
   yield ['secret_hex_decoded', bytes.toString('hex').toUpperCase()]
 
-  // The other way round: the side that signed decoded what is text here.
+  // The signer decoded the secret, which is text here.
   yield ['secret_base64_decoded', Buffer.from(text, 'base64')]
   if (text.startsWith(SECRET_PREFIX))
     yield ['secret_base64_decoded', Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')]
   yield ['secret_hex_decoded', Buffer.from(text, 'hex')]
 }
 
-/** Bodies that may have been signed, if the one that arrived was altered in a known way. Made one at a time. */
+/** Bodies that may have been signed if the received one was altered in a known way, one at a time to save memory. */
 export function* bodyOriginals(body: Uint8Array, updateId: string): Generator<Original> {
-  // One character a byte, so that an edit leaves all other bytes as they are.
+  // Latin-1 has one character per byte, so that an edit leaves all other bytes unchanged.
   const bytes = Buffer.from(body).toString('latin1')
   const edited = (cause: MismatchCause, text: string): Original => [cause, Buffer.from(text, 'latin1')]
 
@@ -70,13 +70,13 @@ function* jsonOriginals(text: string, updateId: string): Generator<Original> {
   for (const written of serialisations(value)) {
     yield ['body_reserialised', Buffer.from(written)]
     yield ['body_reserialised', Buffer.from(`${written}\n`)]
-    // A parser of doubles rounds ids above 2^53 - 1; the header still has all digits.
+    // JSON parsers round ids above 2^53 - 1; the header still has all digits.
     const exact = written.replace(/("update_id":\s*)\d+/, (_, name) => name + updateId)
     if (exact !== written) yield ['body_reserialised', Buffer.from(exact)]
   }
 }
 
-/** An update is far shallower; indented, a deep body would take memory by the square of its size. */
+/** Updates are far shallower; indenting a deeper body takes quadratic memory. */
 const MAX_DEPTH = 64
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -84,17 +84,17 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((it) => isDeeper(it, levels - 1))
 }
 
-/** Not by a regular expression: those take the square of the time for many line ends in the middle. */
+/** A loop, because a regular expression takes quadratic time for many line ends in the middle. */
 function withoutLineEnds(bytes: string): string {
   let end = bytes.length
   while (bytes[end - 1] === '\n' || bytes[end - 1] === '\r') end--
   return bytes.slice(0, end)
 }
 
-/** The same JSON as common serialisers write it, the platform's own way (compact) first. */
+/** The JSON as common serialisers write it, the platform's own form (compact) first. */
 function* serialisations(value: object): Generator<string> {
   const lines = JSON.stringify(value, null, 1)
-  // No string holds a real line break, so every one is layout. Python's json.dumps puts a space where it was.
+  // JSON strings hold no raw line breaks, so every one is layout. Python's json.dumps writes a space instead.
   const spaced = lines
     .replace(/([[{])\n */g, '$1')
     .replace(/\n *([\]}])/g, '$1')
@@ -117,10 +117,10 @@ function escape(json: string, units: RegExp): string {
   return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** What Windows-1252 has at 0x80 to 0x9f (WHATWG Encoding, index windows-1252); below and above it is Latin-1. */
+/** Windows-1252 from 0x80 to 0x9f (WHATWG Encoding, index windows-1252); elsewhere it equals Latin-1. */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
-/** The bytes that give this text when they are read as Latin-1 or Windows-1252; undefined when none do. */
+/** Encodes a text as Latin-1 or Windows-1252; undefined if it has other characters. */
 function toSingleBytes(text: string): Uint8Array | undefined {
   const bytes = Buffer.alloc(text.length)
   for (let i = 0; i < text.length; i++) {

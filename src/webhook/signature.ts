@@ -1,8 +1,8 @@
-// The whole rule of the webhook signature in one file, so that it can be audited at a glance. It imports node:crypto
-// and nothing else (DECISIONS.md#signatures).
+// The complete webhook signature scheme in one file, so that it is easy to audit. It imports only node:crypto
+// (DECISIONS.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** The three headers of every delivery. Names are compared without regard to case. */
+/** The three headers of every delivery. Their names are case-insensitive. */
 export const webhookHeaders = {
   /** 64 lower-case hex digits, or two of them joined by a comma while a secret is being replaced: `new,old`. */
   signature: 'X-Platform-Signature-V2',
@@ -23,10 +23,10 @@ export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | Iterable<readonly [name: string, value: string | readonly string[] | undefined]>
 
-/** The body as it came, before any parsing. A string stands for its UTF-8 bytes. */
+/** The received bytes before any parsing. A string means its UTF-8 bytes. */
 export type RawBody = Uint8Array | ArrayBuffer | string
 
-/** A `secret_token` as it was set at the platform; nothing of it is decoded or trimmed. */
+/** A `secret_token` exactly as set at the platform: this library neither decodes nor trims it. */
 export type WebhookSecret = string | Uint8Array
 
 export interface VerifyWebhookInput {
@@ -34,7 +34,7 @@ export interface VerifyWebhookInput {
   readonly rawBody: RawBody
   /** Every secret that may have signed, the current one first. At least one, none of them empty. */
   readonly secrets: readonly WebhookSecret[]
-  /** The receiver's clock: milliseconds since 1970, or a function that gives them. Default: `Date.now`. */
+  /** The receiver's clock: milliseconds since 1970, or a function that returns them. Default: `Date.now`. */
   readonly now?: number | (() => number)
   /** Whole seconds, inclusive, both ways. Default: 300. */
   readonly toleranceSeconds?: number
@@ -56,11 +56,11 @@ export type WebhookRefusalReason =
 export interface WebhookRefusal {
   readonly ok: false
   readonly reason: WebhookRefusalReason
-  /** For a log. It holds nothing of a secret, and of the request only how far its timestamp is off. */
+  /** For logs: without any part of a secret, and of the request only the age of its timestamp. */
   readonly message: string
 }
 
-/** An update of the platform. A verifier requires its `update_id` only. */
+/** An update of the platform. Verification checks only its `update_id`. */
 export interface WebhookUpdate {
   /** Rounded above 2^53 - 1: `updateId` of the verdict is exact. */
   readonly update_id: number
@@ -69,13 +69,13 @@ export interface WebhookUpdate {
 
 export interface VerifiedWebhook {
   readonly ok: true
-  /** Digits. Deliveries with the same one are repeats of one update: act on the first. */
+  /** Decimal digits. Deliveries with the same id repeat one update: process only the first. */
   readonly updateId: string
   /** Unix seconds. */
   readonly timestamp: number
   /** The parsed body. */
   readonly body: WebhookUpdate
-  /** Place in `secrets` of the first one that signed: above 0, an older secret is still in use. */
+  /** Index in `secrets` of the first one that signed; above 0, an older secret is still in use. */
   readonly secretIndex: number
 }
 
@@ -94,12 +94,12 @@ export interface SignWebhookInput {
 export type SignedWebhookHeaders = Readonly<Record<(typeof webhookHeaders)[keyof typeof webhookHeaders], string>>
 
 /**
- * Checks a delivery and only then parses it. Every secret is compared with every signature in constant time.
+ * Verifies a delivery before it parses the body. It compares every secret with every signature in constant time.
  *
- * A request that must be refused is a value. A mistake of the program that calls is thrown, whatever the request:
- * @throws TypeError for a body that is not raw, for headers of another kind, and for an empty or missing secret (an
+ * A refused delivery is a return value. Only mistakes of the caller throw:
+ * @throws TypeError for a body that is not raw, headers of an unsupported type, and an empty or missing secret (an
  * unset variable must not become a key that everybody knows).
- * @throws RangeError for a clock or a tolerance that is no number of that kind.
+ * @throws RangeError for an invalid clock or tolerance.
  */
 export function verifyWebhook(input: VerifyWebhookInput): WebhookVerdict {
   const { now = Date.now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = input
@@ -144,10 +144,10 @@ export function verifyWebhook(input: VerifyWebhookInput): WebhookVerdict {
 }
 
 /**
- * The headers of a delivery: HMAC-SHA256 over timestamp, dot and raw body, keyed with the bytes of the secret.
- * The body is not looked into.
+ * Returns the headers of a delivery: HMAC-SHA256 over timestamp, dot and raw body, keyed with the bytes of the secret.
+ * It does not parse the body.
  * @throws TypeError for a body that is not raw and for an empty or missing secret.
- * @throws RangeError for more than two secrets, and for a timestamp or update id that is no whole number from 0.
+ * @throws RangeError for more than two secrets, and for a timestamp or update id that is not a non-negative integer.
  */
 export function signWebhook({ rawBody, secrets, timestamp, updateId }: SignWebhookInput): SignedWebhookHeaders {
   const body = bytesOf(rawBody)
@@ -161,7 +161,7 @@ export function signWebhook({ rawBody, secrets, timestamp, updateId }: SignWebho
   }
 }
 
-/** Place of the first key that made one of the signatures, or -1. Takes the same time wherever it is. */
+/** Index of the first key that made one of the signatures, or -1. It takes the same time for every index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
   const given = signatures.map((hex) => Buffer.from(hex, 'hex'))
   let found = -1
@@ -187,9 +187,9 @@ type ReadHeaders = {
 }
 
 /**
- * One value of each header. Node and Fetch join repeated ones by a comma and a space: a comma is therefore a second
- * value, except in the signature, where the platform itself writes one without a space.
- * @throws TypeError for headers of another kind.
+ * Reads the single value of each header. Node and Fetch join duplicate headers with a comma and a space: a comma means
+ * a duplicate, except in the signature, where the platform itself writes a comma without a space.
+ * @throws TypeError for headers of an unsupported type.
  */
 export function readHeaders(headers: WebhookHeaders): ReadHeaders | WebhookRefusal {
   const values = valuesByName(headers)
@@ -224,12 +224,12 @@ function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
 
 type ReadUpdate = { readonly ok: true; readonly value: WebhookUpdate; readonly updateId: string }
 
-/** The update of a raw body, whoever signed it. */
+/** Parses the update of a raw body without verifying it. */
 export function readUpdate(body: Uint8Array): ReadUpdate | WebhookRefusal {
   let text: string
   let value: unknown
   try {
-    // A byte order mark is dropped, as RFC 8259, 8.1 allows; invalid UTF-8 is not repaired.
+    // The decoder drops a byte order mark, as RFC 8259, 8.1 allows, and throws for invalid UTF-8.
     text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     value = JSON.parse(text)
   } catch {
@@ -244,8 +244,8 @@ export function readUpdate(body: Uint8Array): ReadUpdate | WebhookRefusal {
 }
 
 /**
- * The digits of the update_id at the top of a JSON text, the last one if there are several, as JSON.parse has it.
- * For numbers above 2^53 - 1 only, which JSON.parse rounds (its reviver gets the source text from Node 21 on).
+ * The digits of the top-level update_id of a JSON text; the last of several wins, as in JSON.parse. Needed only above
+ * 2^53 - 1, where JSON.parse rounds (its reviver gets the source text from Node 21 on).
  */
 function updateIdAsWritten(json: string): string | undefined {
   const member = /\s*:\s*(?:(\d+)\s*[,}])?/y
@@ -266,10 +266,10 @@ function updateIdAsWritten(json: string): string | undefined {
   return digits
 }
 
-/** @throws TypeError for anything that is no raw body, above all for what a JSON parser made of one. */
+/** @throws TypeError if the body is not raw, for example because a JSON parser has read it */
 export function bytesOf(rawBody: RawBody): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
-  // Not by instanceof Uint8Array: some test runners give each file a realm of its own.
+  // `instanceof Uint8Array` would fail in test runners that give each file its own realm.
   if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   if (Object.prototype.toString.call(rawBody) === '[object ArrayBuffer]') return new Uint8Array(rawBody)
   throw new TypeError(
@@ -278,7 +278,7 @@ export function bytesOf(rawBody: RawBody): Uint8Array {
   )
 }
 
-/** @throws TypeError for none at all, an empty one, or one of another kind. */
+/** @throws TypeError if there is no secret, or one is empty or of another type */
 export function keysOf(secrets: readonly WebhookSecret[]): Uint8Array[] {
   if (!Array.isArray(secrets) || secrets.length === 0) throw new TypeError('secrets must be a list of one or more')
   return secrets.map((secret: unknown) => {
