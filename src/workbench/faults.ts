@@ -10,10 +10,10 @@ interface FaultRule {
 
 /** Seconds that a stale or future timestamp is off: twice what a receiver allows. */
 const SKEW_SECONDS = 600
-/** Far within the 15 seconds that the platform waits for an answer. */
+/** Well below the 15 seconds that the platform waits for a response. */
 const SLOW_BODY_MS = 2_000
 
-/** Mistakes on purpose, for `webhook trigger --fault` (DECISIONS.md#synthetic-updates). */
+/** Deliberate mistakes for `webhook trigger --fault` (DECISIONS.md#synthetic-updates). */
 export const faultRules = {
   'bad-signature': {
     does: 'The last digit of the signature is another one.',
@@ -114,7 +114,7 @@ export function signWithFault(
   }
 }
 
-/** Still a JSON object with its update_id: only the signature can tell. */
+/** Changes a body that stays a JSON object with its update_id, so that only the signature reveals the change. */
 function tampered(body: Uint8Array): Uint8Array {
   const text = Buffer.from(body).toString('latin1')
   const end = text.lastIndexOf('}')

@@ -35,11 +35,11 @@ const APP_TIMEOUT_MS = 14_000
 const RESPONSE_BYTES_MAX = 1024 * 1024
 /** More than the platform's max_connections. */
 const CONNECTIONS_MAX = 128
-/** Less than servers keep an idle connection, so that no delivery meets one that its application just closes. */
+/** Shorter than the keep-alive of servers, so that no delivery uses a connection that the application just closes. */
 const IDLE_MS = 1_000
 const connections = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS }
 
-/** Of one connection, not of the message (RFC 9110, 7.6.1); what Connection names comes on top. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), besides those that Connection names. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -54,8 +54,8 @@ const HOP_BY_HOP = new Set([
 ])
 
 /**
- * Without the headers of the connection; the others keep their names, values and order. Host stays what it was for an
- * application on this machine, and is the application's own elsewhere, where it decides who answers.
+ * Removes hop-by-hop headers; the others keep their names, values and order. Host is unchanged for an application on
+ * this machine; a remote application gets its own host, because servers choose the site by it.
  */
 export function endToEnd(headers: readonly string[], host?: string): string[] {
   const pairs = pairsOf(headers)
@@ -80,8 +80,8 @@ const LOOPBACK = ['127.0.0.1', '::1']
 const hostOf = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, '$1')
 
 /**
- * Sends deliveries to applications over connections that are kept for a moment. Redirects are not followed. A delivery
- * whose connection broke is not sent again, because the application may have processed it; the sender decides.
+ * Sends deliveries to applications over keep-alive connections, without following redirects. It does not resend a
+ * delivery whose connection broke, because the application may have processed it; the sender decides.
  */
 export class Forwarder {
   readonly #timeoutMs: number
@@ -151,7 +151,7 @@ export class Forwarder {
     if (!names.has('host')) kept.push('Host', to.host)
     const send = to.protocol === 'https:' ? httpsRequest : httpRequest
     const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
-    // First process the end of kept connections whose application has just ended.
+    // First process the close events of idle connections whose application has just ended.
     await eventLoopTurn()
     const request = send({
       host: address,

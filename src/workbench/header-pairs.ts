@@ -1,4 +1,4 @@
-/** Of names and values in turn, as node has them in `rawHeaders`. */
+/** Pairs from alternating names and values, such as node's `rawHeaders`. */
 export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
   const pairs: [string, string][] = []
   for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])

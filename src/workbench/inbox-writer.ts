@@ -23,12 +23,12 @@ const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
 const RESPONSE_BYTES_MAX = 64 * 1024
 const SYNC_MS = 1_000
 
-/** Records deliveries and responses in files of its own. */
+/** Records deliveries and responses in files that only this process writes. */
 export class InboxWriter {
   readonly #refusedMax: typeof REFUSED_MAX
   readonly #own: ReturnType<typeof createOwn>
   #refused: LineFile | undefined
-  /** Last number given to a delivery, refused ones included. */
+  /** Number of the last delivery, refused ones included. */
   #count = 0
 
   /**
@@ -42,7 +42,7 @@ export class InboxWriter {
     this.#own = createOwn(dir)
   }
 
-  /** Resolves to the id of the delivery, which a kill cannot lose then. If it rejects, the inbox does not have it. */
+  /** Resolves to the id once a kill cannot lose the delivery. If it rejects, the inbox does not hold the delivery. */
   async recordDelivery(delivery: RecordedDelivery): Promise<string> {
     const id = `${this.#own.number}-${++this.#count}`
     const { body } = delivery
@@ -64,7 +64,7 @@ export class InboxWriter {
     rmSync(marker, { force: true })
   }
 
-  /** Returns the file of the refused deliveries, which restarts without room for the line. */
+  /** Returns the file of the refused deliveries, emptied if the line does not fit. */
   #refusedFor(line: string): LineFile {
     const { deliveries, bytes } = this.#refusedMax
     this.#refused ??= new LineFile(this.#own.refusedPath)

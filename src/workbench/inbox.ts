@@ -8,7 +8,7 @@ import { parseLine, readAt, readLines, SUM, withSum } from '../files/summed-line
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
-interface Message {
+interface InboxMessage {
   /** Milliseconds since 1970. */
   readonly at: number
   /** Alternating names and values, as received; each character stands for one byte. */
@@ -17,7 +17,7 @@ interface Message {
 }
 
 /** A request as it arrived. */
-export interface RecordedDelivery extends Message {
+export interface RecordedDelivery extends InboxMessage {
   readonly method: string
   /** Path and query as requested. */
   readonly url: string
@@ -30,7 +30,7 @@ export interface RecordedDelivery extends Message {
 }
 
 /** The response to a delivery or to its replay. */
-export interface RecordedResponse extends Message {
+export interface RecordedResponse extends InboxMessage {
   /** Id of the delivery. */
   readonly of: string
   /** Null if the sender got no response, for example with `--respond timeout`. */
@@ -58,7 +58,7 @@ interface ResponseLine extends RecordedResponse {
   readonly body_bytes: number
 }
 
-type Line = DeliveryLine | ResponseLine
+type InboxLine = DeliveryLine | ResponseLine
 /** A line without its headers and body, which make up most of it. */
 type LineSummary = Omit<DeliveryLine, 'headers' | 'body'> | Omit<ResponseLine, 'headers' | 'body'>
 
@@ -80,20 +80,20 @@ interface InboxFilter {
   readonly verdicts?: readonly InboxVerdict[] | undefined
   /** Milliseconds since 1970. */
   readonly since?: number | undefined
-  /** Verified, without a 2xx response to it or to a later repeat of the same bytes, and not waiting for one now. */
+  /** True: verified deliveries without a 2xx response to them or to a later repeat, and without a pending response. */
   readonly failed?: boolean | undefined
 }
 
-interface Entry extends DeliverySummary {
+interface IndexEntry extends DeliverySummary {
   status: number | null | undefined
   to: string | null
-  /** Where the delivery and its responses are. */
-  readonly places: Place[]
+  /** Locations of the delivery and its responses. */
+  readonly places: LineLocation[]
   /** True while its process runs, which may still record a response. */
   readonly isGrowing: boolean
 }
 
-interface Place {
+interface LineLocation {
   readonly path: string
   readonly offset: number
   readonly length: number
@@ -103,9 +103,9 @@ interface Place {
 export class Inbox {
   /** Lines whose checksum fails. */
   readonly damage: { readonly path: string; readonly line: number }[] = []
-  readonly #byId = new Map<string, Entry>()
+  readonly #byId = new Map<string, IndexEntry>()
   /** Oldest first. */
-  readonly #entries: readonly Entry[]
+  readonly #entries: readonly IndexEntry[]
 
   /**
    * A missing folder is an empty inbox.
@@ -129,7 +129,7 @@ export class Inbox {
   }
 
   /** A response follows its delivery, in the same file or, after a replay, in one with a higher number. */
-  #addResponse({ of, status, to, replay }: LineSummary & { kind: 'response' }, place: Place): void {
+  #addResponse({ of, status, to, replay }: LineSummary & { kind: 'response' }, place: LineLocation): void {
     const entry = this.#byId.get(of)
     if (entry === undefined) return
     entry.places.push(place)
@@ -256,18 +256,18 @@ export const startOf = (pid: number) => Number(startTicks(pid) ?? 0)
 /** Version of the format, with which every line begins. */
 export const VERSION = 1
 
-export const encodeLine = ({ headers, body, ...summary }: Line) =>
+export const encodeLine = ({ headers, body, ...summary }: InboxLine) =>
   withSum({ v: VERSION, ...summary, headers, body: body.toString('base64') })
 
 /** Decodes a whole line; undefined if it is damaged. */
-export function decodeLine(bytes: Buffer): Line | undefined {
+export function decodeLine(bytes: Buffer): InboxLine | undefined {
   const parsed = parseLine(bytes)
   if (parsed === undefined) return undefined
   const { v, ...line } = parsed
-  return { ...line, body: Buffer.from(String(line.body), 'base64') } as Line
+  return { ...line, body: Buffer.from(String(line.body), 'base64') } as InboxLine
 }
 
-function lineAt({ path, offset, length }: Place): Line | undefined {
+function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
   const file = openSync(path, 'r')
   try {
     return decodeLine(readAt(file, offset, length))

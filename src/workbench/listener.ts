@@ -164,9 +164,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const { status, to, failure } = result
     const error = failure?.message ?? null
     const duration_ms = Math.round(performance.now() - started)
-    const answered = { at: now(), status, duration_ms, to, error, headers: result.headers, body: result.body }
+    const recorded = { at: now(), status, duration_ms, to, error, headers: result.headers, body: result.body }
     // Not awaited: a delivery whose response is lost counts as failed and can be replayed.
-    void orNull(inbox.recordResponse({ of: inboxId, ...answered, replay: false }))
+    void orNull(inbox.recordResponse({ of: inboxId, ...recorded, replay: false }))
     send(response, result)
     const reason = failure?.reason ?? facts.reason
     emit({ ...facts, reason, at, status, inboxId, failure: error, update, rawBody: body })
@@ -220,7 +220,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const [oldest] = unproven
     if (unproven.size > UNPROVEN_MAX) oldest?.destroy()
   })
-  // A body that is announced as too long is refused before it is sent.
+  // Refuse a body that is announced as too long before the client sends it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'POST' && Number(request.headers['content-length'] ?? 0) <= BODY_BYTES_MAX)
       response.writeContinue()

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** So many milliseconds, or until the signal. */
+/** Resolves after the time or when the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await wait(ms, undefined, { signal })

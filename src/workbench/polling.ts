@@ -28,7 +28,7 @@ export interface PollingOptions<F> {
 }
 
 export interface PollPosition {
-  /** Id of the first update to handle, advanced by the handler. A negative number asks for that many of the last. */
+  /** Id of the first update to handle, advanced by the handler. A negative number requests that many of the latest. */
   next: number | undefined
   /** Updates before this one are confirmed at the server. */
   confirmed: number | undefined
@@ -75,7 +75,7 @@ export async function* pollUpdates<F, Line>(
     lost = undefined
     position.isServerAway = false
     waits = 0
-    // A negative offset is sent once: again, it would drop newer updates.
+    // Send a negative offset only once: repeated, it would drop newer updates.
     if (position.next !== undefined && position.next < 0) position.next = undefined
     position.confirmed = position.next
     for (const update of polled.updates) {

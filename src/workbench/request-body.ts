@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 
 /** Far above any update; nothing larger is held in memory. */
 export const BODY_BYTES_MAX = 1024 * 1024
-/** What is read and dropped of a body that is too long, so that a sender who is still sending reads the answer. */
+/** Bytes of an oversized body that are read and dropped, so that a sender that is still sending gets the response. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS = 5_000
 
-/** Resolves to the bytes as they arrived, or to the reason why there are none. */
+/** Resolves to the received bytes, or to the reason why the body is incomplete. */
 export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_large' | 'broken_off'> {
   return new Promise((resolve) => {
     if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return resolve('body_too_large')
@@ -28,7 +28,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | 'body_too_l
   })
 }
 
-/** Reads on and drops it: a connection that is closed on bytes unread takes its answer with it. */
+/** Reads and drops the rest of a body: closing a connection with unread bytes would lose the response. */
 export function drain(request: IncomingMessage): void {
   let dropped = 0
   const timer = setTimeout(() => request.destroy(), DRAIN_MS).unref()

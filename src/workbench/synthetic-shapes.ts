@@ -3,36 +3,40 @@ import { credentialTypes } from '../contract/endpoint.js'
 import { fulfillmentCategories } from '../contract/fields.js'
 import type { UpdateType } from '../contract/updates.js'
 
-/** A member with one value: what it may be, and what it is in a sample. */
-export interface Leaf {
+/** A scalar member: its permitted values and its sample value. */
+export interface ScalarShape {
   readonly kind: 'text' | 'integer' | 'boolean' | 'instant'
   readonly choices?: readonly string[]
   readonly nullable?: true
-  /** Of times: seconds from the time of the update, as an instant or as Unix seconds. */
+  /** For times, as an instant or Unix seconds: seconds after the time of the update. */
   readonly after?: number
   readonly sample?: string | number | boolean | null
 }
 
-/** Pairs of strings with names of anybody's own. */
-export interface Open {
+/** A map of strings with arbitrary names. */
+export interface MapShape {
   readonly kind: 'pairs'
   readonly sample: Readonly<Record<string, string>>
 }
 
-export interface Shape {
-  readonly [member: string]: Leaf | Open | { readonly members: Shape }
+export interface ObjectShape {
+  readonly [member: string]: ScalarShape | MapShape | { readonly members: ObjectShape }
 }
 
-const text = (sample: string): Leaf => ({ kind: 'text', sample })
-const integer = (sample: number): Leaf => ({ kind: 'integer', sample })
-const yes: Leaf = { kind: 'boolean', sample: true }
-const no: Leaf = { kind: 'boolean', sample: false }
-const choice = (choices: readonly string[], sample = choices[0] as string): Leaf => ({ kind: 'text', choices, sample })
-const instant = (after = 0): Leaf => ({ kind: 'instant', after })
-const unixSeconds: Leaf = { kind: 'integer', after: 0 }
-const absent = (leaf: Leaf): Leaf => ({ ...leaf, nullable: true, sample: null })
-const pairs = (sample: Open['sample'] = {}): Open => ({ kind: 'pairs', sample })
-const members = (shape: Shape) => ({ members: shape })
+const text = (sample: string): ScalarShape => ({ kind: 'text', sample })
+const integer = (sample: number): ScalarShape => ({ kind: 'integer', sample })
+const yes: ScalarShape = { kind: 'boolean', sample: true }
+const no: ScalarShape = { kind: 'boolean', sample: false }
+const choice = (choices: readonly string[], sample = choices[0] as string): ScalarShape => ({
+  kind: 'text',
+  choices,
+  sample,
+})
+const instant = (after = 0): ScalarShape => ({ kind: 'instant', after })
+const unixSeconds: ScalarShape = { kind: 'integer', after: 0 }
+const absent = (leaf: ScalarShape): ScalarShape => ({ ...leaf, nullable: true, sample: null })
+const pairs = (sample: MapShape['sample'] = {}): MapShape => ({ kind: 'pairs', sample })
+const members = (shape: ObjectShape) => ({ members: shape })
 
 const DAY = 86_400
 const USER = 'user-42'
@@ -100,7 +104,7 @@ const redemption = (status: 'succeeded' | 'reversed') => {
 }
 
 /** Members of each update type (DECISIONS.md#update-types); the records are those of the contract. */
-export const payloadShapes: Readonly<Record<UpdateType, Shape>> = {
+export const payloadShapes: Readonly<Record<UpdateType, ObjectShape>> = {
   message: { message_id: integer(1), date: unixSeconds, chat, from: user, text: text('Hello, one coffee please') },
   my_chat_member: {
     chat,
@@ -117,8 +121,8 @@ export const payloadShapes: Readonly<Record<UpdateType, Shape>> = {
   voucher_reversed: { redemption: redemption('reversed') },
 }
 
-/** The whole update of a type. */
-export function updateShape(type: UpdateType): Shape {
+/** Shape of a whole update of a type. */
+export function updateShape(type: UpdateType): ObjectShape {
   return {
     update_id: integer(0),
     type: choice([type]),

@@ -1,23 +1,23 @@
 import { closest } from '../contract/closest.js'
 import type { UpdateType } from '../contract/updates.js'
-import { type Leaf, type Open, type Shape, updateShape } from './synthetic-shapes.js'
+import { type MapShape, type ObjectShape, type ScalarShape, updateShape } from './synthetic-shapes.js'
 
-/** One member of an update in place of its sample. */
+/** A value that replaces the sample of one member. */
 export interface Override {
   /** Names from the top of the update, joined by dots: `message.text`. */
   readonly path: string
   readonly value: string | number | boolean | null
 }
 
-type OverrideRead =
+type OverrideResult =
   | { readonly ok: true; readonly override: Override }
   | { readonly ok: false; readonly message: string; readonly hint: string }
 
 /**
- * Reads `path=value` for an update of a type: the value by the kind of the member. `null` is null where the member
- * may be null.
+ * Parses `path=value` for an update type; the kind of the member decides how to parse the value. `null` is null if the
+ * member is nullable.
  */
-export function readOverride(type: UpdateType, path: string, text: string): OverrideRead {
+export function readOverride(type: UpdateType, path: string, text: string): OverrideResult {
   const found = memberAt(updateShape(type), path.split('.'))
   if (path === 'type' || found === undefined) return unknownPath(type, path)
   if ('members' in found || found.kind === 'pairs') {
@@ -30,7 +30,7 @@ export function readOverride(type: UpdateType, path: string, text: string): Over
   return { ok: false, message: `${path} must be ${expected(found)}.`, hint: `It was given as ${JSON.stringify(text)}.` }
 }
 
-/** A realistic update, the same for the same id and time but for what is overridden. `now` in milliseconds. */
+/** A realistic update, the same for the same id and time except for the overrides. `now` is in milliseconds. */
 export function syntheticUpdate(
   type: UpdateType,
   { updateId, now, overrides = [] }: { updateId: number; now: number; overrides?: readonly Override[] },
@@ -41,25 +41,25 @@ export function syntheticUpdate(
     const names = path.split('.')
     const last = names.pop() as string
     const parent = names.reduce((at, name) => at[name] as Record<string, unknown>, update)
-    // Not by assignment: a pair may be named as anything is, __proto__ too.
+    // An assignment would fail for a pair with the name __proto__.
     Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true })
   }
   return update
 }
 
-/** Every path that can be set. */
+/** Every path that can be overridden. */
 export function pathsOf(type: UpdateType): string[] {
   return below(updateShape(type), '').filter((path) => path !== 'type')
 }
 
-function below(shape: Shape, prefix: string): string[] {
+function below(shape: ObjectShape, prefix: string): string[] {
   return Object.entries(shape).flatMap(([name, member]) => {
     if ('members' in member) return below(member.members, `${prefix}${name}.`)
     return [`${prefix}${name}${member.kind === 'pairs' ? '.NAME' : ''}`]
   })
 }
 
-function memberAt(shape: Shape, names: readonly string[]): Shape[string] | undefined {
+function memberAt(shape: ObjectShape, names: readonly string[]): ObjectShape[string] | undefined {
   const [name = '', ...rest] = names
   const member = Object.hasOwn(shape, name) ? shape[name] : undefined
   if (member === undefined || rest.length === 0) return member
@@ -67,9 +67,9 @@ function memberAt(shape: Shape, names: readonly string[]): Shape[string] | undef
   return member.kind === 'pairs' && rest.join('.') === rest[0] && rest[0] !== '' ? { kind: 'text' } : undefined
 }
 
-function unknownPath(type: UpdateType, path: string): OverrideRead {
+function unknownPath(type: UpdateType, path: string): OverrideResult {
   const paths = pathsOf(type)
-  // The name without its way to it is the slip that is made most.
+  // The most common mistake is the name of a member without its path.
   const ending = paths.find((it) => it.endsWith(`.${path}`))
   const near = ending ?? closest(path, paths) ?? closest(path.slice(path.lastIndexOf('.') + 1), paths.map(lastName))
   const meant = paths.find((it) => it === near || lastName(it) === near)
@@ -80,8 +80,8 @@ function unknownPath(type: UpdateType, path: string): OverrideRead {
 
 const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 
-/** Undefined for a text that is no such value. */
-function readValue({ kind, choices, nullable }: Leaf, text: string): Override['value'] | undefined {
+/** Undefined if the text is not a value of the member. */
+function readValue({ kind, choices, nullable }: ScalarShape, text: string): Override['value'] | undefined {
   if (nullable && text === 'null') return null
   switch (kind) {
     case 'text':
@@ -97,7 +97,7 @@ function readValue({ kind, choices, nullable }: Leaf, text: string): Override['v
   }
 }
 
-function expected({ kind, choices, nullable }: Leaf): string {
+function expected({ kind, choices, nullable }: ScalarShape): string {
   const words = {
     text: choices === undefined ? 'a text' : `one of ${choices.join(', ')}`,
     boolean: 'true or false',
@@ -107,7 +107,7 @@ function expected({ kind, choices, nullable }: Leaf): string {
   return nullable ? `${words[kind]}, or null` : words[kind]
 }
 
-function sampleOf(shape: Shape, now: number): Record<string, unknown> {
+function sampleOf(shape: ObjectShape, now: number): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(shape).map(([name, member]) => [
       name,
@@ -116,7 +116,7 @@ function sampleOf(shape: Shape, now: number): Record<string, unknown> {
   )
 }
 
-function valueOf(member: Leaf | Open, now: number): unknown {
+function valueOf(member: ScalarShape | MapShape, now: number): unknown {
   if (member.kind === 'pairs') return { ...member.sample }
   if (member.sample !== undefined) return member.sample
   const ms = now + (member.after ?? 0) * 1000
