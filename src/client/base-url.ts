@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '../contract/loopback.js'
 
-/** Where a server is: the base URL taken apart. */
+/** The parts of a base URL. */
 export interface BaseUrl {
   /** `https://vouchers.example:8443` */
   readonly origin: string
@@ -8,14 +8,14 @@ export interface BaseUrl {
   /** Without the brackets of an IPv6 address. */
   readonly hostname: string
   readonly port: number
-  /** Comes before every path: `` or `/gateway`. */
+  /** Precedes every path: empty, or such as `/gateway`. */
   readonly prefix: string
 }
 
 /**
- * Reads a base URL. It may carry a path prefix.
- * @throws TypeError for anything but an http or https URL without user, query and fragment. The message does not
- * repeat the URL: it may hold a password.
+ * Parses a base URL, which may have a path prefix.
+ * @throws TypeError unless it is an http or https URL without user, query and fragment. The message does not quote the
+ * URL, which may contain a password.
  */
 export function parseBaseUrl(text: string): BaseUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -34,7 +34,7 @@ export function parseBaseUrl(text: string): BaseUrl {
   }
 }
 
-/** True where nobody between client and server reads or changes anything: verified TLS, or this machine. */
+/** True if nobody between client and server can read or change a call: verified TLS, or a server on this machine. */
 export function isTrustedChannel(baseUrl: string): boolean {
   const base = parseBaseUrl(baseUrl)
   return isLoopbackHost(base.hostname) || (base.secure && process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0')

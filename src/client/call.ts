@@ -6,14 +6,14 @@ import type { CallResult } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, type Transport } from './transport.js'
 
-/** Calls one endpoint; refusals and network failures are values. */
+/** Calls one endpoint. It returns refusals and network failures and does not throw them. */
 export type Call = <E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
   options?: CallOptions,
 ) => Promise<CallResult<OutputOf<E>>>
 
-/** The call over a transport; repeats are the transport's (retry.ts). */
+/** Makes calls over a transport. It never retries: wrap the transport with `withRetry` for that. */
 export function createCall(transport: Transport, settings: CallSettings = {}): Call {
   return async (endpoint, input, options = {}) => {
     if (endpoint.streams) throw new TypeError(`${endpoint.id} answers a stream: use the stream function`)
@@ -22,7 +22,7 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
   }
 }
 
-/** Sends what was prepared; refusals and network failures are values. */
+/** Sends a prepared call. It returns refusals and network failures and does not throw them. */
 export async function sendPrepared<Data>(transport: Transport, prepared: PreparedCall): Promise<CallResult<Data>> {
   try {
     const response = await transport(prepared.request)

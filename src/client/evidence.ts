@@ -18,12 +18,12 @@ export function findMismatch(
 }
 
 interface Expectation {
-  /** In words, without quoting the input, which may be a secret of the caller. */
+  /** Describes the expected value without quoting the input, which may be a secret. */
   readonly form: string
   fits(value: unknown): boolean
 }
 
-/** An input that the call does not know by name may come back as any text. */
+/** Without this member in the input, any text matches. */
 function expectationOf(evidence: Evidence, input: Members): Expectation {
   if (typeof evidence === 'string') return expectations[evidence]
   if ('value' in evidence) return { form: `"${evidence.value}"`, fits: (it) => it === evidence.value }
@@ -34,7 +34,7 @@ function expectationOf(evidence: Evidence, input: Members): Expectation {
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** A voucher with neither a redeem code nor a QR token cannot be redeemed: a row without both is not issued. */
+/** A voucher with neither a redeem code nor a QR token cannot be redeemed, so its response is not a success. */
 const isCredential = (it: Members | null) => credentialTypes.some((type) => type === it?.type) && isText(it?.value)
 
 const expectations: Readonly<Record<Extract<Evidence, string>, Expectation>> = {

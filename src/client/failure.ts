@@ -3,7 +3,7 @@ import { type ResponseFailure, readFailure } from './response.js'
 import type { CallFailure } from './result.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
-/** Shorter texts may be words of the answer. */
+/** A shorter token may equal an ordinary word of the response. */
 const SHORTEST_SECRET = 8
 
 const noResponse = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
@@ -13,12 +13,12 @@ export function failureOfResponse(raw: TransportResponse, prepared: PreparedCall
   const { token, mutates, expected } = prepared
   const response = withoutToken(raw, token)
   const failure = readFailure(response, expected)
-  const outcomeUnknown = mutates && (response.maybeProcessed === true || saysNothingOfOutcome(response, failure))
+  const outcomeUnknown = mutates && (response.maybeProcessed === true || isOutcomeUnknown(response, failure))
   return { ...failure, status: response.status, outcomeUnknown, ...keyOf(prepared), headers: response.headers }
 }
 
 /** True if the call may have taken effect: after a 5xx other than 503, or an invalid response other than 429. */
-function saysNothingOfOutcome({ status }: TransportResponse, { code }: ResponseFailure): boolean {
+function isOutcomeUnknown({ status }: TransportResponse, { code }: ResponseFailure): boolean {
   if (status === 429 || status === 503) return false
   return status >= 500 || code === 'INVALID_RESPONSE'
 }
@@ -45,7 +45,7 @@ export function failureOfTransport(
 const keyOf = ({ idempotencyKey }: Pick<PreparedCall, 'idempotencyKey'>) =>
   idempotencyKey === undefined ? {} : { idempotencyKey }
 
-/** What cannot travel is an input that cannot be sent; everything else keeps its code. */
+/** A request that the encrypted transport cannot carry is an INVALID_INPUT; other failures keep their code. */
 function insecure(message: string, { code, phase, status, headers, retryable, part }: SecureFault) {
   const isInput = phase === 'local' && inputCodes.includes(code)
   const details = { ...(isInput ? { reason: code } : { phase }), ...(part === undefined ? {} : { part }) }
@@ -64,7 +64,7 @@ function insecure(message: string, { code, phase, status, headers, retryable, pa
 
 const inputCodes: readonly string[] = ['SECURE_REQUEST_INVALID', 'SECURE_ENVELOPE_TOO_LARGE']
 
-/** Servers and proxies may repeat a request in their error: the credential goes no further. */
+/** Removes the credential, which servers and proxies may repeat in an error. */
 function withoutToken(response: TransportResponse, token: string | undefined): TransportResponse {
   if (token === undefined || token.length < SHORTEST_SECRET) return response
   const strip = (text: string) => text.replaceAll(token, '[credential]')

@@ -6,8 +6,8 @@ import type { Transport, TransportErrorKind, TransportRequest } from './transpor
 import { maxResponseBytes, TransportError } from './transport.js'
 
 /**
- * One-shot calls: a connection each, closed after the answer. For many calls see pool.ts.
- * @throws TypeError for a base URL that is none.
+ * Sends each call over its own connection, closed after the response. For many calls see pool.ts.
+ * @throws TypeError for an invalid base URL.
  */
 export function createHttpTransport(baseUrl: string): Transport {
   const base = parseBaseUrl(baseUrl)
@@ -18,7 +18,7 @@ export function createHttpTransport(baseUrl: string): Transport {
   }
 }
 
-/** The whole body. @throws TransportError when it breaks off or exceeds 64 MiB. */
+/** Reads the whole body. @throws TransportError if the connection breaks or the body exceeds 64 MiB */
 export async function readBytes(chunks: OpenResponse['chunks']): Promise<Buffer> {
   const read: Uint8Array[] = []
   let bytes = 0
@@ -31,28 +31,28 @@ export async function readBytes(chunks: OpenResponse['chunks']): Promise<Buffer>
   return Buffer.concat(read)
 }
 
-/** An answer whose head has arrived. */
+/** A response whose head has arrived. */
 interface OpenResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The body as it arrives; read it to the end, or break off. @throws TransportError when it breaks off by itself. */
+  /** Read it to the end or leave the loop; both end the call. @throws TransportError if the connection breaks */
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
 /**
- * One request over a connection of its own, by node:http (its start costs a fifth of undici's, which matters to a
- * command that makes one call). Redirects are answers like any other.
- * @throws TransportError when no head of an answer arrived.
+ * Sends one request over its own connection with node:http, which loads in a fifth of undici's time: that matters to a
+ * command that makes one call. It returns redirects like other responses.
+ * @throws TransportError if no head of a response arrives
  */
 export async function openExchange(base: BaseUrl, request: TransportRequest): Promise<OpenResponse> {
   const { request: send } = base.secure ? await import('node:https') : await import('node:http')
   throwIfAborted(request)
   const { body } = request
-  // node:http leaves it out of a DELETE with a body.
+  // node:http omits this header for a DELETE with a body.
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     let connected = false
-    let answered = false
+    let hasResponse = false
     let failure: TransportError | undefined
     const outgoing = send({
       method: request.method,
@@ -69,25 +69,25 @@ export async function openExchange(base: BaseUrl, request: TransportRequest): Pr
       reject(failure)
     }
     const stop = watchLifetime(request, fail)
-    // Nothing of a request is sent before the connection stands and, with TLS, the server is trusted.
+    // Node sends no byte of the request before it is connected and, with TLS, has verified the certificate.
     outgoing.once('socket', (socket) =>
       socket.once(base.secure ? 'secureConnect' : 'connect', () => {
         connected = true
       }),
     )
     outgoing.on('error', (error) => {
-      // A server may answer and close before it has read the whole body: then the answer decides, not the broken pipe.
-      if (answered) return
+      // A server may respond and close before it has read the whole body: then ignore the broken pipe.
+      if (hasResponse) return
       if (connected) fail('lost', `The connection to ${base.origin} broke before an answer arrived (${codeOf(error)})`)
       else fail('refused', `No connection to ${base.origin} (${codeOf(error)})`)
     })
-    // Also without an error, as after an answer that switches protocols.
+    // A 101 response closes the request without an error.
     outgoing.on('close', () => {
-      if (!answered) fail('lost', `The connection to ${base.origin} closed before an answer arrived`)
+      if (!hasResponse) fail('lost', `The connection to ${base.origin} closed before an answer arrived`)
     })
     outgoing.on('response', (incoming) => {
-      answered = true
-      // Kept even while nobody reads the body: an error without a listener would end the process.
+      hasResponse = true
+      // While nobody reads the body, an error without a listener would end the process.
       incoming.on('error', () => {})
       resolve({
         status: incoming.statusCode ?? 0,

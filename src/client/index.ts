@@ -32,13 +32,13 @@ export { contract }
 export interface ClientOptions extends CallSettings {
   /** http or https, optionally with a path prefix. */
   readonly baseUrl: string
-  /** Default: one connection a call, by node:http. `createPoolTransport` keeps connections. */
+  /** Default: node:http with one connection per call. `createPoolTransport` reuses connections. */
   readonly transport?: Transport
-  /** How failed calls are repeated; `{ tries: 1 }` never repeats. */
+  /** How to retry failed calls; `{ tries: 1 }` never retries. */
   readonly retry?: RetryOptions
   /**
-   * The encrypted transport; default off. `{ mode: 'required' }` sends no call of the interface in plain text, whatever
-   * happens. `trustedChannel` is taken from the base URL unless it is given.
+   * The encrypted transport; default off. `{ mode: 'required' }` never sends a call of the interface in plain text.
+   * The default of `trustedChannel` follows from the base URL.
    */
   readonly secure?: SecureOptions
 }
@@ -52,7 +52,7 @@ type Method<E extends Endpoint> = E extends { streams: true }
   ? (...args: Arguments<E>) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
   : (...args: Arguments<E>) => Promise<CallResult<OutputOf<E>>>
 
-/** Every endpoint of the contract by group and name, and the calls beneath them. */
+/** A method for every endpoint of the contract, by group and name, and the generic functions below them. */
 export type Client = {
   readonly [Group in keyof Contract]: {
     readonly [Name in keyof Contract[Group]]: Contract[Group][Name] extends Endpoint
@@ -62,9 +62,9 @@ export type Client = {
 } & { readonly call: Call; readonly stream: Stream }
 
 /**
- * A client of one server. Its methods take the flat input of their endpoint by wire names and answer a value:
- * `{ ok: true, data, … }` or `{ ok: false, code, … }`. They throw for mistakes of the caller only.
- * @throws TypeError for a base URL that is none, and for an origin or pins that are none.
+ * Makes a client of one server. Its methods take the flat input of their endpoint by wire names and resolve to
+ * `{ ok: true, data, … }` or `{ ok: false, code, … }`. They throw only for mistakes of the caller.
+ * @throws TypeError for an invalid base URL, origin or pin.
  */
 export function createClient(options: ClientOptions): Client {
   const sending = options.transport ?? createHttpTransport(options.baseUrl)
@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(groups), call, stream } as Client
 }
 
-/** Streams are the operator's: never wrapped. */
+/** All streams belong to the operator API, which is never encrypted. */
 function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
   const refusal = refusePlain(secure)
   if (refusal === undefined) return createStream(options.baseUrl, options)
@@ -91,11 +91,11 @@ function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
 }
 
 /**
- * A transport for many calls over kept connections. Close it at the end.
- * @throws TypeError for a base URL that is none.
+ * Makes a transport for many calls that reuses connections. Close it at the end.
+ * @throws TypeError for an invalid base URL.
  */
 export async function createPoolTransport(baseUrl: string, options?: PoolOptions): Promise<PoolTransport> {
-  // undici is loaded by those who use it.
+  // Load undici only for callers that use it.
   const pool = await import('./pool.js')
   return pool.createPoolTransport(baseUrl, options)
 }

@@ -1,24 +1,24 @@
 import { TransportError } from './transport.js'
 
-/** The longest delay that a timer takes. */
+/** Maximum delay of a Node timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-interface Limits {
+interface CallLimits {
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
 }
 
-/** @throws TransportError when the caller has already aborted. */
-export function throwIfAborted({ signal }: Limits): void {
+/** @throws TransportError if the caller has already aborted */
+export function throwIfAborted({ signal }: CallLimits): void {
   if (signal?.aborted) throw new TransportError('aborted', 'The call was aborted', { maybeProcessed: false })
 }
 
 /**
- * Calls `end` when the time is up or the caller aborts, whichever comes first.
- * The function that it returns ends the watch; call it once the exchange is over.
+ * Calls `end` on a timeout or when the caller aborts. Call the returned function after the exchange to remove timer and
+ * listener.
  */
 export function watchLifetime(
-  { signal, timeoutMs }: Limits,
+  { signal, timeoutMs }: CallLimits,
   end: (kind: 'timeout' | 'aborted', message: string) => void,
 ): () => void {
   const onAbort = () => end('aborted', 'The call was aborted')

@@ -7,7 +7,7 @@ import type { Transport, TransportErrorKind, TransportRequest, TransportResponse
 import { maxResponseBytes, TransportError } from './transport.js'
 
 export interface PoolOptions {
-  /** Connections at most; default 32. */
+  /** Maximum number of connections; default 32. */
   readonly connections?: number
 }
 
@@ -18,13 +18,13 @@ export interface PoolTransport {
 }
 
 /**
- * Many calls over kept connections, by undici. Loading it costs more than a whole one-shot call: import this module
- * where many calls are made.
- * @throws TypeError for a base URL that is none.
+ * Makes a transport that reuses connections with undici. Loading undici takes longer than a one-shot call: import this
+ * module only for many calls.
+ * @throws TypeError for an invalid base URL.
  */
 export function createPoolTransport(baseUrl: string, { connections = 32 }: PoolOptions = {}): PoolTransport {
   const { origin, prefix } = parseBaseUrl(baseUrl)
-  // The lifetime of a call is watched by ourselves: undici's own limits would count differently.
+  // `watchLifetime` limits the whole call; undici's own timeouts limit head and body separately.
   const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
   return {
     send: async (request) => {
@@ -60,7 +60,7 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
         ...(content === undefined ? {} : { body: content }),
       },
       {
-        // Called when the request is about to be written to a connection that stands.
+        // undici calls this before it writes the request to an open connection.
         onRequestStart: (controller) => {
           abort = (reason) => controller.abort(reason)
           if (failure === undefined) started = true

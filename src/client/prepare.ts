@@ -8,7 +8,7 @@ export interface PreparedCall {
   readonly ok: true
   readonly request: TransportRequest
   readonly token: string | undefined
-  /** Member of a failure, so that the caller can repeat safely. */
+  /** Also a member of a failure, so that the caller can retry safely. */
   readonly idempotencyKey: string | undefined
   /** False for reads, whose outcome does not matter. */
   readonly mutates: boolean
@@ -24,7 +24,7 @@ export interface UnsendableCall {
 
 const headerText = /^[ -~]*$/
 
-/** Everything about a call that is known before it is sent: what a dry run shows. */
+/** Builds a call completely without sending it; a dry run shows the result. */
 export async function prepareCall(
   endpoint: Endpoint,
   input: Readonly<Record<string, unknown>>,
@@ -64,19 +64,19 @@ export async function prepareCall(
   return { ok: true, request, token, mutates: isMutation, expected, idempotencyKey }
 }
 
-/** A call as HTTP, without what a credential adds. */
+/** An HTTP request without credential headers. */
 interface BuiltRequest {
   readonly ok: true
   readonly method: string
   /** Path and query. */
   readonly path: string
-  /** JSON, absent where none is needed. */
+  /** JSON; absent if the request has no body. */
   readonly body?: string
 }
 
 /**
- * Splits the flat input of an endpoint: path parameters by the path, query members by the contract, everything else
- * into the body, so that the server answers for members that it does not know. Undefined members are left out.
+ * Splits the flat input of an endpoint into path parameters, query members and body. Unknown members go into the body,
+ * so that the server refuses them. Undefined members are dropped.
  */
 export function buildRequest(
   endpoint: Endpoint,
@@ -112,7 +112,7 @@ export function buildRequest(
   }
 }
 
-/** Undefined for what no server would see as sent: URL parsers on the way take dots and empty segments away. */
+/** Undefined for values that URL parsers would change: they drop dot segments and empty segments. */
 function encodeSegment(value: string): string | undefined {
   if (value === '' || value === '.' || value === '..') return undefined
   try {

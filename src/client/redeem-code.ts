@@ -1,15 +1,15 @@
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CODE = /^[0-9A-HJKMNP-TV-Z]{16}$/
 
-/** What people type around the symbols: white space, dashes, and characters without width. */
+/** Separators that people type between symbols: white space, dashes and zero-width characters. */
 const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 
-/** `malformed`: not 16 symbols of the alphabet. `mistyped`: the check symbol does not fit the other fifteen. */
+/** `malformed`: not 16 symbols of the alphabet. `mistyped`: the check symbol does not match the other fifteen. */
 type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
 
 /**
- * Checks a redeem code of the reference server before a call (DECISIONS.md#credentials): it finds a wrong symbol or two
- * swapped ones. Other servers may form their codes in any way.
+ * Checks a redeem code before a call (DECISIONS.md#credentials): it detects one wrong symbol or two swapped ones. Only
+ * codes of the reference server have this form.
  */
 export function checkRedeemCode(value: string): RedeemCodeCheck {
   const symbols = value

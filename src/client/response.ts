@@ -3,14 +3,14 @@ import { asMembers, type Members, parseJson } from '../secure/json.js'
 import type { CallFailure, CallSuccess } from './result.js'
 import type { TransportResponse } from './transport.js'
 
-/** What an answer says about a failure; every member has a fallback, since any server or proxy may have sent it. */
+/** The failure in a response. Every member has a fallback, because any server or proxy may have sent the response. */
 export type ResponseFailure = Pick<CallFailure, 'ok' | 'code' | 'message' | 'retryable' | 'details' | 'requestId'>
 
 type Headers = Readonly<Record<string, string>>
 
 const EXCERPT_LENGTH = 200
 
-/** Begins the message of a failure with a response that no voucher service sends. */
+/** Prefix of the message for a response that is not from a voucher service. */
 export const NOT_A_RESPONSE = 'Not a response of a voucher service'
 
 /** Conditions under which a response counts as the success of a call. */
@@ -80,9 +80,9 @@ export function readFailure(response: TransportResponse, expected: Expected = {}
   }
 }
 
-function isRetryable(code: string | undefined, said: unknown, status: number): boolean {
+function isRetryable(code: string | undefined, sent: unknown, status: number): boolean {
   if (code !== undefined && isFailureCode(code)) return failures[code].retryable
-  return typeof said === 'boolean' ? said : isRetryableStatus(status)
+  return typeof sent === 'boolean' ? sent : isRetryableStatus(status)
 }
 
 const isRetryableStatus = (status: number) => status === 429 || status === 503
@@ -91,11 +91,11 @@ function requestIdOf(members: Members | undefined, headers: Headers): string | n
   return asText(members?.requestId) ?? headers['x-request-id'] ?? null
 }
 
-/** JSON.parse takes any depth, but what walks or writes the value afterwards does not: 10,000 levels end JSON.stringify. */
-export const ANSWER_DEPTH_MAX = 500
+/** JSON.parse accepts any depth, but JSON.stringify overflows the stack at 10,000 levels. */
+export const RESPONSE_DEPTH_MAX = 500
 
 /** Undefined if the body is not JSON, for example empty. */
-const parse = (body: string): unknown => parseJson(body, ANSWER_DEPTH_MAX)
+const parse = (body: string): unknown => parseJson(body, RESPONSE_DEPTH_MAX)
 
 function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined

@@ -3,17 +3,19 @@ export interface CallSuccess<Data> {
   readonly data: Data
   readonly status: number
   readonly requestId: string | null
-  /** True when the server answered a repeat of an earlier call. */
+  /** True for a replay: the server returned the response of an earlier call with the same idempotency key. */
   readonly replayed: boolean
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * A refusal of the server; or no answer at all, with `status` 0 and the code NETWORK_ERROR, TIMEOUT or ABORTED; or an
- * input that cannot be sent, with `status` 0 and the code INVALID_INPUT; or a failure of the encrypted transport, with a
- * code that begins with SECURE_, or one of its table, and in `details.phase` how far the call had come. A response that
- * is not from a voucher service has the code INVALID_RESPONSE, whatever its status; a refusal without a code has HTTP_
- * and its status.
+ * A call that failed. `code` and `status` tell why:
+ * - a refusal of the server has the server's code, or HTTP_ and the status if the server sent none
+ * - a response that is not from a voucher service has INVALID_RESPONSE with any status
+ * - a missing response has NETWORK_ERROR, TIMEOUT or ABORTED, and an input that cannot be sent has INVALID_INPUT, each
+ *   with status 0
+ * - a failure of the encrypted transport has a code of the failure table or one that begins with SECURE_, and
+ *   `details.phase` names the phase that failed
  */
 export interface CallFailure {
   readonly ok: false
@@ -23,9 +25,9 @@ export interface CallFailure {
   readonly retryable: boolean
   readonly details: Readonly<Record<string, unknown>>
   readonly requestId: string | null
-  /** True when a mutation may have happened all the same. */
+  /** True if the mutation may have taken effect despite the failure. */
   readonly outcomeUnknown: boolean
-  /** The Idempotency-Key that was sent, to repeat the call safely. */
+  /** The Idempotency-Key of the call, for a safe retry. */
   readonly idempotencyKey?: string
   readonly headers: Readonly<Record<string, string>>
 }

@@ -5,21 +5,21 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
 import { isTransportError, TransportError } from './transport.js'
 
 export interface Repeat {
-  /** The try that failed, from 1. */
+  /** Number of the attempt that failed, from 1. */
   readonly attempt: number
   readonly delayMs: number
-  /** HTTP status, or 0 when no answer arrived. */
+  /** HTTP status; 0 without a response. */
   readonly status: number
-  /** Failure code of the answer, or the kind of the transport error. */
+  /** Failure code of the response, or the kind of the transport error. */
   readonly code: string
 }
 
 export interface RetryOptions {
-  /** Tries in all; default 4. */
+  /** Maximum number of attempts, the first included; default 4. */
   readonly tries?: number
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random?: () => number
-  /** @throws TransportError `aborted` when the signal fires first. */
+  /** @throws TransportError `aborted` if the signal aborts first */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs?: () => number
@@ -28,17 +28,17 @@ export interface RetryOptions {
   readonly onRepeat?: (repeat: Repeat) => void
 }
 
-/** `performance.now()` loads a module of its own, a millisecond of a command's start. */
+/** `performance.now()` loads a module, which adds a millisecond to the start of a command. */
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6
 
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 5_000
 
 /**
- * Sends again what failed for now: a repeatable request after any network error, 429, 5xx or retryable failure; any
- * other only when it was certainly not processed (no connection, a session that could not be negotiated, 429, 503).
- * What the encrypted transport refuses is not repeated. Waits a random share of a delay that
- * doubles, at least as long as Retry-After says, and never beyond the request's `timeoutMs`.
+ * Retries transient failures: a repeatable request after any network error, 429, 5xx or retryable failure; any other
+ * request only if the server certainly did not process it (no connection, no session, 429, 503). It does not retry
+ * refusals of the encrypted transport. Each wait is a random share of a doubling delay, at least Retry-After, and ends
+ * within the request's `timeoutMs`.
  */
 export function withRetry(transport: Transport, options: RetryOptions = {}): Transport {
   const { tries = 4, random = Math.random, sleep = sleepFor, now = Date.now } = options
@@ -70,11 +70,12 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
   }
 }
 
-type Outcome = TransportResponse | TransportError
+type AttemptOutcome = TransportResponse | TransportError
 
-const headersOf = (outcome: Outcome) => (isTransportError(outcome) ? (outcome.secure?.headers ?? {}) : outcome.headers)
+const headersOf = (outcome: AttemptOutcome) =>
+  isTransportError(outcome) ? (outcome.secure?.headers ?? {}) : outcome.headers
 
-async function attemptOnce(transport: Transport, request: TransportRequest): Promise<Outcome> {
+async function attemptOnce(transport: Transport, request: TransportRequest): Promise<AttemptOutcome> {
   try {
     return await transport(request)
   } catch (error) {
@@ -83,7 +84,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
   }
 }
 
-function isWorthRepeating(outcome: Outcome, { repeatable = false }: TransportRequest): boolean {
+function isWorthRepeating(outcome: AttemptOutcome, { repeatable = false }: TransportRequest): boolean {
   if (isTransportError(outcome)) {
     const { kind, maybeProcessed, secure } = outcome
     if (kind === 'aborted' || secure?.retryable === false) return false
@@ -94,18 +95,18 @@ function isWorthRepeating(outcome: Outcome, { repeatable = false }: TransportReq
   return repeatable && status >= 400 && (status >= 500 || readFailure(outcome).retryable)
 }
 
-/** A 503 and everything below 500 says that the server declined; any other 5xx may come after the work was done. */
-function wasMaybeProcessed(outcome: Outcome): boolean {
+/** Statuses below 500 and 503 mean that the server did not act; any other 5xx may follow a completed action. */
+function wasMaybeProcessed(outcome: AttemptOutcome): boolean {
   return isTransportError(outcome) ? outcome.maybeProcessed : outcome.status >= 500 && outcome.status !== 503
 }
 
-function describe(outcome: Outcome): { status: number; code: string } {
+function describe(outcome: AttemptOutcome): { status: number; code: string } {
   if (!isTransportError(outcome)) return { status: outcome.status, code: readFailure(outcome).code }
   return { status: outcome.secure?.status ?? 0, code: outcome.secure?.code ?? outcome.kind }
 }
 
-/** The last outcome, with the doubt that earlier tries left. */
-function finish(outcome: Outcome, maybeProcessed: boolean): TransportResponse {
+/** Returns the last response, or throws the last error; `maybeProcessed` covers earlier attempts too. */
+function finish(outcome: AttemptOutcome, maybeProcessed: boolean): TransportResponse {
   if (!isTransportError(outcome)) return maybeProcessed ? { ...outcome, maybeProcessed } : outcome
   if (!maybeProcessed || outcome.maybeProcessed) throw outcome
   const { kind, message, secure } = outcome

@@ -11,28 +11,28 @@ import { isTransportError, TransportError } from './transport.js'
 
 export type { Latch, SecureMode } from '../secure/client/options.js'
 
-/** `mode` off, auto or required; origin, pins and latch as in voucherctl/secure. */
+/** `mode`: off, auto or required. Origin, pins and downgrade protection (`latch`) are those of voucherctl/secure. */
 export type SecureOptions = Omit<SecureSessionOptions, 'send'>
 
 /** Routes that are not part of the specified interface: the operator API, health and metrics. */
 const OUTSIDE = /^\/(?:_platform\/|healthz$|readyz$|metrics$)/
-/** What a server might resolve to a path of the interface. */
+/** Dot segments, by which a server might resolve an outside path to one of the interface. */
 const CLIMBING = /\.\.|%2e/i
 
-/** True for what travels in the encrypted transport, or not at all. */
+/** True for paths that must go through the encrypted transport. */
 export const isSecured = (path: string) => !OUTSIDE.test(path) || CLIMBING.test(path)
 
 /**
- * A transport that sends its requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport).
- * Put it inside of withRetry and around http or pool: an envelope is used once, so that nothing beneath may
- * repeat. Sessions are negotiated when they are needed and shared by all calls.
+ * Sends requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport). It goes around the
+ * http or pool transport and inside `withRetry`: each envelope is valid once, so no transport below may retry. All
+ * calls share a session, which the first call negotiates.
  *
- * `required`: nothing is sent in plain text. What cannot travel (a path of other symbols, a body above the limit) is
- * refused before anything is sent. The operator's plane (`/_platform`) is never wrapped; `required` lets it through over
- * a trusted channel only (`trustedChannel`: verified TLS or this machine).
+ * `required` sends no call of the interface in plain text. It refuses a request that does not fit an envelope (symbols
+ * of the path, size of the body) before sending. The operator API (`/_platform`) is never encrypted; `required` permits
+ * it only over a trusted channel (`trustedChannel`: verified TLS or this machine).
  *
- * Failures are TransportErrors. Those of the network keep their kind, and say by `maybeProcessed` whether the business
- * call was on its way; the others are of the kind `secure`.
+ * Network failures keep their kind, and `maybeProcessed` tells whether the business call was sent; other failures are
+ * TransportErrors of the kind `secure`.
  * @throws TypeError for an origin that is not canonical, a malformed pin, or more than two pins.
  */
 export function withSecure(transport: Transport, options: SecureOptions): Transport {
@@ -60,7 +60,7 @@ export function withSecure(transport: Transport, options: SecureOptions): Transp
   }
 }
 
-/** The suite takes longer to load than a whole plain call: only those who encrypt pay for it. */
+/** Load the suite on demand: that takes longer than a whole plain call. */
 async function openSession(transport: Transport, options: SecureOptions): Promise<SecureSession> {
   const { createSecureSession } = await import('../secure/client/session.js')
   return createSecureSession({ ...options, send: transport })
@@ -68,7 +68,7 @@ async function openSession(transport: Transport, options: SecureOptions): Promis
 
 const isRequired = (response: TransportResponse) => readFailure(response).code === 'SECURE_TRANSPORT_REQUIRED'
 
-/** Why a call outside of the encrypted transport is not made. */
+/** The error for a call outside of the encrypted transport that `required` refuses; undefined if it is permitted. */
 export function refusePlain({ mode, trustedChannel = false }: SecureOptions): TransportError | undefined {
   if (mode !== 'required' || trustedChannel) return undefined
   const message = 'This call cannot be encrypted, and goes over verified TLS or to this machine only.'
@@ -76,7 +76,7 @@ export function refusePlain({ mode, trustedChannel = false }: SecureOptions): Tr
   return new TransportError('secure', message, { maybeProcessed: false, secure: fault })
 }
 
-/** The error that stands for a failure of the suite's client. @throws what a transport threw that is no TransportError. */
+/** Converts a failure of the secure session. @throws errors of a transport that are not TransportErrors */
 export function secureError(
   failure: SecureFailure,
   { timeoutMs }: Pick<TransportRequest, 'timeoutMs'>,
@@ -88,7 +88,7 @@ export function secureError(
   }
   if (code === 'SECURE_ABORTED') return new TransportError('aborted', 'The call was aborted', { maybeProcessed })
   if (code === 'SECURE_NO_ANSWER') {
-    // Anything else that a transport throws is a bug of it.
+    // Any other error is a bug of the transport.
     if (!isTransportError(cause)) throw cause
     return new TransportError(cause.kind, `${cause.message}${before(phase)}`, { maybeProcessed })
   }
@@ -101,14 +101,14 @@ const before = (phase: SecureFailure['phase']) =>
 function faultOf({ code, phase, part, answer }: SecureFailure): SecureFault {
   const { status = 0, headers = {} } = answer ?? {}
   const fault = { phase, status, headers, ...(part === undefined ? {} : { part }) }
-  // Too many calls, or a server in trouble, is no verdict on the encryption: repeated like any other call.
+  // A rate limit or a server error says nothing about the encryption, so the call is retried like any other.
   if (answer !== undefined && code === 'SECURE_ANSWER_REFUSED' && (status === 429 || status >= 500)) {
     return { ...fault, code: plainCodeOf(answer), retryable: true }
   }
   return { ...fault, code, retryable: false }
 }
 
-/** The code of an outer failure. It is not authenticated: one of the table is taken only with the status of its row. */
+/** The code of an outer response. It is not authenticated: accept a code of the failure table only with its status. */
 function plainCodeOf(answer: TransportResponse): string {
   const { code } = readFailure(answer)
   if (code === 'INVALID_RESPONSE') return code

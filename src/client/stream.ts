@@ -4,14 +4,14 @@ import { parseBaseUrl } from './base-url.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import { openExchange, readBytes } from './http.js'
 import { prepareCall } from './prepare.js'
-import { ANSWER_DEPTH_MAX } from './response.js'
+import { RESPONSE_DEPTH_MAX } from './response.js'
 import type { CallFailure, CallSuccess } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, TransportError } from './transport.js'
 
 /**
- * Calls an endpoint that answers NDJSON. `data` yields its documents as they arrive and throws TransportError when
- * the stream breaks; leaving the loop or aborting ends the call. `timeoutMs` counts until the stream begins.
+ * Calls an endpoint that responds with NDJSON. `data` yields the documents as they arrive and throws TransportError if
+ * the stream breaks; leaving the loop or aborting ends the call. `timeoutMs` limits the time until the response head.
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
@@ -19,7 +19,7 @@ export type Stream = <E extends Endpoint & { streams: true }>(
   options?: CallOptions,
 ) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
 
-/** @throws TypeError for a base URL that is none. */
+/** @throws TypeError for an invalid base URL. */
 export function createStream(baseUrl: string, settings: CallSettings = {}): Stream {
   const base = parseBaseUrl(baseUrl)
   return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, options: CallOptions = {}) => {
@@ -58,7 +58,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
 
 const LINE_LENGTH_MAX = 1024 * 1024
 
-/** The lines of a UTF-8 body that are not empty, also one without a line feed at the end. */
+/** Parses the non-empty lines of a UTF-8 body; the last one may lack its line feed. */
 async function* readDocuments<Document>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Document> {
   const decoder = new TextDecoder()
   let rest = ''
@@ -74,7 +74,7 @@ async function* readDocuments<Document>(chunks: AsyncIterable<Uint8Array>): Asyn
 }
 
 function parseLine(line: string): unknown {
-  const document = parseJson(line, ANSWER_DEPTH_MAX)
+  const document = parseJson(line, RESPONSE_DEPTH_MAX)
   if (document === undefined) throw new TransportError('lost', 'The stream holds a line that is not JSON')
   return document
 }

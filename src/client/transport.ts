@@ -1,4 +1,4 @@
-/** What goes over the wire, before any transport has touched it. */
+/** A request before any transport has changed it. */
 export interface TransportRequest {
   readonly method: string
   /** Origin-relative: path and query. */
@@ -6,11 +6,11 @@ export interface TransportRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Ends the call at once. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal
   /** Milliseconds for the whole exchange. */
   readonly timeoutMs?: number
-  /** True when processing it twice has the effect of processing it once: reads, and calls with an Idempotency-Key. */
+  /** True if processing it twice has the effect of processing it once: reads, and calls with an Idempotency-Key. */
   readonly repeatable?: boolean
 }
 
@@ -19,45 +19,45 @@ export interface TransportResponse {
   /** Lower-case names; repeated headers joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Of the body, as they came, where the transport has them: an answer may be no text. */
+  /** The received bytes of the body, if the transport has them: a response may be binary. */
   readonly bytes?: Uint8Array
-  /** True when an earlier try of the same request may have been processed, whatever this answer says. */
+  /** True if the server may have processed an earlier attempt, even if this response is a refusal. */
   readonly maybeProcessed?: boolean
 }
 
 /**
  * Sends one request. Wrappers (retry, secure) have the same signature.
- * @throws TransportError when no complete answer arrived.
+ * @throws TransportError if no complete response arrives
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>
 
 /**
- * `refused`: certainly not processed (connection refused, look-up failed, TLS not trusted).
- * `lost`: sent or possibly sent, no complete answer. `timeout`: the same, by the clock. `aborted`: by the caller.
- * `secure`: the encrypted transport refused or was refused; see the error's `secure`.
+ * `refused`: certainly not processed (connection refused, DNS lookup failed, TLS not trusted).
+ * `lost`: possibly sent, without a complete response. `timeout`: the same after `timeoutMs`. `aborted`: by the caller.
+ * `secure`: client or server refused the encrypted transport; see the error's `secure`.
  */
 export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted' | 'secure'
 
-/** Why the encrypted transport has no business answer (secure.ts). */
+/** Why an encrypted call has no business response (secure.ts). */
 export interface SecureFault {
   /** A code of the failure table or the client (SECURE_PIN_MISMATCH, …), INVALID_RESPONSE, or HTTP_ and the status. */
   readonly code: string
-  /** How far the call had come; `local`: nothing of it was sent. */
+  /** The phase that failed; `local`: before sending. */
   readonly phase: 'local' | 'bootstrap' | 'session' | 'dispatch' | 'plain'
-  /** HTTP status of the outer answer, 0 when there is none. */
+  /** HTTP status of the outer response; 0 without one. */
   readonly status: number
-  /** Of the outer answer, which is not authenticated. */
+  /** Headers of the outer response, which is not authenticated. */
   readonly headers: Readonly<Record<string, string>>
-  /** True when the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly retryable: boolean
-  /** The part of the request that cannot travel. */
+  /** The part of the request that does not fit an envelope. */
   readonly part?: string
 }
 
 interface TransportErrorOptions extends ErrorOptions {
-  /** False when a timeout or an abort came before anything was sent. Default: true unless `refused`. */
+  /** False for a timeout or abort before anything was sent. Default: true unless `refused`. */
   readonly maybeProcessed?: boolean
-  /** Of the kind `secure`. */
+  /** For the kind `secure`. */
   readonly secure?: SecureFault | undefined
 }
 
@@ -65,7 +65,7 @@ export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly code = 'TRANSPORT_ERROR'
   readonly kind: TransportErrorKind
-  /** True when the server may have processed the request all the same. */
+  /** True if the server may have processed the request despite the error. */
   readonly maybeProcessed: boolean
   readonly secure: SecureFault | undefined
   constructor(kind: TransportErrorKind, message: string, options?: TransportErrorOptions) {
@@ -80,5 +80,5 @@ export class TransportError extends Error {
 export const isTransportError = (error: unknown): error is TransportError =>
   error instanceof Error && 'code' in error && error.code === 'TRANSPORT_ERROR'
 
-/** Bytes of a body that a transport reads before it gives up. */
+/** Maximum bytes of a response body. */
 export const maxResponseBytes = 64 * 1024 * 1024

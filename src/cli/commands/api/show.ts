@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { ANSWER_DEPTH_MAX } from '../../../client/response.js'
+import { RESPONSE_DEPTH_MAX } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
 import { parseJson } from '../../../secure/json.js'
 import type { Context } from '../../command/context.js'
@@ -69,6 +69,6 @@ export function showWhole(
 
 /** JSON as a value, anything else as text. */
 function parsed(text: string): unknown {
-  const value = parseJson(text, ANSWER_DEPTH_MAX)
+  const value = parseJson(text, RESPONSE_DEPTH_MAX)
   return value === undefined ? text : value
 }
