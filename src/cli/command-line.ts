@@ -7,11 +7,11 @@ import { page, topics } from './program.js'
 import type { Topic } from './topics.js'
 
 /**
- * The arguments, which commander parses once from the command tree; no other module reads them. A group is loaded when
- * commander reaches its name (DECISIONS.md#command-line). Completion reads the unfinished line of a shell with it.
+ * Parses the arguments with commander along the command tree; no other module reads them. A group is loaded when
+ * commander reaches its name (DECISIONS.md#command-line). Completion parses the unfinished line of a shell with it.
  */
 export class CommandLine {
-  /** Full names of the command: `vouchers issue`. Empty for the program itself. */
+  /** Full names of the command, such as `vouchers issue`; empty for the program itself. */
   path: readonly string[] = []
   /** The group or command at that path; undefined for the program itself. */
   node: Node | undefined
@@ -22,13 +22,13 @@ export class CommandLine {
   readonly given: Map<string, readonly string[]> = new Map()
   /** True below the word `help`, where names of commands and topics follow. */
   asksHelp = false
-  /** The flag whose value would be the next word of an unfinished line. */
+  /** The flag whose value comes next in an unfinished line. */
   awaiting: string | undefined
 
   /** The command whose flags and operands commander is parsing. */
   #current = newCommand('voucherctl')
   readonly #enter = new Map<Command, () => void | Promise<void>>()
-  /** The first flag without the value that it needs. */
+  /** The first flag whose required value is missing. */
   #incomplete: string | undefined
   /** A flag of a group's own command that stands before the name of another command. */
   #early: string | undefined
@@ -40,17 +40,17 @@ export class CommandLine {
     return this.given.has('version') ? 'version' : undefined
   }
 
-  /** What the command works on. */
+  /** The positional arguments. */
   get operands(): readonly string[] {
     return this.leaf === undefined ? [] : this.#current.args
   }
 
-  /** True if a word stands where the name of a command has to be, and names none. */
+  /** True if a word in the place of a command name is not the name of a command. */
   get isLost(): boolean {
     return this.leaf === undefined && this.#error !== undefined && this.#error.code !== MISSING_NAME
   }
 
-  /** Reads what is there, and refuses nothing. */
+  /** Parses a line that may be unfinished or invalid, without an error. */
   async read(words: readonly string[]): Promise<void> {
     const program = this.#current
     this.#prepare(program)
@@ -189,10 +189,10 @@ export class CommandLine {
   }
 }
 
-/** The code of commander's error where the name of a command is missing. */
+/** Code of commander's error for a missing command name. */
 const MISSING_NAME = 'commander.help'
 
-/** The line of these words as far as it goes. */
+/** Parses words that may be an unfinished line. */
 export async function lineOf(words: readonly string[]): Promise<CommandLine> {
   const line = new CommandLine()
   await line.read(words)
@@ -202,7 +202,7 @@ export async function lineOf(words: readonly string[]): Promise<CommandLine> {
 const newCommand = (name: string) =>
   new Command(name)
     .exitOverride()
-    // Disable commander's own help, which it prints wherever a name is missing.
+    // Disable commander's own help, which it prints if a name is missing.
     .configureOutput({ writeErr: () => {}, writeOut: () => {} })
     .configureHelp({ formatHelp: () => '' })
     .helpOption(false)

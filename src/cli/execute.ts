@@ -58,7 +58,7 @@ export async function execute(
   const shown = await show(outcome, leaf, results)
   const exit = typeof shown === 'number' ? shown : await output.fail(shown)
   if (outcome.ok) output.flushWarnings()
-  // Not beside a failure, whose error object stands alone on stderr.
+  // Skip warnings on failure: stderr must hold only the error object.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
   return exit
 }
@@ -78,7 +78,7 @@ function commandOf({ path, given, operands, leaf }: CommandLine): string {
 const optionOf = (name: string, value: string) =>
   value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`
 
-/** Prints the outcome. @returns the exit code, or the failure that is still to be said */
+/** Prints the outcome. @returns the exit code, or a failure that the caller must print */
 async function show(outcome: Outcome<unknown>, { view }: Leaf, output: Output): Promise<number | Failure> {
   if ('plan' in outcome) {
     const { printPlan } = await import('./command/dry-run.js')

@@ -7,12 +7,12 @@ import type { Paint } from './output/colour.js'
 import { encodeJson } from './output/encode.js'
 import { plainLine } from './output/plain.js'
 
-/** Why a command did not do what it was asked. */
+/** Why a command failed. */
 export interface Failure {
   readonly ok: false
   readonly code: string
   readonly message: string
-  /** HTTP status of the answer, null when there was none. */
+  /** HTTP status; null without a response. */
   readonly status: number | null
   readonly retryable: boolean
   readonly hint: string | null
@@ -20,7 +20,7 @@ export interface Failure {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Failures that no server answers, with their exit codes. */
+/** Exit codes of failures that do not come from a server. */
 export const localFailures = {
   UNEXPECTED: 1,
   SERVER_START_FAILED: 1,
@@ -89,7 +89,7 @@ export function fail(
   return { ok: false, code, message, status: null, retryable: false, hint, requestId: null, details }
 }
 
-/** What the bundled server throws has a code that is known here; anything else is a bug. */
+/** Converts an error of the bundled server; rethrows an error without a known code, which is a bug. */
 export function failureOfServer(error: unknown): Failure {
   const code = codeOf(error)
   if (!isLocalCode(code)) throw error
@@ -98,10 +98,10 @@ export function failureOfServer(error: unknown): Failure {
 
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
 
-/** The failure of a call, with what to do next. `check` is a command that shows whether the action took place. */
+/** Converts the failure of a call and adds a hint. `check` is a command that shows whether the action took place. */
 export function fromCall(failure: CallFailure, check?: string): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
-  // A server may send any code, also the name of a member that every object has.
+  // A server may send any code, even `constructor`.
   const known = Object.hasOwn(advice, code) ? advice[code] : undefined
   const next = known ?? (isFailureCode(code) ? failures[code].advice : null)
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
@@ -109,7 +109,7 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
   return {
     ok: false,
     code,
-    // Of the transport: it says what was found, not a sentence of its own.
+    // Messages of the transport lack the full stop.
     message: unanswered.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
@@ -126,7 +126,7 @@ export function fromCall(failure: CallFailure, check?: string): Failure {
 
 const unanswered: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
 
-/** Adds the seconds that the server asks to wait. A date counts only beside the Date of the same answer. */
+/** Adds the wait that Retry-After requests. A date counts only if the response also has a Date header. */
 function withWait(hint: string | null, { headers }: CallFailure): string | null {
   const waitMs = readRetryAfter(headers, () => Number.NaN)
   if (waitMs === null) return hint
@@ -149,7 +149,7 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
 
 const WALK = '`voucherctl secure check` walks through the protocol step by step.'
 
-/** What a user can do. Of the encrypted transport, the failure table speaks to those who write a client. */
+/** Hints for users, in place of those of the failure table, which address authors of clients. */
 const advice: Readonly<Partial<Record<string, string>>> = {
   NETWORK_ERROR: 'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
   TIMEOUT: 'Give it more time with --timeout 60s, or check the server.',
@@ -167,7 +167,7 @@ const advice: Readonly<Partial<Record<string, string>>> = {
   SECURE_VERSION_UNSUPPORTED: 'Nothing was sent. Update the older of the two.',
 }
 
-/** The exit code: by the failure table, by the local codes, else by the HTTP status. */
+/** Exit code from the failure table, the local codes, or else the HTTP status. */
 export function exitOf({ code, status }: Pick<Failure, 'code' | 'status'>): number {
   if (isFailureCode(code)) return failures[code].exit
   if (isLocalCode(code)) return localFailures[code]
@@ -180,7 +180,7 @@ export function toJson(failure: Failure): string {
   return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
 }
 
-/** Members of details that are for a script: the message or the hint says them in words. */
+/** Members of details that are not printed for a person, because the message or hint says the same. */
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',
@@ -188,7 +188,7 @@ const inWords: Readonly<Partial<Record<string, string>>> = {
   UNKNOWN_FIELD: 'fields',
 }
 
-/** The error for a person: what, why, how to fix it, and the request id. A text of a server never starts a line. */
+/** Formats a failure for a person. A text of the server never starts a line, so that it cannot imitate one of ours. */
 export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint'>): string {
   const lines = [`${paint.error('error:')} ${plainLine(failure.message)}`]
   for (const [name, value] of Object.entries(failure.details)) {
@@ -201,7 +201,7 @@ export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint'>): 
   return `${lines.join('\n')}\n`
 }
 
-/** Details are whatever a server sent: only what looks like a validation issue reads as one. */
+/** A server may send anything in details: prints JSON unless it looks like a validation issue. */
 function issueLine(issue: Partial<ValidationIssue> | null): string {
   if (typeof issue?.pointer !== 'string' || typeof issue.message !== 'string')
     return `  ${plainLine(JSON.stringify(issue))}`

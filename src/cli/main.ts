@@ -8,16 +8,16 @@ import { run } from './run.js'
 // Exported for tests, which run the bundled command line with their own host.
 export { run }
 
-/** SIGHUP is a terminal that was closed; what a command has made for itself is removed all the same. */
+/** The terminal sends SIGHUP when it closes; a command then cleans up as after Ctrl-C. */
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-/** The command line of this process. The exit code is set, and the process ends when everything is written. */
+/** Runs the command line of this process and sets its exit code; the process ends when all output is written. */
 export async function main(version: () => string): Promise<void> {
   const interruption = new AbortController()
   let interrupted: number | undefined
   for (const [signal, exit] of Object.entries(exitOfSignal)) {
     process.on(signal, () => {
-      // The first asks the command to end, a second one does not wait for it.
+      // The first signal interrupts the command; a second one ends the process immediately.
       if (interrupted !== undefined) process.exit(exit)
       interrupted = exit
       interruption.abort()
@@ -25,7 +25,7 @@ export async function main(version: () => string): Promise<void> {
   }
   const stdout = processStdout()
   const host: Host = {
-    // Opened when they are used: each costs a command that does not use it a millisecond or more.
+    // Getters, because opening each stream takes a millisecond or more.
     get stdin() {
       return process.stdin
     },
@@ -47,21 +47,21 @@ export async function main(version: () => string): Promise<void> {
     const { candidates } = await import('./completion/candidates.js')
     stdout.write(await candidates(process.argv.slice(3), host, () => performance.now()))
     await stdout.settled?.()
-    // A look-up of a name that still waits would keep the process.
+    // A pending DNS lookup would keep the process alive.
     process.exit(0)
   }
-  // For a process that ends because nothing is left that could answer what a command waits for.
+  // Exit 1 if the event loop drains before the command finishes.
   process.exitCode = 1
   const ran = await run(process.argv.slice(2), host)
-  // A write that fails says so in a later turn.
+  // Node reports a failed write in a later turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve))
   const exit = interrupted ?? (ran === 0 && stdout.gone.aborted ? lost(stdout.gone.reason, host.stderr) : ran)
   process.exitCode = exit
-  // A stream or standard input that nobody reads any more would keep the process.
+  // An open stream or standard input would keep the process alive.
   if (interrupted !== undefined || stdout.gone.aborted) openStderr().write('', () => process.exit(exit))
 }
 
-/** A reader that has seen enough is no error, as in `voucherctl … | head -1`; a disk that is full is one. */
+/** Exit code after stdout failed: 0 for a closed pipe, as in `voucherctl … | head -1`, but not for a full disk. */
 function lost(error: unknown, stderr: Out): number {
   const code = codeOf(error)
   if (code === 'EPIPE') return 0
@@ -72,13 +72,13 @@ function lost(error: unknown, stderr: Out): number {
 
 let stderr: typeof process.stderr | undefined
 
-/** Whoever does not read the errors still reads the exit code. */
+/** Ignores EPIPE on stderr: the exit code still tells the result. */
 function openStderr() {
   stderr ??= process.stderr.on('error', () => {})
   return stderr
 }
 
-/** The root when the folder of this process was deleted: no project file is found from there, and nothing else fails. */
+/** The working folder; the root if it was deleted, so that only the search for a project file ends early. */
 function workingFolder(): string {
   try {
     return process.cwd()

@@ -8,13 +8,13 @@ const console = 'Account, applications and profiles'
 const operating = 'Server and platform'
 const tooling = 'Scripts and shells'
 
-/** Commands that work on the page itself get it as an argument: their modules must not import this one. */
+/** Caches the node. Commands that need `page` get it as an argument, because importing it would be circular. */
 function once(make: () => Promise<Node>): () => Promise<Node> {
   let node: Promise<Node> | undefined
   return () => (node ??= make())
 }
 
-/** Every group on one page. */
+/** All groups and commands of the first help page. */
 export const page: readonly Entry[] = [
   {
     name: 'quickstart',

@@ -12,7 +12,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   try {
     return await dispatch(line, await line.parse(argv), host)
   } catch (error) {
-    // A bug: its text may hold anything, so that it is shown only when asked for.
+    // A bug: show its text, which may hold secrets, only with --debug.
     const { globals } = readGlobals(line.given)
     const output = new Output(host, { format: knownFormat(formatOf(line, globals, host)) })
     const hint = 'Run it again with --debug to see where, and report it.'
@@ -31,7 +31,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   if (refused === undefined && line.shows !== undefined) {
     return show(line, new Output(host, { format: knownFormat(format), filter }))
   }
-  // Loaded here, because help and the version need no settings.
+  // Load it here, because help and the version need no settings.
   const { execute, storedFormat } = await import('./execute.js')
   const output = new Output(host, {
     // A command with valid flags takes its format from its settings.

@@ -11,7 +11,7 @@ interface TopicText {
   readonly data: unknown
 }
 
-/** What each exit code means; the codes that end with it come from the failure tables. */
+/** Meanings of the exit codes; the failure tables map failure codes to them. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
   1: 'unexpected; also a failed check',
@@ -50,7 +50,7 @@ const variables: Readonly<Record<string, string>> = {
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 
-/** Each is made when it is shown. */
+/** Functions, because help makes a text only when it shows it. */
 export const topicTexts = { 'exit-codes': exitCodes, environment, output, config }
 export type Topic = keyof typeof topicTexts
 

@@ -9,45 +9,46 @@ import type { Output } from '../output/output.js'
 export interface ContextCallOptions {
   /** A command that shows whether the action took place, for an outcome that is unknown. */
   readonly check?: string
-  /** Milliseconds, in place of --timeout: what is left of it. */
+  /** Milliseconds that remain of --timeout. */
   readonly timeoutMs?: number
-  /** What the spinner says; default what the endpoint does. */
+  /** Text of the spinner; default: the summary of the endpoint. */
   readonly progress?: string
-  /** Ends the call in place of Ctrl-C: for what is still to be done after one. */
+  /** Aborts the call instead of Ctrl-C, for cleanup after Ctrl-C. */
   readonly signal?: AbortSignal
-  /** Another server and credential than the chosen ones. */
+  /** Server and credential that replace the chosen ones. */
   readonly target?: { readonly baseUrl: string; readonly credential: string }
 }
 
-export interface Found<T> {
+/** The successful case of `Ok<T> | Failure`. */
+export interface Ok<T> {
   readonly ok: true
   readonly value: T
 }
 
-/** What a command works with. Whatever costs something is a function, so that nothing is opened in vain. */
+/** The environment of a command. Expensive members are functions, so that a command opens only what it uses. */
 export interface Context {
   readonly host: Host
   readonly globals: Globals
   readonly settings: Settings
   readonly output: Output
   readonly dryRun: boolean
-  /** Calls the chosen server with the credential that the endpoint takes. In a dry run: the plan so far. */
+  /** Calls the chosen server with the credential that the endpoint takes. A dry run returns the plan so far. */
   call<E extends Endpoint>(
     endpoint: E,
     input: InputOf<E>,
     options?: ContextCallOptions,
   ): Promise<Result<OutputOf<E>> | Plan | Failure>
-  /** In a dry run of a change on this machine: what would be done. */
+  /** Adds a change on this machine to the plan of a dry run. */
   plan(action: string): Plan
-  /** Of the chosen server. A profile that does not exist is refused, save where a login makes it. */
-  baseUrl(mayBeNew?: boolean): Found<string> | Failure
-  credential(kind: CredentialKind, baseUrl: string): Promise<(Found<string> & { source: string }) | Failure>
-  /** Asks, or fails with exit code 3 where nobody can answer. */
+  /** Base URL of the chosen server. It refuses a missing profile, except for a login, which creates it. */
+  baseUrl(mayBeNew?: boolean): Ok<string> | Failure
+  credential(kind: CredentialKind, baseUrl: string): Promise<(Ok<string> & { source: string }) | Failure>
+  /** Prompts the user; fails with exit code 3 without a terminal. */
   ask<T>(
     missing: () => Failure,
     question: (questions: Questions) => Promise<T | undefined>,
-  ): Promise<Found<T> | Failure>
-  /** Asks before an irreversible action; `--yes` confirms without asking. */
+  ): Promise<Ok<T> | Failure>
+  /** Prompts before an irreversible action unless `--yes` confirms it. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
   /** The command line, quoted for a shell. */
   readonly command: string
@@ -56,8 +57,8 @@ export interface Context {
 interface Confirmation {
   /** `Revoking tok_01` */
   readonly action: string
-  /** A sentence that names the irrecoverable loss. Without it, only a production profile asks. */
+  /** A sentence that names the irrecoverable loss. Without it, only production profiles need a confirmation. */
   readonly loses?: string
-  /** The word to type on a production profile. Without it, a yes is enough there too. */
+  /** The word to type on a production profile. Without it, a yes is enough. */
   readonly word?: string
 }

@@ -24,9 +24,9 @@ export function createContext(
   command: string,
 ): Context {
   const planned: unknown[] = []
-  // By kind and server: a command that calls more than once asks once.
+  // Typed credentials by kind and server, so that a command with several calls prompts once.
   const typed = new Map<string, string>()
-  // One for each server, so that a command with several calls negotiates once.
+  // Transports by base URL, so that a command with several calls negotiates once.
   const transports: Record<string, Promise<Transport>> = {}
   const context: Context = {
     host,
@@ -111,7 +111,7 @@ export function createContext(
       return { ok: true, value: asked.value, source: 'the prompt' }
     },
     async ask(missing, question) {
-      // Questions are read from stdin and shown on stderr.
+      // A prompt reads stdin and writes stderr.
       if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
       const questions = await host.questions()
       const secret = async (message: string) => {
@@ -148,7 +148,7 @@ export function createContext(
 
 const warned = new WeakMap<Context, string>()
 
-/** Shown once, and on a terminal only: a script has chosen its profile knowingly. */
+/** Shows the banner once, and only on a terminal: a script chooses its profile deliberately. */
 export function showProductionBanner(context: Context, baseUrl: string): void {
   const { host, settings, output } = context
   if (!settings.production.value || host.stderr.isTTY !== true || warned.get(context) === baseUrl) return

@@ -3,7 +3,7 @@ import type { Transport } from '../../client/transport.js'
 import type { Output } from '../output/output.js'
 import { redactHeaders } from './dry-run.js'
 
-/** Shows each try on stderr: the request without its body and secrets, then status, request id and time. */
+/** Traces each attempt: the request without its body and secrets, then status, request id and duration. */
 export function traced(transport: Transport, baseUrl: string, output: Output, now: () => number): Transport {
   return async (request) => {
     const startedAt = now()
@@ -23,7 +23,7 @@ export function traced(transport: Transport, baseUrl: string, output: Output, no
   }
 }
 
-/** Shows what travels inside of the envelopes, which the lines around it cannot. */
+/** Traces the requests inside envelopes; the trace of the outer transport shows only the envelopes. */
 export function tracedInside(
   transport: Transport,
   isSecured: (path: string) => boolean,

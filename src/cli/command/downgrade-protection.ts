@@ -4,8 +4,8 @@ import { changeProfile } from '../config/config.js'
 import type { Context } from './context.js'
 
 /**
- * Remembers in the profile that a server took part in the encrypted transport, or asked for it with a 426: `auto` never
- * goes back to plain text there. Written once for each server; a profile that does not exist yet is not made for it.
+ * Stores in the profile that a server used the encrypted transport or required it with a 426: `auto` then never falls
+ * back to plain text there. It writes once per server and does not create a missing profile.
  */
 export function downgradeProtection(
   { settings, host, output }: Pick<Context, 'settings' | 'host' | 'output'>,
@@ -24,7 +24,7 @@ export function downgradeProtection(
         const latched = new Set([...(before.secure?.latched ?? []), origin])
         return { ...before, secure: { ...before.secure, latched: [...latched] } }
       })
-      // Only `auto` reads it: without it, a later call could be talked into plain text.
+      // Only `auto` depends on it: without it, an attacker could make a later call fall back to plain text.
       if (problem !== undefined && settings.secure.mode.value === 'auto') {
         output.notice(`warning: that ${origin} encrypts could not be remembered: ${problem.message}`)
       }

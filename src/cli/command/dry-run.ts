@@ -9,9 +9,9 @@ import { Output } from '../output/output.js'
 type PlannedRequest = ReturnType<typeof planRequest>
 
 /**
- * A request as a dry run shows it: the credential by its prefix, codes by their last four symbols, no webhook's secret
- * and path; `secure` where all of it travels inside of an envelope, of which `outer` is seen.
- * @param id of the endpoint, where it is known: some have more to hide than others
+ * Describes a request for a dry run with the prefix of the credential, the last four symbols of codes, and without the
+ * secret and path of a webhook. `secure` means that an envelope encrypts all of it; `outer` is the visible request.
+ * @param id endpoint id, if known, because the members to hide depend on it
  */
 export function planRequest(
   baseUrl: string,
@@ -48,7 +48,7 @@ function redactBody(body: unknown, id: string): unknown {
     shown.credential = { ...credential, value: redactCode(String(credential?.value)) }
   }
   if ('secret_token' in body) shown.secret_token = '…'
-  // Whoever knows the path of a webhook can post to it.
+  // The path of a webhook is enough to post to it.
   if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
   return shown
 }
@@ -57,7 +57,7 @@ function redactUrl(url: string): string {
   return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
 }
 
-/** Prints what would have been sent and done. @returns the failure of `--jq` */
+/** Prints a plan. @returns the failure of `--jq` */
 export async function printPlan(plan: readonly unknown[], { host, options }: Output): Promise<Failure | undefined> {
   const steps = scrubAll(host, plan) as readonly (PlannedRequest | { readonly action: string })[]
   const requests = steps.filter((it) => !('action' in it))
@@ -73,7 +73,7 @@ export async function printPlan(plan: readonly unknown[], { host, options }: Out
   return output.filterError
 }
 
-/** A request as it goes over the wire. */
+/** Formats a request like an HTTP message. */
 function showRequest(request: PlannedRequest): string {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
   const body = request.body === null ? [] : ['', JSON.stringify(request.body, null, 2)]

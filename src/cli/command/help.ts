@@ -7,10 +7,10 @@ import { type Entry, type Group, isGroup, type Leaf, type Node, type Positional 
 
 const WIDTH = 80
 
-/** More would be a list to read, and no suggestion. */
+/** Maximum number of suggested commands. */
 const SUGGESTED_MAX = 4
 
-/** Commands of that name in any group, such as `verify` of vouchers and of webhook. None if there are many. */
+/** Commands of a name in any group, such as `verify` of vouchers and webhook; empty if there are too many. */
 export async function commandsNamed(page: readonly Entry[], name: string): Promise<readonly string[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const found = nodes
@@ -20,7 +20,7 @@ export async function commandsNamed(page: readonly Entry[], name: string): Promi
   return found.length > SUGGESTED_MAX ? [] : found
 }
 
-/** What a command line asks help about: a topic, a node of the tree, or neither for the program. */
+/** The subject of a help page: a topic, a node of the command tree, or neither for the program. */
 interface Subject {
   readonly topic?: Topic | undefined
   readonly node?: Node | undefined
@@ -132,7 +132,7 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string {
   )
 }
 
-/** A command as data: of `commands --json` and `help COMMAND --json`. Members are added, never renamed. */
+/** A command in `commands --json` and `help COMMAND --json`. Never rename a member: scripts read them. */
 export type LeafDescription = ReturnType<typeof describeLeaf>
 
 export function describeLeaf(leaf: Leaf, path: readonly string[]) {
@@ -154,7 +154,7 @@ export function describeLeaf(leaf: Leaf, path: readonly string[]) {
   }
 }
 
-/** `value` is null for a switch; `unless` is a flag that takes the place of a required one. */
+/** `value` is null for a switch; `unless` is a flag that can replace a required one. */
 export function describeFlags(flags: Flags) {
   return Object.entries(flags).map(([name, { letter, value, summary, choices, repeatable, ask, unless }]) => ({
     flag: `--${name}`,
@@ -168,7 +168,7 @@ export function describeFlags(flags: Flags) {
   }))
 }
 
-/** Commands for a person: names with their arguments, and what they do. */
+/** Formats commands with arguments and summaries for a person. */
 export function listed(commands: readonly LeafDescription[]): string {
   return lines(
     ...rows(
@@ -182,7 +182,7 @@ export function listed(commands: readonly LeafDescription[]): string {
   )
 }
 
-/** The leaves beneath a node, with their names from there. */
+/** The commands below a node, with their names relative to it. */
 export function leavesOf(
   node: Node,
   names: readonly string[] = [],
@@ -218,7 +218,7 @@ function flagLines(flags: Flags): string[] {
 
 const WIDEST_HEAD = 30
 
-/** Two columns; a long left side gets a line of its own. */
+/** Formats two columns; a long left cell gets its own line. */
 function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
   const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
   return entries.flatMap(([head, text]) => {

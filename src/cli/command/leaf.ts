@@ -5,15 +5,15 @@ import type { Outcome, View } from '../output/outcome.js'
 import { confirmLoss } from './confirmation.js'
 import type { Context } from './context.js'
 
-/** The one thing that a command acts on. */
+/** A positional argument of a command. */
 export interface Positional {
   readonly name: string
   readonly summary: string
-  /** What a person is asked when it is missing; absent where it is optional. */
+  /** Prompt for a missing argument; absent if it is optional. */
   readonly ask?: string
-  /** Any number of them: the first is the positional, the others are `rest`. */
+  /** True if it repeats: the first value is `positional`, the others are `rest`. */
   readonly several?: true
-  /** Completed, not enforced. */
+  /** Values for completion; others are valid too. */
   readonly choices?: readonly string[]
 }
 
@@ -29,17 +29,17 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   /** Further paragraphs of its help. */
   readonly notes?: readonly string[]
   readonly positional?: P
-  /** A second thing, where one does not say what is meant: a method goes with a path. */
+  /** A second positional, such as the path after a method. */
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
   readonly examples: readonly Example[]
-  /** What it prints, as the contract has it: a mistyped `--fields` is then refused before anything is changed. */
+  /** Shape of the result, which lets the command refuse a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
-  /** True when it prints lines of that shape as they come: a mistyped `--fields` is refused before the first. */
+  /** True if the command prints a stream of lines of that shape, which lets it refuse a mistyped `--fields` first. */
   readonly streams?: true
-  /** True when its result is JSON unless another format was chosen; failures stay words for a person. */
+  /** True if the default format of results is JSON; failures stay texts. */
   readonly json?: true
-  /** True when it says what is wrong with the settings: it runs where every other command is refused. */
+  /** True if the command diagnoses settings, so that it runs even with invalid ones. */
   readonly diagnoses?: true
   readonly view?: View<Data>
 }
@@ -50,25 +50,25 @@ export interface Leaf<
   Data = unknown,
 > extends CommonLeaf<F, P, Data> {
   readonly summary: string
-  /** True when it changes something: `--dry-run` then shows what. */
+  /** True if the command changes something, which `--dry-run` then shows. */
   readonly changes?: boolean
-  /** True when its call carries an Idempotency-Key. */
+  /** True if its call carries an Idempotency-Key. */
   readonly idempotent?: boolean
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command about one endpoint, which says what it does, what it prints and whether it changes something. */
+/** A command whose summary, output and `changes` come from an endpoint. */
 interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> extends CommonLeaf<F, P, Data> {
   readonly endpoint: Endpoint
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command that is one call. */
+/** A command that makes one call. */
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E
   input(given: Input<F, P>): InputOf<E>
-  /** Id of the resource that an irreversible call acts on: the command asks first. */
+  /** Id of the resource that an irreversible call acts on; the command prompts before the call. */
   loses?(given: Input<F, P>): string
   /** A command that shows whether the call took place, for an outcome that is unknown. */
   check?(given: Input<F, P>): string
@@ -77,9 +77,9 @@ interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | u
 export interface Input<F extends Flags, P> {
   readonly flags: ValuesOf<F>
   readonly positional: PositionalValue<P>
-  /** Empty where the command takes none. */
+  /** Empty if the command takes none. */
   readonly second: string
-  /** Of a positional that takes several: all but the first. */
+  /** All values but the first of a positional that repeats. */
   readonly rest: readonly string[]
 }
 
@@ -87,7 +87,7 @@ export interface Group {
   readonly name: string
   readonly alias?: string
   readonly summary: string
-  /** What the name does by itself, beside the commands beneath it. */
+  /** The command that runs if no subcommand follows the name. */
   readonly own?: Leaf
   readonly commands: readonly Node[]
 }
@@ -111,7 +111,7 @@ export function leaf<
   const P extends Positional | undefined = undefined,
 >(definition: Leaf<F, P, Data> | EndpointLeaf<F, P, Data>): Leaf {
   const whole = 'endpoint' in definition ? { ...describe(definition.endpoint), ...definition } : definition
-  // Input and data are the definition's own affair: it is called with what its flags read.
+  // Erase the type parameters: `execute` calls it only with values of its own flags.
   return whole as unknown as Leaf
 }
 

@@ -6,7 +6,7 @@ import { isList, type List } from '../output/fields.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
 import type { Context, ContextCallOptions } from './context.js'
 
-/** Of every list that comes in pages. */
+/** Flags of paginated lists. */
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
   limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
@@ -20,10 +20,10 @@ interface PageInput {
   readonly limit?: number
 }
 
-type Fetched<Data> = Result<Data> | Plan | Failure
-type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<Fetched<Data>>
+type PageResult<Data> = Result<Data> | Plan | Failure
+type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<PageResult<Data>>
 
-/** The page that the flags name, or with --all every one. */
+/** Fetches the page that the flags name, or every page with --all. */
 export async function fetchList<E extends Endpoint>(
   context: Context,
   { page, limit, all }: ValuesOf<typeof pageFlags>,
@@ -38,22 +38,22 @@ export async function fetchList<E extends Endpoint>(
   return fetchAll(context, fetch)
 }
 
-/** Every page, within --timeout. */
+/** Fetches every page within --timeout. */
 export async function fetchAll<Data>({ host, settings }: Context, fetch: Fetch<Data>): Promise<Outcome<Data>> {
   const endsAt = host.now() + settings.timeoutMs.value
-  const fetchPage = (at: number): Promise<Fetched<Data>> => {
+  const fetchPage = (at: number): Promise<PageResult<Data>> => {
     const timeoutMs = endsAt - host.now()
     return timeoutMs > 0 ? fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs }) : Promise.resolve(outOfTime(at))
   }
   const first = await fetchPage(1)
-  // What is no list is shown as it came.
+  // Return any result that is not a list unchanged.
   if (!first.ok || !isList(first.data)) return first
   return { ok: true, pages: pagesFrom(first.data, fetchPage) }
 }
 
 async function* pagesFrom(
   first: List,
-  fetchPage: (at: number) => Promise<Fetched<unknown>>,
+  fetchPage: (at: number) => Promise<PageResult<unknown>>,
 ): AsyncGenerator<List, Failure | undefined> {
   yield first
   for (let at = 2, last = first; last.items.length > 0 && at <= pagesOf(last); at += 1) {
@@ -66,7 +66,7 @@ async function* pagesFrom(
   return undefined
 }
 
-/** A server that does not say how many there are has none left when it answers an empty one. */
+/** If the server does not send the number of pages, an empty page is the last. */
 function pagesOf({ pagination }: List): number {
   return typeof pagination?.pages === 'number' ? pagination.pages : Number.POSITIVE_INFINITY
 }

@@ -1,19 +1,19 @@
 import { type Failure, fail, usage } from '../failure.js'
-import type { Flag, Read } from '../flags/flags.js'
-import type { Context, Found } from './context.js'
+import type { Flag, ParseResult } from '../flags/flags.js'
+import type { Context, Ok } from './context.js'
 import type { Input, Leaf } from './leaf.js'
 
-type Complete = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
+type InputResult = { readonly ok: true; readonly input: Input<Record<string, Flag<unknown>>, undefined> } | Failure
 
 const isMissing = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0)
 
-/** Asks for the required values that were not given; where nobody can answer, names them all and fails with 3. */
+/** Prompts for missing required values; without a terminal it fails with exit code 3 and lists all of them. */
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,
   operands: readonly string[],
   context: Context,
-): Promise<Complete> {
+): Promise<InputResult> {
   const [positional] = operands
   const second = leaf.second === undefined ? undefined : operands[1]
   const rest = leaf.positional?.several ? operands.slice(1) : []
@@ -45,7 +45,7 @@ export async function askMissing(
   for (const [name, flag] of flags) {
     const asked = await askFlag(flag, refusal, context)
     if (!asked.ok) return asked
-    const read: Read<unknown> = flag.read(asked.value)
+    const read: ParseResult<unknown> = flag.read(asked.value)
     if (!read.ok) return usage(`--${name} ${read.message}.`)
     values[name] = read.value
   }
@@ -56,7 +56,7 @@ function askFlag(
   { ask: message = '', choices, repeatable }: Flag<unknown>,
   refusal: () => Failure,
   context: Context,
-): Promise<Found<readonly string[]> | Failure> {
+): Promise<Ok<readonly string[]> | Failure> {
   return context.ask(refusal, async (questions) => {
     if (choices !== undefined && repeatable) return questions.chooseSome(message, choices)
     const text = await (choices === undefined ? questions.text(message) : questions.choose(message, choices))

@@ -6,15 +6,15 @@ import type { Failure } from '../failure.js'
 import { credentialNames, redact } from '../host/secrets.js'
 import type { Context } from './context.js'
 
-/** Of a command with --save: why the profile could not take a token, asked before one is made that is shown once. */
+/** With --save, checks that the profile is writable before the server makes a token that it shows only once. */
 export async function checkKeeping({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
   return save && !dryRun ? checkConfigWritable(host) : undefined
 }
 
 /**
- * Asks before replacing a stored credential that no server shows again. Replacing an account JWT needs no question: it
- * expires, and a login issues another.
- * @param value the new credential, if it is known already
+ * Prompts before it replaces a stored credential that no server shows again. An account JWT needs no prompt, because it
+ * expires and a login issues another.
+ * @param value the new credential, if already known
  */
 export async function confirmReplacing(
   { confirm, settings }: Context,
@@ -30,7 +30,7 @@ export async function confirmReplacing(
   })
 }
 
-/** Keeps a credential in the profile, for the origin of the chosen server. That it is plain text is said before. */
+/** Stores a credential in the profile for the origin of the chosen server, with a note that it is plain text. */
 export async function storeCredential(
   context: Context,
   kind: CredentialKind,
@@ -41,7 +41,7 @@ export async function storeCredential(
   if (!base.ok) return base
   const { host, output, settings } = context
   const name = settings.profileName.value
-  // Before the note: of a failure a script finds the error object alone.
+  // Check before the note: on failure, stderr must hold only the error object.
   const problem = await checkConfigWritable(host)
   if (problem !== undefined) return problem
   output.notice(

@@ -6,36 +6,36 @@ import { type Transport, TransportError } from '../../client/transport.js'
 import { isLoopbackHost } from '../../contract/loopback.js'
 import type { Context } from './context.js'
 
-/** What the transports of a command are made from. */
-type Opener = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
+/** The members of a context that transports need. */
+type TransportContext = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
-/** One try over the wire, shown with --debug. */
-export async function openPlain(opener: Opener, baseUrl: string): Promise<Transport> {
-  return overWire(opener, baseUrl, createHttpTransport(baseUrl))
+/** Opens a plain transport without retries, traced with --debug. */
+export async function openPlain(context: TransportContext, baseUrl: string): Promise<Transport> {
+  return overWire(context, baseUrl, createHttpTransport(baseUrl))
 }
 
-/** The same over kept connections, for many calls. */
+/** Opens a plain transport that reuses connections, for many calls. */
 export async function openPool(
-  opener: Opener,
+  context: TransportContext,
   baseUrl: string,
   connections: number,
 ): Promise<{ readonly send: Transport; close(): Promise<void> }> {
   const { createPoolTransport } = await import('../../client/pool.js')
   const { send, close } = createPoolTransport(baseUrl, { connections })
-  return { send: await overWire(opener, baseUrl, send), close }
+  return { send: await overWire(context, baseUrl, send), close }
 }
 
-async function overWire(opener: Opener, baseUrl: string, http: Transport): Promise<Transport> {
-  const { globals, output, host } = opener
+async function overWire(context: TransportContext, baseUrl: string, http: Transport): Promise<Transport> {
+  const { globals, output, host } = context
   const sending = globals.debug ? (await import('./debug.js')).traced(http, baseUrl, output, host.now) : http
-  return guardCredentials(opener, baseUrl, sending)
+  return guardCredentials(context, baseUrl, sending)
 }
 
 /**
  * Warns before a credential goes to another machine over plain http, and refuses it with a production profile
- * (DECISIONS.md#credentials-over-http). An envelope of the encrypted transport has no credential here.
+ * (DECISIONS.md#credentials-over-http). Requests of the encrypted transport have no credential at this level.
  */
-function guardCredentials({ settings, output }: Opener, baseUrl: string, send: Transport): Transport {
+function guardCredentials({ settings, output }: TransportContext, baseUrl: string, send: Transport): Transport {
   const base = parseBaseUrl(baseUrl)
   if (base.secure || isLoopbackHost(base.hostname)) return send
   return async (request) => {
@@ -55,23 +55,26 @@ function unencryptedCredential(host: string): TransportError {
   return new TransportError('secure', message, { maybeProcessed: false, secure })
 }
 
-/** The same in the chosen mode of the encrypted transport; with --debug, what is inside is shown as well. */
+/** Opens a transport in the chosen mode of the encrypted transport; --debug also traces the encrypted requests. */
 export async function openInMode(
-  opener: Opener,
+  context: TransportContext,
   baseUrl: string,
-  mode = opener.settings.secure.mode.value,
+  mode = context.settings.secure.mode.value,
   opened?: Transport,
 ): Promise<Transport> {
-  const plain = opened ?? (await openPlain(opener, baseUrl))
+  const plain = opened ?? (await openPlain(context, baseUrl))
   if (mode === 'off') return plain
-  const secured = withSecure(plain, { ...(await secureOptions(opener, baseUrl)), mode })
-  if (!opener.globals.debug) return secured
+  const secured = withSecure(plain, { ...(await secureOptions(context, baseUrl)), mode })
+  if (!context.globals.debug) return secured
   const { tracedInside } = await import('./debug.js')
-  return tracedInside(secured, isSecured, mode, opener.output)
+  return tracedInside(secured, isSecured, mode, context.output)
 }
 
-/** Origin, pins and latch as they are settled for the server. */
-export async function secureOptions({ settings, host, output }: Opener, baseUrl: string): Promise<SecureOptions> {
+/** Options of the encrypted transport from the settings. */
+export async function secureOptions(
+  { settings, host, output }: TransportContext,
+  baseUrl: string,
+): Promise<SecureOptions> {
   const { mode, origin, pins } = settings.secure
   const { downgradeProtection } = await import('./downgrade-protection.js')
   return {
@@ -84,8 +87,8 @@ export async function secureOptions({ settings, host, output }: Opener, baseUrl:
   }
 }
 
-/** Repeats what may be repeated; each repeat is a new envelope. */
-export function withRepeats({ globals, settings, output }: Opener, transport: Transport): Transport {
+/** Retries transient failures; each retry makes a new envelope. */
+export function withRepeats({ globals, settings, output }: TransportContext, transport: Transport): Transport {
   const onRepeat = ({ attempt, delayMs, code }: { attempt: number; delayMs: number; code: string }) => {
     if (globals.debug) output.trace(`try ${attempt} failed (${code}); the next in ${Math.round(delayMs)} ms`)
   }

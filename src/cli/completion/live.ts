@@ -13,7 +13,7 @@ import { openPlain, secureOptions } from '../command/transport.js'
 import { findCredential } from '../config/credentials.js'
 import { refuseImpostor } from '../config/server-identity.js'
 import { resolveSettings } from '../config/settings.js'
-import type { Given } from '../flags/flags.js'
+import type { FlagTexts } from '../flags/flags.js'
 import { readGlobals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { isList } from '../output/fields.js'
@@ -97,7 +97,7 @@ function waiting(kind: 'template' | 'bot'): Source {
 /** A call to the chosen server, in the chosen mode, with what is stored; undefined where something is missing. */
 async function openCall(
   host: Host,
-  given: Given,
+  given: FlagTexts,
   kind: CredentialKind,
   remainingMs: () => number,
 ): Promise<Call | undefined> {

@@ -1,36 +1,36 @@
 import { type Failure, usage } from '../failure.js'
 
-/** What was typed, as a value; or what is wrong with it. */
-export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
+/** A parsed value, or a message about the invalid text. */
+export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
 
-/** One flag of a command, as data: the parser, the help and the command list are made from it. */
+/** One flag of a command, from which parser, help and command list are derived. */
 export interface Flag<T> {
-  /** What stands for the value in help; absent for a switch. */
+  /** Placeholder of the value in help; absent for a switch. */
   readonly value?: string
   readonly letter?: string
   readonly summary: string
   readonly choices?: readonly string[]
   readonly repeatable?: true
-  /** A required flag: what a person is asked when it is missing. */
+  /** Prompt for a missing value; makes the flag required. */
   readonly ask?: string
-  /** A required flag: another flag that takes its place. */
+  /** Another flag that can replace this required flag. */
   readonly unless?: string
-  /** The texts that were given, in order; empty when the flag is absent. */
-  read(texts: readonly string[]): Read<T>
+  /** Parses the texts of the flag, in order; the list is empty if the flag is absent. */
+  read(texts: readonly string[]): ParseResult<T>
 }
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never }
 
-const done = <T>(value: T): Read<T> => ({ ok: true, value })
-const wrong = (message: string): Read<never> => ({ ok: false, message })
+const done = <T>(value: T): ParseResult<T> => ({ ok: true, value })
+const wrong = (message: string): ParseResult<never> => ({ ok: false, message })
 
 /** A flag with one value. */
-export function one<T>(value: string, summary: string, parse: (text: string) => Read<T>): Flag<T | undefined> {
+export function one<T>(value: string, summary: string, parse: (text: string) => ParseResult<T>): Flag<T | undefined> {
   return { value, summary, read: ([text]) => (text === undefined ? done(undefined) : parse(text)) }
 }
 
-/** A flag whose one value passes the test. @param rule says what it must be */
+/** A flag with one value that must pass a test. @param rule the requirement, for the message */
 export const matching = (value: string, summary: string, test: (text: string) => boolean, rule: string) =>
   one(value, summary, (it) => (test(it) ? done(it) : wrong(rule)))
 
@@ -53,7 +53,7 @@ export function choice<const V extends string>(choices: readonly V[], summary: s
   return { ...flag, choices }
 }
 
-/** A flag that repeats and whose values pass the test; an empty list when absent. */
+/** A repeatable flag whose values must pass a test; an empty list if absent. */
 export const listOf = <V extends string = string>(
   value: string,
   summary: string,
@@ -76,7 +76,7 @@ export function list<V extends string = string>(
   return { ...listOf<V>(value, summary, isChoice, `must be one of ${choices.join(', ')}`), choices }
 }
 
-/** `key=value` pairs; undefined when absent. */
+/** `key=value` pairs; undefined if absent. */
 export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string, string> | undefined> {
   return {
     value,
@@ -94,7 +94,7 @@ export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string,
 
 export const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** Milliseconds of `30s`, `5m`, `500ms`, `1.5h`, `2d`; a bare number is seconds. Undefined when it is none. */
+/** Milliseconds of `30s`, `5m`, `500ms`, `1.5h`, `2d`; a bare number is seconds. Undefined if the text is invalid. */
 export function durationMs(it: string): number | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/.exec(it)
   if (match === null) return undefined
@@ -107,12 +107,12 @@ export const duration = (summary: string, minMs = 0) =>
     return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
   })
 
-/** The same flag, asked for when it is missing; of one that repeats, at least one. */
+/** Makes a flag required: the command prompts for a missing value, or for at least one of a repeatable flag. */
 export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask } as Flag<T>
 }
 
-/** `required`, unless the other flag is given. */
+/** Makes a flag required unless the other flag is present. */
 export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
   return { ...flag, ask, unless: other }
 }
@@ -122,7 +122,7 @@ export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
 }
 
 /** The texts of each flag, in order; an empty text for a switch. */
-export type Given = ReadonlyMap<string, readonly string[]>
+export type FlagTexts = ReadonlyMap<string, readonly string[]>
 
 interface FlagValues {
   /** An invalid flag counts as absent. */
@@ -130,13 +130,13 @@ interface FlagValues {
   readonly failure: Failure | undefined
 }
 
-/** The values of these flags. */
-export function readFlags(flags: Flags, given: Given): FlagValues {
+/** Parses the values of flags. */
+export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   const values: Record<string, unknown> = {}
   let failure: Failure | undefined
   for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {
     const texts = given.get(name) ?? []
-    const read: Read<unknown> =
+    const read: ParseResult<unknown> =
       texts.length > 1 && flag.value !== undefined && !flag.repeatable
         ? wrong(`was given ${texts.length} times; it takes one value`)
         : flag.read(texts)

@@ -1,14 +1,14 @@
 import type { SecureMode } from '../../secure/client/options.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
 import { type Failure, usage } from '../failure.js'
-import type { Flags, Given } from './flags.js'
+import type { Flags, FlagTexts } from './flags.js'
 import { choice, duration, integer, matching, one, readFlags, text, toggle, withLetter } from './flags.js'
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
 export const knownFormat = (name: unknown): Format => formats.find((it) => it === name) ?? 'table'
 
-/** From the laxest to the strictest. */
+/** Modes from the least to the most strict. */
 export const secureModes = ['off', 'auto', 'required'] as const satisfies readonly SecureMode[]
 
 /** Flags of every command, accepted before and after it. One letter has one meaning across the tool. */
@@ -50,7 +50,7 @@ export const globalFlags = {
   version: toggle('Show the version'),
 } satisfies Flags
 
-/** `--jq` prints JSON unless a format is named. */
+/** `--jq` implies JSON unless another flag sets the format. */
 export const formatIn = ({ json, output, jq }: Globals): Format | undefined =>
   json ? 'json' : (output ?? (jq === undefined ? undefined : 'json'))
 
@@ -62,7 +62,7 @@ interface GlobalValues {
   readonly failure: Failure | undefined
 }
 
-export function readGlobals(given: Given): GlobalValues {
+export function readGlobals(given: FlagTexts): GlobalValues {
   const { values, failure } = readFlags(globalFlags, given)
   const globals = values as Globals
   return { globals, failure: failure ?? contradiction(globals) }

@@ -10,13 +10,13 @@ export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failur
 
 const SECRET_BYTES_MAX = 64 * 1024
 
-/** The content of a file as text; `-` is standard input, read to its end. */
+/** Reads a file as text; `-` is standard input. */
 export async function readTextFile(host: Host, path: string): Promise<TextResult> {
   const read = await readBytes(host, path)
   return read.ok ? { ok: true, text: read.bytes.toString('utf8') } : read
 }
 
-/** The content of a file as it is; a path begins at the working folder. */
+/** Reads the bytes of a file; a relative path starts at the working folder. */
 export async function readBytes(host: Host, path: string): Promise<BytesResult> {
   if (path === '-') return readAll(host.stdin, host.signal)
   const { readFile, stat } = await import('node:fs/promises')
@@ -30,7 +30,7 @@ export async function readBytes(host: Host, path: string): Promise<BytesResult> 
   }
 }
 
-/** A secret on one line; one final LF or CRLF is dropped, nothing else. */
+/** Reads a secret from a file with one line, without its final LF or CRLF. */
 export async function readSecret(host: Host, path: string): Promise<TextResult> {
   const read = await readTextFile(host, path)
   if (!read.ok) return read
@@ -58,14 +58,14 @@ async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortS
   }
 }
 
-/** Opened without waiting for a writer: a thread that waits in open() holds the process, even at its exit. */
+/** Opens a FIFO without waiting for a writer: a thread that blocks in open() would prevent the exit of the process. */
 async function openWithoutWaiting(path: string): Promise<import('node:net').Socket> {
   const { constants, openSync } = await import('node:fs')
   const { Socket } = await import('node:net')
   return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
 }
 
-/** A FIFO as a stream; undefined for what is none. @throws what the file system throws */
+/** Opens a FIFO as a stream; undefined for any other file. @throws errors of the file system */
 export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
   const { stat } = await import('node:fs/promises')
   return (await stat(path)).isFIFO() ? openWithoutWaiting(path) : undefined

@@ -1,7 +1,7 @@
-/** The questions that a person can be asked. Each answers undefined when the person gives up with Ctrl-C. */
+/** Prompts. Each resolves to undefined if the user presses Ctrl-C. */
 export interface Questions {
   text(message: string): Promise<string | undefined>
-  /** Nothing of the answer is shown. */
+  /** Does not echo the input. */
   secret(message: string): Promise<string | undefined>
   /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
@@ -9,23 +9,23 @@ export interface Questions {
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
 }
 
-/** A stream that text, or the bytes of a file, are written to, and what is known of the terminal behind it. */
+/** An output stream for text or bytes, with the properties of its terminal. */
 export interface Out {
   write(text: string | Uint8Array): unknown
-  /** Waits until what was written is taken, or the stream is `gone`; absent where that is at once. */
+  /** Resolves when the reader has consumed all output or the stream is `gone`; absent if writes are synchronous. */
   settled?(): Promise<void>
   readonly isTTY?: boolean
   readonly columns?: number
-  /** Aborted when it takes no more text, as when its reader has gone. What is written then is dropped. */
+  /** Aborted when the stream fails, for example because its reader closed the pipe; later writes are dropped. */
   readonly gone?: AbortSignal
 }
 
-/** Standard input: read to its end, or asked on a terminal. */
+/** Standard input. */
 export interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 
-/** What a command gets from the process that it runs in; tests hand in their own. */
+/** The process as a command sees it; tests pass their own. */
 export interface Host {
   readonly stdin: In
   readonly stdout: Out
@@ -36,12 +36,12 @@ export interface Host {
   /** Milliseconds since 1970. */
   now(): number
   newId(): string
-  /** Of the package. */
+  /** Version of the package. */
   version(): string
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal
-  /** The program and script that start this command line again, for a detached server. */
+  /** Program and script that start voucherctl again, for a detached server. */
   readonly self: readonly [program: string, ...args: string[]]
-  /** Loads the prompts; called only on a terminal. */
+  /** Loads the prompts; only a terminal has them. */
   questions(): Promise<Questions>
 }

@@ -3,15 +3,15 @@ import { hostname } from 'node:os'
 import { codeOf } from '../../files/error-code.js'
 import { isAlive } from '../../files/process-alive.js'
 
-/** A holder needs some milliseconds; one that is this old died, perhaps on another machine. */
+/** A holder needs milliseconds; a lock of this age belongs to a dead process, perhaps on another machine. */
 const STALE_MS = 10_000
 const POLL_MS = 20
 const TRIES = 600
 
 /**
- * Does something while no other process does it under the same lock file. What is done must not wait: the lock
- * counts as left behind after 10 s.
- * @throws what the file system says when the lock file cannot be made; code ELOCKED when it stays taken for 12 s
+ * Runs a function while this process holds the lock file. The function is synchronous, because other processes break
+ * the lock after 10 s.
+ * @throws errors of the file system; ELOCKED if another process holds the lock for 12 s
  */
 export async function withLock<T>(path: string, act: () => T): Promise<T> {
   for (let tries = 0; !take(path); tries += 1) {
@@ -27,9 +27,9 @@ export async function withLock<T>(path: string, act: () => T): Promise<T> {
 }
 
 /**
- * Takes a lock for as long as this process wants it; the function that it answers gives it back. Undefined while
- * another process holds it: only one that is dead, on this machine, has left it behind.
- * @throws what the file system says when the lock file cannot be made
+ * Takes a lock until the returned function releases it; undefined if another process holds it. It breaks only the lock
+ * of a dead process of this machine.
+ * @throws errors of the file system
  */
 export function holdLock(path: string): (() => void) | undefined {
   if (!take(path)) {
@@ -51,7 +51,7 @@ function take(path: string): boolean {
     writeSync(file, holder())
     return true
   } catch (error) {
-    // Without its holder it would stand in the way of others until it is old.
+    // A lock file without its holder would block others until it is stale.
     rmSync(path, { force: true })
     throw error
   } finally {
@@ -61,7 +61,7 @@ function take(path: string): boolean {
 
 const holder = () => `${process.pid}@${hostname()}`
 
-/** Moves it away first: two that break the same lock must not remove the one of a third. */
+/** Renames the lock before removing it, so that two processes that break it cannot remove the lock of a third. */
 function breakStale(path: string, isLeft = isStale): void {
   try {
     const seen = readFileSync(path, 'utf8')

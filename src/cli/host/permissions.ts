@@ -6,8 +6,7 @@ const WRITE = 0o022
 const OTHERS_WRITE = 0o002
 
 /**
- * What group and others may do with a file or folder, as bits of its mode; 0 where there are no such permissions, and
- * for what is not there or not to be seen.
+ * Permission bits of group and others for a file or folder; 0 on Windows and if the path is missing or inaccessible.
  */
 export function othersMay(path: string): number {
   if (process.platform === 'win32') return 0
@@ -37,7 +36,7 @@ export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mo
 const isPrivateGroup = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>) =>
   uid !== 0 && gid === uid && uid === process.geteuid?.() && gid === process.getegid?.()
 
-/** The command that closes it, for a shell. */
+/** The shell command that removes the permissions of others. */
 export function closing(path: string, mode: '600' | '700'): string {
   return `chmod ${mode} ${shellWord(path)}`
 }

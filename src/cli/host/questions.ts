@@ -1,4 +1,4 @@
-// By name, so that the bundle holds these and not the editor, which is four times as large as all of them.
+// Named imports keep the editor prompt out of the bundle, which is four times as large as the others together.
 import { checkbox, confirm, input, password, select } from '@inquirer/prompts'
 import type { Questions } from './host.js'
 
@@ -8,7 +8,7 @@ export function terminalQuestions(signal: AbortSignal): Questions {
   const toChoices = (choices: readonly string[]) => choices.map((value) => ({ name: value, value }))
   return {
     text: (message) => answered((on) => input({ message, validate: isFilled }, on), signal),
-    // Without the key that would show what is typed.
+    // Without the key that reveals the input.
     secret: (message) =>
       answered((on) => password({ message, mask: false, toggleMask: false, validate: isFilled }, on), signal),
     confirm: (message) => answered((on) => confirm({ message, default: false }, on), signal),

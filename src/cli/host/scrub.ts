@@ -2,25 +2,25 @@ import { mapTexts } from '../output/plain.js'
 import type { Host } from './host.js'
 import { credentialVariables, redact, redactCode, webhookSecretVariable } from './secrets.js'
 
-/** Shorter texts may be words of what is said. */
+/** A shorter secret may equal an ordinary word of the text. */
 const SHORTEST_SECRET = 8
 
-/** The secrets that a run has got hold of, by where it runs. */
+/** Secrets that a run has read, by its host. */
 const known = new WeakMap<Pick<Host, 'env'>, Set<string>>()
 
-/** From here on the secret is in nothing that goes to stderr or into a dry run. */
+/** Makes `scrub` remove the secret from stderr and dry runs. */
 export function remember(host: Pick<Host, 'env'>, secret: string): void {
   if (secret.length >= SHORTEST_SECRET) secretsOf(host).add(secret)
 }
 
 /**
- * The text without a secret: those that the run knows, and whatever has the form of one. A server or a proxy may repeat
- * what it was sent in its refusal, and a person may type a token where something else belongs.
+ * Removes secrets from a text: those that the run has read, and any text in the form of a credential. A server or proxy
+ * may repeat a request in its refusal, and a person may type a token in the wrong place.
  */
 export function scrub(host: Pick<Host, 'env'>, text: string): string {
   let shown = text
   for (const secret of secretsOf(host)) {
-    // In JSON and in a URL it may be written in another way.
+    // JSON and URLs escape some characters.
     for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
       shown = shown.replaceAll(form, hidden(secret))
     }
@@ -28,7 +28,7 @@ export function scrub(host: Pick<Host, 'env'>, text: string): string {
   return shown.replace(CREDENTIAL, redact).replace(CODE, redactCode)
 }
 
-/** The same of every text in a value. */
+/** Removes secrets from every text in a value. */
 export const scrubAll = (host: Pick<Host, 'env'>, value: unknown) => mapTexts(value, (text) => scrub(host, text))
 
 const CREDENTIAL = /\b(?:(?:sop|sbot|opk)_[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)/g

@@ -1,6 +1,6 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
 
-/** Words for the kinds of credentials, as people read them. */
+/** Names of credential kinds for people. */
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {
   token: 'application token',
   bot: 'bot token',
@@ -19,7 +19,7 @@ export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
 
 const JWT = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
 
-/** The kind of a credential by its form; undefined for any other text. */
+/** Recognises the kind of a credential by its form; undefined for any other text. */
 export function kindOf(secret: string): CredentialKind | undefined {
   if (secret.startsWith('sop_')) return 'token'
   if (secret.startsWith('sbot_')) return 'bot'
@@ -27,7 +27,7 @@ export function kindOf(secret: string): CredentialKind | undefined {
   return JWT.test(secret) ? 'jwt' : undefined
 }
 
-/** True for a member that would hold a secret, by its name or by its value. */
+/** True if name or value of a member suggests a secret. */
 export function looksSecret(name: string, value: unknown): boolean {
   if (/token|secret|jwt|key|password|credential|authorization/i.test(name)) return true
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -36,10 +36,10 @@ export function looksSecret(name: string, value: unknown): boolean {
   return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(content ?? '')
 }
 
-/** Of a shorter text, what a server lists of a token would be most of it. */
+/** Shorter tokens show no characters, because the usual eight would be most of them. */
 const SHORTEST_SHOWN = 20
 
-/** What may be shown of a secret: its kind and the first characters that the server lists too. */
+/** Shortens a secret to its kind and the first characters, which the server lists too. */
 export function redact(secret: string): string {
   const kind = kindOf(secret)
   if (kind === 'token' || kind === 'bot')
@@ -48,12 +48,12 @@ export function redact(secret: string): string {
   return kind === 'jwt' ? 'eyJ…' : '…'
 }
 
-/** What may be shown of a voucher's credential: the last four symbols. */
+/** Shortens a voucher's credential to its last four symbols. */
 export function redactCode(value: string): string {
   return value.length > 8 ? `…${value.slice(-4)}` : '…'
 }
 
-/** The account and the end of a JWT, read without checking it; for display only. */
+/** Account and expiry of a JWT, unverified and for display only. */
 export function describeJwt(jwt: string): { account: string | null; expiresAt: string | null } {
   try {
     const claims = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<

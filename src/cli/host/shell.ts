@@ -1,17 +1,17 @@
-/** Text that a shell takes as it stands. */
+/** Text that a shell needs no quotes for. */
 const BARE = /^[\w./+:@%,=-]+$/
 
-/** Control characters, what turns the writing direction, separators of lines, and lone surrogates. */
+/** Control characters, bidi controls, line separators, and lone surrogates. */
 const UNPRINTABLE =
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
-/** One word for bash, whatever is in it: printable on a terminal, and the same bytes when it is run. */
+/** Quotes any text as one word for bash that is printable and keeps its bytes. */
 export function shellWord(text: string): string {
   if (BARE.test(text)) return text
   return UNPRINTABLE.test(text) ? escaped(text) : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** `$'…'`: bytes as \xHH, since \u would depend on the locale; `!` too, for the history of an interactive shell. */
+/** `$'…'` with bytes as \xHH, since \u depends on the locale, and with `!` escaped against history expansion. */
 function escaped(text: string): string {
   const letters = [...text].map((it) => {
     if (/^[\x20-\x7e]$/.test(it)) return "'\\!".includes(it) ? hex(it) : it

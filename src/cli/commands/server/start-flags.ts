@@ -8,7 +8,7 @@ import {
   integer,
   listOf,
   matching,
-  type Read,
+  type ParseResult,
   text,
   toggle,
   type ValuesOf,
@@ -34,7 +34,7 @@ const limitNames: Readonly<Record<RateLimitName, true>> = {
 type RateLimits = NonNullable<ServerOptions['rateLimits']>
 
 /** `off`, or `NAME=CALLS/SECONDS` any number of times. */
-function readLimits(texts: readonly string[]): Read<RateLimits | undefined> {
+function readLimits(texts: readonly string[]): ParseResult<RateLimits | undefined> {
   if (texts.length === 0) return { ok: true, value: undefined }
   if (texts.includes('off')) {
     return texts.length === 1 ? { ok: true, value: 'off' } : { ok: false, message: 'is either off or a list of limits' }

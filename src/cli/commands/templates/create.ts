@@ -2,7 +2,7 @@ import * as botContract from '../../../contract/bots.js'
 import { fulfillmentCategories } from '../../../contract/fields.js'
 import type { Template } from '../../../contract/templates.js'
 import * as contract from '../../../contract/templates.js'
-import type { Context, Found } from '../../command/context.js'
+import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
 import { type Failure, fail, usage } from '../../failure.js'
@@ -105,7 +105,7 @@ export const create = leaf({
   },
 })
 
-type Definition = Found<Record<string, unknown>> | Failure
+type Definition = Ok<Record<string, unknown>> | Failure
 
 async function readDefinition(context: Context, given: Given): Promise<Definition> {
   const conflict = conflictOf(given)

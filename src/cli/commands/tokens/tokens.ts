@@ -4,13 +4,13 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkKeeping, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import { defined } from '../../flags/defined.js'
-import { list, one, type Read, required, text, toggle } from '../../flags/flags.js'
+import { list, one, type ParseResult, required, text, toggle } from '../../flags/flags.js'
 
 const app = required(text('ID', 'Application, app_…'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
 
 /** Days, or null for `never`. */
-function readDays(it: string): Read<number | null> {
+function readDays(it: string): ParseResult<number | null> {
   if (it === 'never') return { ok: true, value: null }
   const days = /^\d{1,6}$/.test(it) ? Number(it) : 0
   return days > 0 ? { ok: true, value: days } : { ok: false, message: 'must be a number of days, or never' }

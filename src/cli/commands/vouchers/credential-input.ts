@@ -2,7 +2,7 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import { checkRedeemCode } from '../../../client/redeem-code.js'
 import { isLoopbackHost } from '../../../contract/loopback.js'
 import type { Credential } from '../../../contract/vouchers.js'
-import type { Context, Found } from '../../command/context.js'
+import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { text, type ValuesOf } from '../../flags/flags.js'
 import { remember } from '../../host/scrub.js'
@@ -16,7 +16,7 @@ export const credentialFlags = {
 export async function readCredential(
   context: Context,
   flags: ValuesOf<typeof credentialFlags>,
-): Promise<Found<Credential> | Failure> {
+): Promise<Ok<Credential> | Failure> {
   const { code, 'qr-token': qrToken } = flags
   if (code !== undefined && qrToken !== undefined) return usage('--code and --qr-token name two credentials; give one.')
   if (qrToken !== undefined) {
@@ -38,7 +38,7 @@ function formsOf(code: string): string[] {
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
 }
 
-async function askCode(context: Context): Promise<Found<string> | Failure> {
+async function askCode(context: Context): Promise<Ok<string> | Failure> {
   const { required } = await import('../../command/required.js')
   return context.ask(
     () => required(['--code or --qr-token']),
@@ -47,7 +47,7 @@ async function askCode(context: Context): Promise<Found<string> | Failure> {
 }
 
 /** A credential is one line; the line feed after it does not belong to it. */
-async function read({ host, globals }: Context, flag: string, value: string): Promise<Found<string> | Failure> {
+async function read({ host, globals }: Context, flag: string, value: string): Promise<Ok<string> | Failure> {
   if (value !== '-') return { ok: true, value }
   if (globals['token-file'] === '-') return usage(`${flag} and --token-file cannot both read stdin.`)
   const { readTextFile } = await import('../../host/files.js')

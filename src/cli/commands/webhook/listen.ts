@@ -11,7 +11,7 @@ import { parseScript, type ScriptedResponse, scriptedResponses } from '../../../
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failure.js'
-import { type Flag, integer, list, one, type Read, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { type Flag, integer, list, one, type ParseResult, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { inboxDirOf, inboxFailure, inboxFlag } from './inbox-dir.js'
 import { LineQueue, lineShape } from './listen-lines.js'
@@ -23,7 +23,11 @@ const INBOX_BYTES_LARGE = 1024 ** 3
 const DELAY_MS_MAX = 600_000
 
 /** `TYPE=VALUE` any number of times, each type once. */
-function byType<T>(value: string, summary: string, read: (text: string) => Read<T>): Flag<ReadonlyMap<string, T>> {
+function byType<T>(
+  value: string,
+  summary: string,
+  read: (text: string) => ParseResult<T>,
+): Flag<ReadonlyMap<string, T>> {
   return {
     value,
     summary,

@@ -1,7 +1,7 @@
-import { one, type Read } from '../../flags/flags.js'
+import { one, type ParseResult } from '../../flags/flags.js'
 
 /** The URL of a receiver. */
-export function readReceiverUrl(text: string): Read<URL> {
+export function readReceiverUrl(text: string): ParseResult<URL> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     const message = 'must be an http or https URL without user name and password, such as http://127.0.0.1:3000/hook'

@@ -3,7 +3,7 @@ import type { Transport } from '../../../../client/transport.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import * as platform from '../../../../contract/platform.js'
 import type { RunningServer } from '../../../../server/options.js'
-import type { Context, Found } from '../../../command/context.js'
+import type { Context, Ok } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, withRepeats } from '../../../command/transport.js'
 import { readOperatorKey } from '../../../config/local-server.js'
@@ -12,7 +12,7 @@ import { type Failure, fail, failureOfServer, fromCall } from '../../../failure.
 import type { Scenario } from './document.js'
 import { openInbox, type ScenarioInbox } from './inbox.js'
 
-type Credential = Found<string> | Failure
+type Credential = Ok<string> | Failure
 
 /** What a scenario runs on: a server, a receiver of webhooks, and the initial credentials. */
 export interface Fixture {
@@ -30,7 +30,7 @@ export async function openFixture(
   { server: wanted, answers }: Scenario,
   baseUrl: string | undefined,
   webhookPort: number,
-): Promise<Found<Fixture> | Failure> {
+): Promise<Ok<Fixture> | Failure> {
   const inbox = await openInbox(answers, webhookPort)
   if (!inbox.ok) return inbox
   const { close } = inbox.value

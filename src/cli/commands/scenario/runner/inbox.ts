@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { codeOf } from '../../../../files/error-code.js'
 import { emptyResponse, startListener } from '../../../../workbench/listener.js'
 import { type ScriptedResponse, scriptedResponses } from '../../../../workbench/responses.js'
-import type { Found } from '../../../command/context.js'
+import type { Ok } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 
 /** A delivery whose signature was checked, and that no step has taken yet. */
@@ -28,7 +28,7 @@ export interface ScenarioInbox {
 export async function openInbox(
   answers: readonly [ScriptedResponse, ...ScriptedResponse[]],
   port: number,
-): Promise<Found<ScenarioInbox> | Failure> {
+): Promise<Ok<ScenarioInbox> | Failure> {
   const secret = randomBytes(32).toString('base64url')
   const waiting: Arrived[] = []
   const events = new EventEmitter()
