@@ -2,7 +2,7 @@ import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
 import { askMissing } from './command/required.js'
 import type { CommandLine } from './command-line.js'
-import { resolveSettings, tolerateSettings } from './config/settings.js'
+import { resolveSettings, diagnoseSettings } from './config/settings.js'
 import { type Failure, usage } from './failure.js'
 import { readFlags } from './flags/flags.js'
 import { type Globals, globalFlags } from './flags/globals.js'
@@ -35,7 +35,7 @@ export async function execute(
   }
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
-  const settings = resolved.ok ? resolved.settings : tolerateSettings(host, globals).settings
+  const settings = resolved.ok ? resolved.settings : diagnoseSettings(host, globals).settings
   const output = new Output(host, {
     format: settings.format.value,
     fields: globals.fields,

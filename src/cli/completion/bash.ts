@@ -21,7 +21,7 @@ _voucherctl() {
   done
   [[ \${#COMPREPLY[@]} -gt 0 ]] && return
 
-  # The one that was typed, where it was typed as a path.
+  # Call the program by the typed path, if there is one.
   [[ \${COMP_WORDS[0]} == */* && -x \${COMP_WORDS[0]} ]] && program=\${COMP_WORDS[0]}
   {
     IFS= read -r kind

@@ -5,24 +5,25 @@ import { plainLine } from '../output/plain.js'
 import type { Word } from './command-words.js'
 import type { LocalKind } from './kinds.js'
 import { isShell, shells } from './shells.js'
-import { type Wanted, wantedAt } from './wanted.js'
+import { type CompletionTarget, completionTargetAt } from './completion-target.js'
 
-/** From the start of the process: whoever presses Tab waits for it (DECISIONS.md#completion). */
+/** Milliseconds since the start of the process; the user waits after pressing Tab (DECISIONS.md#completion). */
 const CAP_MS = 150
 const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 
 const SUMMARY_MAX = 60
 
 const NEWEST = 100
-/** A larger inbox takes too long to open for somebody who has pressed Tab. */
+/** A larger inbox takes too long to open. */
 const INBOX_BYTES_MAX = 64 * 1024 * 1024
 const API = '/api/v1'
 
 /**
- * What a shell's completion asks for: `SHELL` and the unfinished line, in the form of that shell. The answer's first
- * line is `words`, `files` or `folders`; words follow, each with a tab and its summary.
- * @param elapsedMs since the process started
- * @returns nothing where nothing is known: completion is silent
+ * Completes an unfinished line for the script of a shell. The first line of the result is `words`, `files` or
+ * `folders`; words follow, one per line, each with a tab and its summary.
+ * @param args the name of the shell and the line as the script passes it
+ * @param elapsedMs milliseconds since the process started
+ * @returns an empty text on any failure, because completion must not print errors
  */
 export async function candidates(args: readonly string[], host: Host, elapsedMs: () => number): Promise<string> {
   const [name = '', ...rest] = args
@@ -31,14 +32,14 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
   try {
     const typed = shell.read(rest, host.env)
     if (typed === 'redirection') return 'files\n'
-    const wanted = await wantedAt(typed.before, typed.current)
-    if (wanted.kind === 'files' || wanted.kind === 'folders') return `${wanted.kind}\n`
+    const target = await completionTargetAt(typed.before, typed.current)
+    if (target.kind === 'files' || target.kind === 'folders') return `${target.kind}\n`
     const capMs = durationMs(host.env[CAP_VARIABLE] ?? '') ?? CAP_MS
-    const words = await wordsOf(wanted, silent(host), () => capMs - elapsedMs())
+    const words = await wordsOf(target, silent(host), () => capMs - elapsedMs())
     const lines = words
       .filter(({ value }) => isTypable(value))
-      .filter(({ value }) => shell.chooses || `${wanted.prefix}${value}`.startsWith(typed.current))
-      .map(({ value, summary }) => [shell.write(wanted.prefix, value, typed), short(plainLine(summary))])
+      .filter(({ value }) => shell.chooses || `${target.prefix}${value}`.startsWith(typed.current))
+      .map(({ value, summary }) => [shell.write(target.prefix, value, typed), short(plainLine(summary))])
       .map(([word, summary]) => (word === undefined ? '' : `${word}\t${summary}\n`))
     return `words\n${lines.join('')}`
   } catch {
@@ -46,10 +47,10 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
   }
 }
 
-async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
-  if (wanted.kind === 'words') return wanted.words
-  if (wanted.kind === 'local') return localWords[wanted.of](wanted, host)
-  if (wanted.kind !== 'ids') return []
+async function wordsOf(target: CompletionTarget, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
+  if (target.kind === 'words') return target.words
+  if (target.kind === 'local') return localWords[target.of](target, host)
+  if (target.kind !== 'ids') return []
   if (remainingMs() < 1) return []
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<readonly Word[]>((resolve) => {
@@ -57,16 +58,16 @@ async function wordsOf(wanted: Wanted, host: Host, remainingMs: () => number): P
   })
   try {
     const { liveWords } = await import('./live.js')
-    return await Promise.race([liveWords(wanted, host, remainingMs), tooLate])
+    return await Promise.race([liveWords(target, host, remainingMs), tooLate])
   } finally {
     clearTimeout(timer)
   }
 }
 
-type LocalWanted = Extract<Wanted, { kind: 'local' }>
+type LocalTarget = Extract<CompletionTarget, { kind: 'local' }>
 
-/** What this machine knows by itself: no server is asked. */
-const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: Host) => Promise<readonly Word[]>>> = {
+/** Words from files of this machine, without a call. */
+const localWords: Readonly<Record<LocalKind, (target: LocalTarget, host: Host) => Promise<readonly Word[]>>> = {
   recorded: async ({ line: { given } }, host) => {
     const { inboxDirOf } = await import('../commands/webhook/inbox-dir.js')
     const { Inbox, inboxBytes } = await import('../../workbench/inbox.js')
@@ -98,19 +99,19 @@ const localWords: Readonly<Record<LocalKind, (wanted: LocalWanted, host: Host) =
     const shown = (it: string) => (isShort && it.startsWith(`${API}/`) ? it.slice(API.length) : it)
     return routes.map((it) => ({ value: shown(it.path), summary: it.summary }))
   },
-  profiles: async (_wanted, host) => {
+  profiles: async (_target, host) => {
     const stored = readConfig(host)
     if (!stored.ok) return []
     return Object.entries(stored.config.profiles).map(([value, { base_url }]) => ({ value, summary: base_url ?? '' }))
   },
 }
 
-/** An id with a control character is none: it could break the line, and nobody could type it. */
+/** False for an id with a control character, which could break the line of the shell. */
 const isTypable = (value: string) => value !== '' && plainLine(value) === value
 
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)
 
-/** The same host, which neither asks nor says anything. */
+/** A copy of the host that neither prompts nor prints. */
 function silent({ env, cwd, homeDir, now, newId, version, signal, self }: Host): Host {
   const out = { write: () => {} }
   const stdin = { async *[Symbol.asyncIterator]() {} }

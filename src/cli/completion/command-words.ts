@@ -1,6 +1,6 @@
 import { type Entry, isGroup, type Node } from '../command/leaf.js'
 
-/** Something to choose from. */
+/** A completion word. */
 export interface Word {
   readonly value: string
   readonly summary: string
@@ -8,13 +8,13 @@ export interface Word {
 
 export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
 
-/** What can follow a command name, in all its spellings: `apps`, `app`. The first has an empty name. */
+/** The words that can follow a command. `after` has all its spellings (`apps`, `app`); the program has an empty one. */
 export interface CommandWords {
   readonly after: readonly string[]
   readonly words: readonly Word[]
 }
 
-/** The groups and their commands: what a completion script knows by itself. */
+/** Groups and commands, which completion scripts contain. */
 export async function commandWords(page: readonly Entry[]): Promise<readonly CommandWords[]> {
   const nodes = await Promise.all(page.map((it) => it.load()))
   const first = { after: [''], words: [...page.map(wordOf), helpWord] }
@@ -33,7 +33,7 @@ function below(node: Node, spellings: readonly (string | undefined)[]): CommandW
       ]),
     ),
   )
-  // A group that does something by itself takes other words too.
+  // A group with its own command accepts other words too, so the script must ask the program.
   return node.own === undefined ? [{ after, words: node.commands.map(wordOf) }, ...deeper] : deeper
 }
 

@@ -21,7 +21,7 @@ function __voucherctl_complete
             return
         end
     end
-    # The one that was typed, where it was typed as a path.
+    # Call the program by the typed path, if there is one.
     set -l program voucherctl
     if string match -q '*/*' -- $words[1]; and test -x $words[1]
         set program $words[1]

@@ -1,18 +1,18 @@
 import type { Positional } from '../command/leaf.js'
 import type { Flag } from '../flags/flags.js'
 
-/** Things whose ids a server is asked for. */
+/** Resources whose ids come from a server. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries'
 
-/** What this machine knows: deliveries of the inbox, endpoints by name, routes by path, profiles. */
+/** Words from this machine: deliveries of the inbox, endpoints by name, routes by path, profiles. */
 const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
 export type LocalKind = (typeof localKinds)[number]
 export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((it) => it === kind)
 
-/** What stands in a place of the command line. `fields` are members of the answer. */
+/** Kind of a value on the command line. `fields` are members of the result. */
 export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
 
-/** One word means one thing across the tool, so that help and completion need no mark of their own. */
+/** Placeholders have one meaning across the tool, so that flags need no separate completion kind. */
 const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   FILE: 'files',
   'FILE|-': 'files',
@@ -30,7 +30,7 @@ const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   'A,B': 'fields',
 }
 
-/** Flags that name a thing by its id: `--app ID`. */
+/** Flags that take the id of a resource: `--app ID`. */
 const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
   app: 'apps',
   template: 'templates',

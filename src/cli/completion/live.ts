@@ -19,42 +19,42 @@ import type { Host } from '../host/host.js'
 import { isList } from '../output/fields.js'
 import { Output } from '../output/output.js'
 import type { Word } from './command-words.js'
-import type { Wanted } from './wanted.js'
+import type { CompletionTarget } from './completion-target.js'
 
-type IdsWanted = Extract<Wanted, { kind: 'ids' }>
+type IdTarget = Extract<CompletionTarget, { kind: 'ids' }>
 
 const LIMIT = 100
 
 /**
- * Ids that the chosen server knows now; none where nothing answers. Nothing is asked, repeated, written or
- * said. @param remainingMs until the answer is of no use
+ * Ids from the chosen server; empty without a response. It never prompts, retries, writes or prints.
+ * @param remainingMs milliseconds until completion gives up
  */
-export async function liveWords(wanted: IdsWanted, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
-  const source = sourceOf(wanted)
-  const call = source && (await openCall(host, wanted.line.given, source.endpoint.caller, remainingMs))
+export async function liveWords(target: IdTarget, host: Host, remainingMs: () => number): Promise<readonly Word[]> {
+  const source = sourceOf(target)
+  const call = source && (await openCall(host, target.line.given, source.endpoint.caller, remainingMs))
   const timeoutMs = Math.floor(remainingMs())
   if (source === undefined || call === undefined || timeoutMs < 1) return []
-  const answer = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
-  if (!answer.ok || !isList(answer.data)) return []
-  return answer.data.items.flatMap((item) => {
+  const result = await call(source.endpoint, source.input as InputOf<Endpoint>, { timeoutMs })
+  if (!result.ok || !isList(result.data)) return []
+  return result.data.items.flatMap((item) => {
     const record = asMembers(item) ?? {}
     return typeof record.id === 'string' ? [{ value: record.id, summary: source.summary(record) }] : []
   })
 }
 
-interface Source {
+interface IdSource {
   readonly endpoint: Endpoint
   readonly input: Readonly<Record<string, unknown>>
   summary(record: Members): string
 }
 
-/** @param members of a record that tell it from others; one that the server left out is left out */
+/** @param members members of a record for its summary; missing ones are skipped */
 function source<E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
   ...members: readonly (keyof ItemOf<E> & string)[]
-): Source {
-  const summary: Source['summary'] = (record) =>
+): IdSource {
+  const summary: IdSource['summary'] = (record) =>
     members
       .map((name) => record[name])
       .filter((it) => typeof it === 'string' || typeof it === 'number')
@@ -64,8 +64,8 @@ function source<E extends Endpoint>(
 
 type ItemOf<E extends Endpoint> = OutputOf<E> extends { items: readonly (infer Item)[] } ? Item : never
 
-/** Where the ids are listed, narrowed to those that the command can act on; undefined where a flag is needed first. */
-function sourceOf({ of, line: { given, path: names } }: IdsWanted): Source | undefined {
+/** The list call for the ids that the command can act on; undefined if the line lacks a flag that it needs. */
+function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | undefined {
   const path = names.join(' ')
   const app = given.get('app')?.[0]
   const bot = given.get('bot')?.[0]
@@ -89,12 +89,12 @@ function sourceOf({ of, line: { given, path: names } }: IdsWanted): Source | und
   }
 }
 
-/** What an operator can decide; the list has no pages. */
-function waiting(kind: 'template' | 'bot'): Source {
+/** Pending reviews, which the server lists without pages. */
+function waiting(kind: 'template' | 'bot'): IdSource {
   return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
 }
 
-/** A call to the chosen server, in the chosen mode, with what is stored; undefined where something is missing. */
+/** Opens calls to the chosen server with stored settings and credentials; undefined if one is missing. */
 async function openCall(
   host: Host,
   given: FlagTexts,
@@ -104,7 +104,7 @@ async function openCall(
   // Completion never prompts, prints or retries.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
   const file = globals['token-file']
-  // A pipe or standard input gives its content once, to the command.
+  // Do not read a pipe or standard input: its content is for the command.
   if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.isFile()) return undefined
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok) return undefined

@@ -6,7 +6,7 @@ import { powershellScript } from './powershell.js'
 import type { Shell } from './shells.js'
 import { zshScript } from './zsh.js'
 
-/** Names of the scripts, each as its shell looks for it. */
+/** File names by which the shells find the scripts. */
 export const scriptFiles: Readonly<Record<Shell, string>> = {
   bash: 'voucherctl.bash',
   zsh: '_voucherctl',
@@ -22,8 +22,8 @@ const writers: Readonly<Record<Shell, (commands: readonly CommandWords[]) => str
 }
 
 /**
- * The completion of a shell. Names of commands are in the script; for flags and values, and for names that it does not
- * know, it asks the program.
+ * The completion script of a shell. It contains the names of commands; for flags, values and unknown names it calls the
+ * program.
  */
 export async function scriptFor(shell: Shell, page: readonly Entry[]): Promise<string> {
   return writers[shell](await commandWords(page))

@@ -3,38 +3,38 @@ export type Shell = (typeof shellNames)[number]
 
 export const isShell = (name: string): name is Shell => shellNames.some((it) => it === name)
 
-/** The words before the cursor, and the beginning of the one that is completed. */
-interface Typed {
+/** The words before the cursor and the start of the completed word. */
+interface TypedLine {
   readonly before: readonly string[]
   readonly current: string
-  /** The quote that the last word has opened, if any. */
+  /** The open quote of the last word, if any. */
   readonly quote?: string
-  /** Characters of the last word that the shell keeps: what is inserted begins behind them. */
+  /** Number of characters of the last word that the shell keeps before the inserted text. */
   readonly kept?: number
 }
 
-interface Dialect {
-  /** What the shell's script hands over. */
-  read(args: readonly string[], env: Host['env']): Typed | 'redirection'
-  /** The shell chooses by itself what fits the beginning, as its user has set it up. */
+interface ShellAdapter {
+  /** Parses the arguments of the shell's script. */
+  read(args: readonly string[], env: Env): TypedLine | 'redirection'
+  /** True if the shell matches words itself, by its user's configuration. */
   readonly chooses?: true
-  /** A word as the script takes it; undefined where it cannot stand. */
-  write(prefix: string, value: string, typed: Typed): string | undefined
+  /** Quotes a word for the script; undefined if it cannot be inserted. */
+  write(prefix: string, value: string, typed: TypedLine): string | undefined
 }
-type Host = { readonly env: Readonly<Record<string, string | undefined>> }
+type Env = Readonly<Record<string, string | undefined>>
 
-const words = (all: readonly string[]): Typed => ({ before: all.slice(0, -1), current: all.at(-1) ?? '' })
+const words = (all: readonly string[]): TypedLine => ({ before: all.slice(0, -1), current: all.at(-1) ?? '' })
 
-/** The variable in which PowerShell hands over the words, one a line: older ones lose empty and quoted arguments. */
+/** PowerShell passes words in this variable, one per line: old versions lose empty and quoted arguments. */
 export const WORDS_VARIABLE = 'VOUCHERCTL_COMPLETE_WORDS'
 
-export const shells: Readonly<Record<Shell, Dialect>> = {
-  // The line up to the cursor, and what bash ends words at.
+export const shells: Readonly<Record<Shell, ShellAdapter>> = {
+  // Arguments: the line up to the cursor, and COMP_WORDBREAKS.
   bash: {
     read: ([line = '', breaks = '']) => readBashLine(line, breaks),
     write: (prefix, value, { quote = '', kept = 0 }) => quoteBash(`${prefix}${value}`.slice(kept), quote),
   },
-  // zsh and fish quote what they insert; zsh has put `--flag=` aside.
+  // zsh and fish quote the inserted text; zsh has removed `--flag=`.
   zsh: {
     read: words,
     chooses: true,
@@ -54,10 +54,10 @@ function quotePowerShell(text: string): string {
 const SPACE = /[ \t\n]/
 
 /**
- * A line of bash up to the cursor, taken apart as bash would: quotes and backslashes removed, nothing expanded.
- * @param breaks COMP_WORDBREAKS: bash replaces what stands behind the last of them
+ * Splits a line up to the cursor into words like bash: it removes quotes and backslashes and expands nothing.
+ * @param breaks COMP_WORDBREAKS: bash replaces the text after the last of them
  */
-function readBashLine(line: string, breaks: string): Typed | 'redirection' {
+function readBashLine(line: string, breaks: string): TypedLine | 'redirection' {
   const words: string[] = []
   let word = ''
   let started = false
@@ -65,7 +65,7 @@ function readBashLine(line: string, breaks: string): Typed | 'redirection' {
   let kept = 0
   let redirects = false
   const end = () => {
-    // The name of a file that output goes to is no word of the command.
+    // The file name of a redirection is not a word of the command.
     if (started && !redirects) words.push(word)
     if (started) redirects = false
     word = ''
@@ -84,7 +84,7 @@ function readBashLine(line: string, breaks: string): Typed | 'redirection' {
     } else if (char === '"' || char === "'") {
       quote = char
       started = true
-      // What is inserted begins behind the quote.
+      // Bash inserts the text after the quote.
       kept = word.length
     } else if (SPACE.test(char)) {
       end()
@@ -99,13 +99,13 @@ function readBashLine(line: string, breaks: string): Typed | 'redirection' {
     }
   }
   if (redirects) return 'redirection'
-  // The first is the program.
+  // The first word is the program.
   return { before: words.slice(1), current: word, quote, kept }
 }
 
 /**
- * A word for bash to insert, behind an open quote or none. Undefined where none can stand: readline takes a quote at
- * the end for the closing one, and the history expands `!` between double quotes.
+ * Quotes a word for bash, after an open quote or none. Undefined if that is impossible: readline takes a final quote
+ * for the closing one, and history expansion replaces `!` in double quotes.
  */
 function quoteBash(text: string, quote: string): string | undefined {
   if (quote !== '' && (text.endsWith(quote) || (quote === '"' && text.includes('!')))) return undefined

@@ -1,7 +1,7 @@
 const FIRST = '# >>> voucherctl completion >>>'
 const LAST = '# <<< voucherctl completion <<<'
 
-/** A startup file with the lines between two marks at its end, or where they stood; undefined when the marks are torn. */
+/** Inserts lines between two markers, replacing an earlier block; undefined if a marker has no partner. */
 export function withBlock(content: string, lines: readonly string[]): string | undefined {
   const block = [FIRST, ...lines, LAST, ''].join('\n')
   const found = findBlocks(content)
@@ -12,7 +12,7 @@ export function withBlock(content: string, lines: readonly string[]): string | u
   return `${before}${block}${without(content.slice(first.end), findBlocks(content.slice(first.end)) ?? [])}`
 }
 
-/** The same without them; undefined when the marks are torn. */
+/** Removes the blocks; undefined if a marker has no partner. */
 export function withoutBlock(content: string): string | undefined {
   const found = findBlocks(content)
   return found === undefined ? undefined : without(content, found)
@@ -27,7 +27,7 @@ function without(content: string, blocks: readonly Block[]): string {
   return [...blocks].reverse().reduce((text, { start, end }) => text.slice(0, start) + text.slice(end), content)
 }
 
-/** Every block with its last line end; undefined when a mark has no partner. */
+/** Finds every block with its last line end; undefined if a marker has no partner. */
 function findBlocks(content: string): readonly Block[] | undefined {
   const marks = [...content.matchAll(/^# (?:>>> voucherctl completion >>>|<<< voucherctl completion <<<)\r?(?:\n|$)/gm)]
   const blocks: Block[] = []

@@ -18,7 +18,7 @@ _voucherctl() {
   if (( \${#lines} )) && [[ -n \${(M)lines:#\${(b)typed}*} ]]; then
     kind=words
   else
-    # The one that was typed, where it was typed as a path.
+    # Call the program by the typed path, if there is one.
     [[ \${(Q)words[1]} == */* && -x \${(Q)words[1]} ]] && program=\${(Q)words[1]}
     answer=("\${(@f)$(command "$program" __complete zsh "\${(@Q)words[2,CURRENT-1]}" "$typed" 2>/dev/null </dev/null)}")
     kind=$answer[1]

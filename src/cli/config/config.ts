@@ -9,7 +9,7 @@ import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
-/** A secret, and the origin that it was stored for: it is sent nowhere else. */
+/** A secret with its origin, the only one that it is sent to. */
 interface StoredCredential {
   readonly value: string
   readonly origin: string
@@ -19,23 +19,23 @@ interface StoredCredential {
 export interface SecureProfile {
   readonly mode?: SecureMode
   readonly origin?: string
-  /** Of the server's key; the oldest first, two at most. */
+  /** Pins of the server's key: the oldest first, at most two. */
   readonly pins?: readonly string[]
-  /** Origins of servers that took part once: `auto` never goes back to plain text there. */
+  /** Origins with downgrade protection: `auto` never falls back to plain text there. */
   readonly latched?: readonly string[]
 }
 
-/** What a person keeps about a server under a name. */
+/** Stored settings and credentials of a server. */
 export interface Profile {
   readonly base_url?: string
   readonly account?: string
   readonly production?: boolean
-  /** `reference`: the server forms redeem codes as this one does, so a code is checked before the call. */
+  /** `reference`: codes have the form of the reference server, so that commands can check one before the call. */
   readonly codes?: 'reference'
   readonly output?: string
   readonly timeout?: string
   readonly retries?: number
-  /** Data folder of the local server that was logged in to. */
+  /** Data folder of the local server, stored by the login. */
   readonly data_dir?: string
   readonly secure?: SecureProfile
   readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
@@ -50,7 +50,7 @@ export interface Config {
 
 export const DEFAULT_PROFILE = 'default'
 
-/** What says where the profile file is. */
+/** The members of a host that locate the profile file. */
 type Home = Pick<Host, 'env' | 'homeDir'>
 
 export function configDir({ env, homeDir }: Home): string {
@@ -60,7 +60,7 @@ export function configDir({ env, homeDir }: Home): string {
 
 export const configFile = (host: Home) => join(configDir(host), 'config.json')
 
-/** With a warning where its secrets are not safe. */
+/** The profile file; `warning` if other users can read its secrets. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
   | Failure
@@ -86,7 +86,7 @@ export function readConfig(host: Home): ConfigResult {
   return { ok: true, config: { current, profiles, projects }, warning: warningOf(path) }
 }
 
-/** A folder that others may only read harms nobody: the file in it is closed. Who may write there could replace it. */
+/** A readable folder is fine (the file is 0600); a writable one is not, because others could replace the file. */
 function warningOf(path: string): string | undefined {
   if (othersMay(path) !== 0)
     return `Other users of this machine have access to ${path}. Close it: ${closing(path, '600')}`
@@ -96,7 +96,7 @@ function warningOf(path: string): string | undefined {
     : undefined
 }
 
-/** A name may be that of a member of every object. */
+/** Own members only: a profile may be named `constructor`. */
 export const findProfile = ({ profiles }: Config, name: string) =>
   Object.hasOwn(profiles, name) ? profiles[name] : undefined
 
@@ -110,8 +110,8 @@ export function profileNotFound(name: string, { profiles }: Config): Failure {
 }
 
 /**
- * Changes the profile file: read again and written under a lock, so that two commands at once both keep their work.
- * Atomic, 0600, in a folder that is made with 0700; an existing folder keeps its permissions.
+ * Changes the profile file. It reads and writes the file under a lock, so that concurrent commands do not lose changes.
+ * The write is atomic with mode 0600; a new folder gets 0700, an existing one keeps its permissions.
  */
 export async function updateConfig(host: Home, change: (config: Config) => Config): Promise<Failure | undefined> {
   return underLock(host, ({ replaceFile }) => {
@@ -122,7 +122,7 @@ export async function updateConfig(host: Home, change: (config: Config) => Confi
   })
 }
 
-/** Writes one profile, made from what it is at that moment: empty when there is none. */
+/** Changes one profile; `change` gets its current content, or an empty profile if it does not exist. */
 export function changeProfile(
   host: Home,
   name: string,
@@ -134,7 +134,7 @@ export function changeProfile(
   })
 }
 
-/** Why the profile file cannot be written, before something is done that cannot be done again. */
+/** Checks that the profile file is writable, before an action that cannot be repeated. */
 export async function checkConfigWritable(host: Home): Promise<Failure | undefined> {
   return underLock(host, () => undefined)
 }
@@ -149,7 +149,7 @@ async function underLock(
   try {
     mkdirSync(configDir(host), { recursive: true, mode: 0o700 })
     return await withLock(`${configFile(host)}.lock`, () => {
-      // Nobody else writes under the lock: every draft is of a killed writer.
+      // This process holds the lock, so every draft is from a killed writer.
       files.removeDrafts(configFile(host), 'all')
       return act(files)
     })
@@ -169,7 +169,7 @@ const unwritable: Readonly<Partial<Record<string, string>>> = {
 
 const areTexts = (values: readonly unknown[]) => values.every((it) => typeof it === 'string')
 
-/** True for an object whose members all pass. */
+/** True for an object whose members all pass the test. */
 function holds(value: unknown, test: (member: unknown) => boolean): boolean {
   const members = asMembers(value)
   return members !== undefined && Object.values(members).every(test)
@@ -189,7 +189,7 @@ function isCredential(value: unknown): boolean {
   return areTexts([secret, origin])
 }
 
-/** Modes, origins and pins are judged where they are used, with the place that they came from. */
+/** Checks only types. `resolveSecure` validates modes, origins and pins, because it knows their source. */
 export function isSecure(value: unknown): value is SecureProfile {
   const secure = asMembers(value)
   if (secure === undefined) return false

@@ -17,12 +17,12 @@ interface FoundCredential {
   readonly source: string
 }
 
-/** What --token-file holds, by command line: a pipe gives its content once, and a command may call twice. */
+/** Content of --token-file by command line: a pipe can be read only once, and a command may make several calls. */
 const read = new WeakMap<Globals, Promise<TextResult>>()
 
 /**
- * The credential of a kind for a base URL: flag > environment > profile > the key file of the local server.
- * What a profile holds is used for the origin that it was stored for and for no other.
+ * Finds the credential of a kind for a base URL: flag > environment > profile > key file of the local server.
+ * A stored credential is used only for the origin that it was stored for.
  */
 export async function findCredential(
   host: Host,
@@ -55,7 +55,7 @@ export async function findCredential(
   return missing(kind, origin, settings)
 }
 
-/** The key file of a local server belongs to that server's address alone. */
+/** Reads the key file of the local server, which is valid only for the address of that server. */
 async function operatorKeyOf(
   host: Host,
   globals: Globals,

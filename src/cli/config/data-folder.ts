@@ -4,16 +4,16 @@ import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail, usage } from '../failure.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
-/** What only the owner may read: with the keys, vouchers are made and verified. A copy or a backup may be open. */
+/** Files that only the owner may read: with the keys, others could make and verify vouchers. */
 export const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
 const ROOT = 0
 const GROUP_READS = 0o040
 
 /**
- * Makes the data folder of a server, or closes what other users of the machine could read in an existing one.
- * @param isNamed the user named it: its own permissions are theirs to choose
- * @returns what was closed, or is still open, a sentence each
+ * Creates the data folder of a server, or removes the permissions of other users from the files of an existing one.
+ * @param isNamed true if the user named the folder: its own mode is then left unchanged
+ * @returns a sentence for each changed mode and each path that is still open
  */
 export function prepareDataFolder(
   dir: string,
@@ -44,13 +44,13 @@ function close(path: string, mode: 0o600 | 0o700): string | undefined {
   } catch (error) {
     return `${path} is open to other users of this machine, and cannot be closed (${codeOf(error)}).`
   }
-  // A file system without permissions takes the call and changes nothing.
+  // A file system without permissions accepts the call without an effect.
   return othersMay(path) === 0
     ? `${path} was open to other users of this machine; its mode is 0${mode.toString(8)} now.`
     : `${path} is open to other users of this machine, and its file system keeps no permissions.`
 }
 
-/** To read its names harms nobody, since what is in it is closed; who may write there could replace it. */
+/** A readable folder is fine, because its files are closed; in a writable one others could replace them. */
 function openFolder(dir: string): string | undefined {
   return othersMayWrite(dir)
     ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
@@ -58,8 +58,8 @@ function openFolder(dir: string): string | undefined {
 }
 
 /**
- * A key file that the user named is left as it is, and refused while others can read it. The group may read one of
- * root: that is how a secret is mounted into a container.
+ * Refuses a key file that others can read; it does not change the mode of a file that the user named. The group may
+ * read a file of root, because containers mount secrets that way.
  */
 export function refuseOpenKeyFile(path: string): Failure | undefined {
   const open = othersMay(path)

@@ -6,9 +6,9 @@ import type { Host } from '../host/host.js'
 import { parseObject } from '../host/parse-object.js'
 import type { Profile } from './config.js'
 
-/** What a running server says about itself in server.json of its data folder. */
+/** Content of server.json, which a running server writes into its data folder. */
 export interface LocalServer {
-  /** Made at its start, and answered by its /healthz. */
+  /** Made at the start of the server; /healthz returns it too. */
   readonly instance_id?: string
   readonly pid: number
   readonly base_url: string
@@ -16,7 +16,7 @@ export interface LocalServer {
   readonly operator_key_file: string | null
   readonly store: string
   readonly started_at: string
-  /** The boot, and the clock ticks to the start of the process (Linux). */
+  /** Boot and start ticks of the process (Linux). */
   readonly process_start?: string | null
 }
 
@@ -25,8 +25,8 @@ export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Pro
   profile.data_dir ?? defaultDataDir(host)
 
 /**
- * The server that says it runs in a data folder; undefined when none does, also where one died without tidying up.
- * Where its process cannot be told from a later one of the same number, see server-identity.ts before it is trusted.
+ * The server of a data folder; undefined if none runs there. Before trusting it, call `refuseImpostor`: not every
+ * system tells its process from a later one with the same PID.
  */
 export function findLocalServer(dataDir: string): LocalServer | undefined {
   const server = parseObject(readText(join(dataDir, 'server.json')) ?? '') as LocalServer | undefined
@@ -35,9 +35,9 @@ export function findLocalServer(dataDir: string): LocalServer | undefined {
 }
 
 /**
- * Whether the process of a server.json is the one that wrote it, without a call: a number is given to others once its
- * process died, its start is not. The same process still has its port, save for the seconds in which it ends. Undefined
- * where the system does not say.
+ * Tells without a call whether the process that wrote server.json still runs: systems reuse its PID, but not with the
+ * same start. The process keeps its port, except for the seconds in which it ends. Undefined if the system does not
+ * report the start.
  */
 export function isSameProcess({ pid, process_start }: LocalServer): boolean | undefined {
   if (typeof process_start !== 'string') return undefined

@@ -18,7 +18,7 @@ import { foreignness } from '../host/permissions.js'
 import { looksSecret } from '../host/secrets.js'
 import { isSecure, type SecureProfile } from './config.js'
 
-/** Members of voucherctl.json: what a project may settle for everybody who works on it. */
+/** Members of voucherctl.json: settings that a project can share. */
 export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
 
 export interface ProjectFile {
@@ -30,22 +30,23 @@ export interface ProjectFile {
   }
 }
 
-/** A project file that somebody else may have written. */
-export interface PassedOver {
+/** A project file that was skipped, because another user may have written it. */
+export interface SkippedFile {
   readonly path: string
   readonly why: string
 }
 
 export type ProjectResult =
-  | { readonly ok: true; readonly project: ProjectFile | undefined; readonly passedOver: readonly PassedOver[] }
+  | { readonly ok: true; readonly project: ProjectFile | undefined; readonly passedOver: readonly SkippedFile[] }
   | Failure
 
 /**
- * Reads the nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. A file
- * that another user may have written is skipped unread. A secret in the file is refused, because such files are shared.
+ * Reads the nearest voucherctl.json, from the working folder up to the root of the repository or the home folder. A
+ * file that another user may have written is skipped unread. A secret in the file is refused, because such files are
+ * shared.
  */
 export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectResult {
-  const passedOver: PassedOver[] = []
+  const passedOver: SkippedFile[] = []
   for (const dir of foldersOf(host)) {
     const path = join(dir, 'voucherctl.json')
     const read = readOwnFile(path, dir)
@@ -83,10 +84,10 @@ function realPathOf(path: string): string {
   }
 }
 
-type Read = { readonly content: string } | { readonly why: string } | Failure
+type OwnFileResult = { readonly content: string } | { readonly why: string } | Failure
 
 /** Opens the file once, so that owner, mode and content belong to the same file even if it is replaced meanwhile. */
-function readOwnFile(path: string, dir: string): Read | undefined {
+function readOwnFile(path: string, dir: string): OwnFileResult | undefined {
   let file: number | undefined
   try {
     // Opening a named pipe must not block the command.

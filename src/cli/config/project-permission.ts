@@ -11,7 +11,7 @@ export interface Permission {
 }
 
 /** A base URL of a project file that the user has not allowed. */
-export interface NotAllowed {
+export interface UnapprovedServer {
   readonly path: string
   readonly baseUrl: string
   readonly reason: Permission['reason']
@@ -35,7 +35,7 @@ export function permissionOf(
   return { allowed: isSame, reason: isSame ? 'allowed' : 'changed since' }
 }
 
-export function projectNotAllowed({ path, baseUrl, reason }: NotAllowed): Failure {
+export function projectNotAllowed({ path, baseUrl, reason }: UnapprovedServer): Failure {
   const state = reason === 'changed since' ? 'has changed since you allowed it' : 'is not allowed to name it'
   return fail(
     'PROJECT_NOT_ALLOWED',

@@ -4,28 +4,28 @@ import { isCanonicalOrigin } from '../../secure/origin.js'
 import type { Failure } from '../failure.js'
 import { type Globals, secureModes } from '../flags/globals.js'
 import type { Profile, SecureProfile } from './config.js'
-import { byDefault, choose, first, invalid, type Places, type Sourced } from './sourced.js'
+import { byDefault, choose, first, invalid, type SettingSources, type Setting } from './setting.js'
 
 /** How calls are encrypted, each value with its source. */
 export interface SecureSettings {
-  readonly mode: Sourced<SecureMode>
-  /** Of the sessions; undefined sends none. */
-  readonly origin: Sourced<string | undefined>
-  /** Empty: the server's key is taken as it comes. */
-  readonly pins: Sourced<readonly string[]>
-  /** Origins of servers that have encrypted before: `auto` never falls back to plain text there. */
-  readonly latched: Sourced<readonly string[]>
+  readonly mode: Setting<SecureMode>
+  /** Origin header of sessions; undefined sends none. */
+  readonly origin: Setting<string | undefined>
+  /** Pins of the server's key; empty accepts any key. */
+  readonly pins: Setting<readonly string[]>
+  /** Origins with downgrade protection: `auto` never falls back to plain text there. */
+  readonly latched: Setting<readonly string[]>
 }
 
 /**
- * flag > environment > project file > profile > default, with one exception: somebody else may have written the project
- * file, so it can make a profile's transport stricter and never laxer. A lower mode is ignored, and so are its pins if
- * the profile has some. A profile that it selects is never laxer than the current profile.
+ * Resolves flag > environment > project file > profile > default, with one exception: another user may have written the
+ * project file, so it can make a profile's transport only stricter. Its less strict mode is ignored, and so are its
+ * pins if the profile has pins. A profile that it selects is never less strict than the current profile.
  * @param floor the current profile, if a project file selected another one for the same server
  */
 export function resolveSecure(
   globals: Globals,
-  places: Places,
+  places: SettingSources,
   shared: SecureProfile,
   own: SecureProfile,
   floor: { readonly profile: Profile; readonly source: string } | undefined,
@@ -73,5 +73,5 @@ export function resolveSecure(
   return problem ?? { ok: true, settings: { mode, origin, pins, latched } }
 }
 
-/** -1 for what is no mode. */
+/** Index of a mode; -1 if it is unknown. */
 const strictness = (mode: string | undefined) => secureModes.findIndex((it) => it === mode)

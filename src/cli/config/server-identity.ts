@@ -4,14 +4,14 @@ import { parseObject } from '../host/parse-object.js'
 import { isSameProcess, type LocalServer } from './local-server.js'
 import type { Settings } from './settings.js'
 
-/** `same`: the server that wrote the file answers; `other`: somebody else does; `silent`: nobody does in time. */
+/** Who responds: `same` is the server that wrote server.json, `other` is another one, `silent` means a timeout. */
 type Identity = 'same' | 'other' | 'silent'
 
 const PROBE_MS = 2_000
 
 /**
- * Who answers at the address of a server.json. A process id and a port are given to others once a server has died,
- * so only the instance id that a server makes at its start tells it from them.
+ * Identifies the server at the address in server.json. Systems reuse PIDs and ports, so only the instance id, which a
+ * server makes at its start, tells it from others.
  */
 export async function identify({ base_url, instance_id }: LocalServer): Promise<Identity> {
   const body = await get(base_url, '/healthz')
@@ -21,9 +21,8 @@ export async function identify({ base_url, instance_id }: LocalServer): Promise<
 }
 
 /**
- * The address of a local server that nobody named comes from a file that may outlive its server: before a credential
- * goes there, the process that wrote it must still run. Where the system cannot tell, the server is asked who it is,
- * which costs a call.
+ * Refuses to send a credential to an address from server.json if another process may listen there: the file can outlive
+ * its server. If the system does not identify the process, this costs a call for the instance id.
  */
 export async function refuseImpostor(
   { localServer: server }: Pick<Settings, 'localServer'>,

@@ -5,10 +5,10 @@ import { type Format, formatIn, formats, type Globals } from '../flags/globals.j
 import type { Host } from '../host/host.js'
 import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'
 import { dataDirOf, findLocalServer, type LocalServer } from './local-server.js'
-import { type PassedOver, type ProjectFile, type ProjectResult, readProjectFile } from './project-file.js'
-import { type NotAllowed, originOf, permissionOf } from './project-permission.js'
+import { type SkippedFile, type ProjectFile, type ProjectResult, readProjectFile } from './project-file.js'
+import { type UnapprovedServer, originOf, permissionOf } from './project-permission.js'
 import { resolveSecure, type SecureSettings } from './secure-settings.js'
-import { byDefault, choose, first, invalid, type Sourced } from './sourced.js'
+import { byDefault, choose, first, invalid, type Setting } from './setting.js'
 
 export interface Settings {
   readonly config: Config
@@ -16,21 +16,21 @@ export interface Settings {
   readonly warnings: readonly string[]
   /** The nearest voucherctl.json that counts. */
   readonly project: ProjectFile | undefined
-  readonly passedOver: readonly PassedOver[]
+  readonly passedOver: readonly SkippedFile[]
   /** Set if the project file names a server that the user has not allowed; there is no base URL then. */
-  readonly notAllowed: NotAllowed | undefined
-  readonly profileName: Sourced<string>
-  /** A profile was named that does not exist; only what makes one goes on. */
+  readonly notAllowed: UnapprovedServer | undefined
+  readonly profileName: Setting<string>
+  /** True if the named profile does not exist; only commands that create one continue. */
   readonly profileMissing: boolean
-  /** Empty when the profile does not exist yet. */
+  /** Empty if the profile does not exist yet. */
   readonly profile: Profile
-  readonly production: Sourced<boolean>
-  readonly baseUrl: Sourced<string | undefined>
-  /** The local server, where it is the base URL by default. */
+  readonly production: Setting<boolean>
+  readonly baseUrl: Setting<string | undefined>
+  /** The local server, if the base URL is its address by default. */
   readonly localServer: LocalServer | undefined
-  readonly format: Sourced<Format>
-  readonly timeoutMs: Sourced<number>
-  readonly retries: Sourced<number>
+  readonly format: Setting<Format>
+  readonly timeoutMs: Setting<number>
+  readonly retries: Setting<number>
   readonly secure: SecureSettings
 }
 
@@ -39,49 +39,54 @@ type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failu
 const DEFAULT_TIMEOUT = '30s'
 const DEFAULT_RETRIES = 3
 
-/** Puts the settings together: flag > environment > project file > profile > default. */
+/** Resolves the settings: flag > environment > project file > profile > default. */
 export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   const stored = readConfig(host)
   if (!stored.ok) return stored
   const found = readProjectFile(host)
   if (!found.ok) return found
-  return settle(host, globals, stored, found)
+  return combineSettings(host, globals, stored, found)
 }
 
-type Stored = Extract<ConfigResult, { ok: true }>
-type Found = Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'passedOver'>
+type StoredConfig = Extract<ConfigResult, { ok: true }>
+type ProjectLookup = Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'passedOver'>
 
-const nothingStored: Stored = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
-const nothingFound: Found = { project: undefined, passedOver: [] }
+const nothingStored: StoredConfig = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+const nothingFound: ProjectLookup = { project: undefined, passedOver: [] }
 
-/** Settings without the places that hold something wrong, and what is wrong with each. */
-export interface Tolerated {
+/** Settings from the valid sources, and a failure for each invalid source. */
+export interface SettingsDiagnosis {
   readonly settings: Settings
   readonly config: Failure | undefined
   readonly project: Failure | undefined
-  /** Of the values themselves: then nothing of flags, environment and files counts. */
+  /** An invalid value; the settings are then defaults. */
   readonly values: Failure | undefined
 }
 
-/** For a command that says what is wrong with the settings. */
-export function tolerateSettings(host: Host, globals: Globals): Tolerated {
+/** Resolves settings for a command that diagnoses invalid ones. */
+export function diagnoseSettings(host: Host, globals: Globals): SettingsDiagnosis {
   const stored = readConfig(host)
   const found = readProjectFile(host)
   const problems = { config: stored.ok ? undefined : stored, project: found.ok ? undefined : found }
-  const settled = settle(host, globals, stored.ok ? stored : nothingStored, found.ok ? found : nothingFound)
-  if (settled.ok) return { settings: settled.settings, ...problems, values: undefined }
+  const combined = combineSettings(host, globals, stored.ok ? stored : nothingStored, found.ok ? found : nothingFound)
+  if (combined.ok) return { settings: combined.settings, ...problems, values: undefined }
   const { XDG_DATA_HOME } = host.env
-  const bare = settle(
+  const bare = combineSettings(
     { ...host, env: { XDG_DATA_HOME } },
     { ...globals, 'base-url': undefined },
     nothingStored,
     nothingFound,
   )
   if (!bare.ok) throw new Error('the defaults must be right')
-  return { settings: bare.settings, ...problems, values: settled }
+  return { settings: bare.settings, ...problems, values: combined }
 }
 
-function settle(host: Host, globals: Globals, stored: Stored, { project, passedOver }: Found): SettingsResult {
+function combineSettings(
+  host: Host,
+  globals: Globals,
+  stored: StoredConfig,
+  { project, passedOver }: ProjectLookup,
+): SettingsResult {
   const { config } = stored
   const { env } = host
 
@@ -144,7 +149,7 @@ function settle(host: Host, globals: Globals, stored: Stored, { project, passedO
   return { ok: true, settings }
 }
 
-function refusalOf(project: ProjectFile, profile: Profile, config: Config): NotAllowed | undefined {
+function refusalOf(project: ProjectFile, profile: Profile, config: Config): UnapprovedServer | undefined {
   const { allowed, reason } = permissionOf(project, profile, config)
   return allowed ? undefined : { path: project.path, baseUrl: String(project.members.base_url), reason }
 }
@@ -152,7 +157,7 @@ function refusalOf(project: ProjectFile, profile: Profile, config: Config): NotA
 /** The current profile, if a project file selects another one for the same server. */
 function floorOf(
   config: Config,
-  profileName: Sourced<string>,
+  profileName: Setting<string>,
   project: ProjectFile | undefined,
   baseUrl: string | undefined,
 ): { readonly profile: Profile; readonly source: string } | undefined {
@@ -169,13 +174,13 @@ function profileNameOf(
   named: string | undefined,
   project: ProjectFile | undefined,
   config: Config,
-): Sourced<string> {
+): Setting<string> {
   const places = { env, projectSource: fileOf(project), profileSource: 'the current profile' }
   const chosen = choose(places, [named, 'profile'], 'VOUCHERCTL_PROFILE', project?.members.profile, config.current)
-  return chosen as Sourced<string>
+  return chosen as Setting<string>
 }
 
-/** The output format of the project file or the profile, before it is known whether either is right. */
+/** The output format of the project file or profile, unvalidated. */
 export function storedFormat(host: Host, profile: string | undefined): unknown {
   const stored = readConfig(host)
   const found = readProjectFile(host)
@@ -188,13 +193,13 @@ export function storedFormat(host: Host, profile: string | undefined): unknown {
 
 const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`
 
-function localBaseUrl(server: LocalServer | undefined): Sourced<string | undefined> {
+function localBaseUrl(server: LocalServer | undefined): Setting<string | undefined> {
   return server === undefined
     ? { value: undefined, source: 'nowhere: no local server runs' }
     : { value: server.base_url, source: `the local server of ${server.data_dir}` }
 }
 
-function problemOfBaseUrl({ value, source }: Sourced<string | undefined>): Failure | undefined {
+function problemOfBaseUrl({ value, source }: Setting<string | undefined>): Failure | undefined {
   if (value === undefined) return undefined
   try {
     parseBaseUrl(value)

@@ -1,14 +1,14 @@
 import { mapTexts, plain } from './plain.js'
 
-/** Characters that JSON leaves as they are and a terminal would obey. */
+/** Characters that JSON does not escape and a terminal interprets. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** JSON with a line feed at the end. Control characters stay what they are, escaped. */
+/** Encodes JSON with a final line feed. Escapes keep control characters exact and harmless. */
 export function encodeJson(data: unknown, indent?: number): string {
   return `${escapeControls(JSON.stringify(data, null, indent) ?? 'null')}\n`
 }
 
-/** In double quotes, where JSON and YAML read the same escape. */
+/** Escapes control characters for double quotes, in which JSON and YAML have the same escapes. */
 export const escapeControls = (text: string) =>
   text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -20,10 +20,10 @@ export async function encodeYaml(data: unknown): Promise<string> {
 }
 
 /**
- * One row a record; members of members become columns such as `validity.type`, lists are JSON. Without a record the
- * header names the fields that were asked for. Values are exact, quoted as RFC 4180 has it, also those that a
- * spreadsheet takes for a formula: a guard would change them for every other reader. CSV has no escapes, so that only
- * on a terminal control characters are left out.
+ * Encodes one row per record. Nested members become columns such as `validity.type`; lists are JSON. Without records
+ * the header has the requested fields. Values are exact and quoted by RFC 4180; formulas get no guard against
+ * spreadsheets, which would change them for other readers. CSV has no escapes, so control characters are removed on a
+ * terminal.
  */
 export async function encodeCsv(
   records: readonly unknown[],
@@ -34,12 +34,12 @@ export async function encodeCsv(
   return columns.length === 0 && records.length === 0 ? '' : csvRows(records, columns, true, onTerminal)
 }
 
-/** Every column that some of the records have. */
+/** The union of the columns of all records. */
 export const columnsOf = (records: readonly unknown[]) => [
   ...new Set(records.flatMap((record) => Object.keys(flatten(record)))),
 ]
 
-/** Records as rows of these columns, below a header or below other rows. */
+/** Encodes records as rows of the columns, with or without a header. */
 export async function csvRows(
   records: readonly unknown[],
   columns: readonly string[],

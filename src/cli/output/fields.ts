@@ -10,25 +10,25 @@ export function isList(data: unknown): data is List {
   return Array.isArray(asMembers(data)?.items)
 }
 
-/** A schema of the contract, or what the command line's bundle keeps of one. */
+/** A schema of the contract, or the part of it that the bundle keeps. */
 export type Shape = object
 
-/** What of it tells members apart; a schema without any of it may hold whatever there is. */
-interface Schema {
+/** The keywords that describe members; a schema without them permits any member. */
+interface ShapeSchema {
   readonly type?: unknown
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, ShapeSchema>>
+  readonly items?: ShapeSchema
+  readonly anyOf?: readonly ShapeSchema[]
 }
 
-/** `--fields`: of a list, the members of each item; of a record, its own. A path such as `voucher.status` goes inside. */
+/** Applies `--fields` to a record or each item of a list. A path such as `voucher.status` selects a nested member. */
 export function selectFields(data: unknown, fields: readonly string[]): unknown {
   const pick = (record: unknown) => Object.fromEntries(fields.map((field) => [field, valueAt(record, field) ?? null]))
   return isList(data) ? { ...data, items: data.items.map(pick) } : pick(data)
 }
 
-/** The fields that neither the contract knows nor any of the records has. */
-export function refuseUnknownInAnswer(
+/** Refuses fields that are neither in the contract nor in any of the records. */
+export function refuseUnknownInResult(
   data: unknown,
   fields: readonly string[],
   shape: Shape | undefined,
@@ -47,14 +47,14 @@ export function refuseUnknownInAnswer(
   return unknownField(unknown, [...names])
 }
 
-/** Before anything is sent: the fields that the contract does not know. */
+/** Refuses fields that the contract does not have, before a call. */
 export function refuseUnknownInContract(fields: readonly string[], shape: Shape): Failure | undefined {
   const known = recordOf(shape)
   const unknown = fields.filter((field) => !mayHave(known, field.split('.')))
   return unknown.length === 0 ? undefined : unknownField(unknown, namesOf(known))
 }
 
-/** Members that the contract knows. */
+/** Names of the members in the contract. */
 export const fieldNames = (shape: Shape): readonly string[] => [...new Set(namesOf(recordOf(shape)))]
 
 function unknownField(unknown: readonly string[], names: readonly string[]): Failure {
@@ -63,30 +63,30 @@ function unknownField(unknown: readonly string[], names: readonly string[]): Fai
   return fail('UNKNOWN_FIELD', `--fields names what is not there: ${quoted}.`, there, { fields: names })
 }
 
-/** The record that fields are of: an item where the answer is a list. */
-function recordOf(shape: Shape): Schema {
-  const schema: Schema = shape
+/** ShapeSchema of the record: that of an item if the result is a list. */
+function recordOf(shape: Shape): ShapeSchema {
+  const schema: ShapeSchema = shape
   return schema.properties?.items?.items ?? schema
 }
 
-function mayHave(shape: Schema, [name, ...rest]: readonly string[]): boolean {
+function mayHave(shape: ShapeSchema, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined) return true
   if (shape.anyOf !== undefined) return shape.anyOf.some((it) => mayHave(it, [name, ...rest]))
   if (shape.items !== undefined) return /^\d+$/.test(name) && mayHave(shape.items, rest)
   if (shape.properties !== undefined) {
-    return Object.hasOwn(shape.properties, name) && mayHave(shape.properties[name] as Schema, rest)
+    return Object.hasOwn(shape.properties, name) && mayHave(shape.properties[name] as ShapeSchema, rest)
   }
   // A text or a number has no members; any other schema leaves them open.
   return [shape.type].flat().some((it) => it === undefined || it === 'object')
 }
 
-function namesOf({ properties, anyOf }: Schema): string[] {
+function namesOf({ properties, anyOf }: ShapeSchema): string[] {
   return [...Object.keys(properties ?? {}), ...(anyOf ?? []).flatMap(namesOf)]
 }
 
-/** The value at a path; null also below a null, which has no members either, undefined where there is no such member. */
+/** The value at a path: null below a null, undefined for a missing member. */
 export function valueAt(record: unknown, path: string): unknown {
-  // What --fields has picked by a path is a member of that name.
+  // After --fields, the path itself is the name of a member.
   const names = Object.hasOwn(asMembers(record) ?? {}, path) ? [path] : path.split('.')
   let value = record
   for (const name of names) {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 
 export interface JqRun {
-  /** A JSON document a line. */
+  /** One JSON document per line. */
   readonly stdout: string
   readonly stderr: string
   readonly exitCode: number
@@ -9,14 +9,14 @@ export interface JqRun {
 
 type JqOutcome = JqRun | 'aborted' | 'out of memory'
 
-/** jq 1.8 as WebAssembly, without files and environment, in a thread: one without end can be stopped. One run at a time. */
+/** Runs jq 1.8 (WebAssembly, without files and environment) in a thread, so that an endless filter can be aborted. */
 export class JqThread {
   #worker: Worker | undefined
 
-  /** @param input JSON documents, one after another; without any, an expression is compiled and nothing of it runs */
+  /** Runs one expression at a time. @param input JSON documents; without any, jq only compiles the expression */
   run(expression: string, input: string | Uint8Array, signal: AbortSignal): Promise<JqOutcome> {
     if (signal.aborted) return Promise.resolve('aborted')
-    // What it says when it runs out of memory is not for this stderr.
+    // Capture stdout and stderr: V8 writes a report there when the worker runs out of memory.
     this.#worker ??= new Worker(new URL('./jq-worker.cjs', import.meta.url), { stdout: true, stderr: true })
     const worker = this.#worker
     return new Promise((resolve) => {
@@ -36,7 +36,7 @@ export class JqThread {
     })
   }
 
-  /** After an abort of its memory an instance is of no more use: the next run makes another. */
+  /** Ends the worker; the next run starts another. */
   close(): void {
     const worker = this.#worker
     this.#worker = undefined
@@ -45,7 +45,7 @@ export class JqThread {
   }
 }
 
-/** The first line of what jq says, without its name and without the place in a file that there is not. */
+/** The first line of jq's error, without its prefix and position. */
 export function reasonIn(stderr: string): string {
   const [line = ''] = stderr.split('\n')
   return line

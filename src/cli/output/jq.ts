@@ -2,15 +2,15 @@ import { type Failure, fail } from '../failure.js'
 import { escapeControls } from './encode.js'
 import { type JqRun, JqThread, reasonIn } from './jq-thread.js'
 
-interface Filtered {
-  /** One a line: strings as they are, anything else as JSON. */
+interface FilterResult {
+  /** Lines: strings unquoted, other values as JSON. */
   readonly results: readonly string[]
-  /** What the filter itself said on its stderr (`debug`). */
+  /** Stderr of the filter (`debug`). */
   readonly remarks: string
   readonly failure?: Failure
 }
 
-/** `--jq`. */
+/** The filter of `--jq`. */
 export class JqFilter {
   readonly #expression: string
   readonly #signal: AbortSignal
@@ -21,7 +21,7 @@ export class JqFilter {
     this.#signal = signal
   }
 
-  /** What is wrong with the expression: it is compiled, and without an input nothing of it runs. */
+  /** Compiles the expression without running it. */
   async check(): Promise<Failure | undefined> {
     const ran = await this.#run('')
     if ('ok' in ran) return ran
@@ -29,8 +29,8 @@ export class JqFilter {
     return fail('JQ_INVALID', `--jq is no valid filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
   }
 
-  /** Runs the filter on each document of a text that holds several, one after another. */
-  async apply(documents: string | Uint8Array): Promise<Filtered> {
+  /** Runs the filter on each JSON document of a text. */
+  async apply(documents: string | Uint8Array): Promise<FilterResult> {
     const ran = await this.#run(documents)
     if ('ok' in ran) return { results: [], remarks: '', failure: ran }
     const { stdout, stderr, exitCode } = ran
@@ -56,5 +56,5 @@ export const jqOutOfMemory = () =>
     'Make the result smaller with --fields, or filter each item of a list by itself with -o jsonl.',
   )
 
-/** jq quotes the value that does not suit, which may be a secret: of it the type stays. */
+/** jq quotes the offending value, which may be a secret: keep only its type. */
 const withoutValues = (reason: string) => reason.replace(/ \(.*?\)(?=$| and | cannot)/g, '')

@@ -1,54 +1,54 @@
 import type { Failure } from '../failure.js'
 import type { List } from './fields.js'
 
-/** How a result is shown to a person; every other format prints the data itself. */
+/** How to print a result in the table format; other formats print the data. */
 export interface View<Data> {
-  /** One sentence above: what happened; or each line of a stream. */
+  /** A sentence above the result, or each line of a stream. */
   readonly headline?: (data: Data) => string | undefined
-  /** Members in this order: of the record, or the columns of `items`. Absent: all. */
+  /** Members of the record, or columns of `items`, in this order. Default: all. */
   readonly members?: readonly string[]
-  /** Text in place of the members. */
+  /** Text that replaces the members. */
   readonly body?: (data: Data) => string
-  /** A member that no later answer holds, and what to do when `--fields` leaves it out. */
+  /** A member that no later response contains, and a remedy if `--fields` leaves it out. */
   readonly shownOnce?: { readonly member: string; readonly otherwise: string }
-  /** One sentence on stderr, on a terminal only: what comes next. */
+  /** A sentence about the next step, printed to stderr of a terminal. */
   readonly next?: (data: Data) => string | undefined
 }
 
 export interface Result<Data> {
   readonly ok: true
   readonly data: Data
-  /** Exit code when it is not 0: an answer that a script wants to branch on. */
+  /** Exit code of a success on which scripts branch; default 0. */
   readonly exit?: number
-  /** True where a command that may change something has only read this time. */
+  /** True if a command that can change something only read this time. */
   readonly reads?: true
   /** True for a replay: the server returned the response of an earlier call. */
   readonly replayed?: true
 }
 
-/** A list page by page: so much of it is held that memory stays flat. At the end a failure when there should have been more. */
+/** A list as a stream of pages, for flat memory. The generator returns a failure if pages are missing. */
 interface Pages {
   readonly ok: true
   readonly pages: AsyncGenerator<List, Failure | undefined>
 }
 
-/** Documents as they arrive, one a line; at the end a failure when there should have been more. */
+/** A stream of documents, one per line. The generator returns a failure if documents are missing. */
 export interface Lines<Data> {
   readonly ok: true
   readonly lines: AsyncGenerator<Data, Failure | undefined>
 }
 
-/** A dry run: what would have been done. */
+/** The result of a dry run. */
 export interface Plan {
   readonly ok: false
   readonly plan: readonly unknown[]
 }
 
-/** Everything was printed by the command itself, because it came bit by bit. */
-interface Printed {
+/** The command has printed the result itself. */
+interface PrintedResult {
   readonly ok: true
   readonly printed: true
   readonly exit?: number
 }
 
-export type Outcome<Data> = Result<Data> | Pages | Lines<Data> | Printed | Plan | Failure
+export type Outcome<Data> = Result<Data> | Pages | Lines<Data> | PrintedResult | Plan | Failure

@@ -4,7 +4,7 @@ import type { Host, Out } from '../host/host.js'
 import { scrub } from '../host/scrub.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
-import { isList, refuseUnknownInAnswer, type Shape, selectFields, valueAt } from './fields.js'
+import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './fields.js'
 import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
 import { plain, plainLine } from './plain.js'
@@ -14,7 +14,7 @@ import { showList, showRecord } from './show.js'
 interface OutputOptions {
   readonly format: Format
   readonly fields?: readonly string[] | undefined
-  /** What the answer may hold, where the contract says it. */
+  /** Shape of the result in the contract. */
   readonly shape?: Shape | undefined
   readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
@@ -26,8 +26,8 @@ interface OutputOptions {
 const nothing = { results: [], remarks: '', failure: undefined }
 
 /**
- * Everything that a command says. Results go to stdout, and this module alone writes there; notices, errors and
- * progress go to stderr. The format never depends on what stdout is, only colour and width do (DECISIONS.md#results).
+ * Writes everything that a command prints. Results go to stdout, which only this module writes; notices, errors and
+ * progress go to stderr. Only colour and width depend on the terminal, never the format (DECISIONS.md#results).
  */
 export class Output {
   readonly host: Host
@@ -45,7 +45,7 @@ export class Output {
     return this.#filterError
   }
 
-  /** The result, as one document. */
+  /** Prints the result as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const selected = this.#select(data)
     if ('ok' in selected) {
@@ -62,7 +62,7 @@ export class Output {
     await this.#hint(data, view)
   }
 
-  /** What comes next, for a person at a terminal; a script finds nothing on stderr. */
+  /** Prints the next step for a person at a terminal; stderr of a script stays empty. */
   async #hint<Data>(data: Data, view: View<Data>): Promise<void> {
     const { format, fields, quiet } = this.options
     if (format !== 'table' || fields !== undefined || quiet || this.host.stderr.isTTY !== true) return
@@ -72,7 +72,7 @@ export class Output {
     this.host.stderr.write(`\n${paint.quiet(plainLine(next))}\n`)
   }
 
-  /** One document of a stream, on one line; it has been taken, or stdout is gone, when this is over. */
+  /** Prints one document of a stream on one line. Resolves when the reader has consumed it or stdout is gone. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields, filter } = this.options
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
@@ -82,7 +82,7 @@ export class Output {
     await this.host.stdout.settled?.()
   }
 
-  /** A piece of a result that is longer than memory should hold; false when nobody takes any more. */
+  /** Writes a piece of a large result; false if stdout is gone. */
   async write(text: string): Promise<boolean> {
     if (text !== '') this.host.stdout.write(text)
     await this.host.stdout.settled?.()
@@ -98,24 +98,24 @@ export class Output {
     return results.map((it) => `${onTerminal ? plain(it) : it}\n`).join('')
   }
 
-  /** Text for a person, in the table format only: what comes bit by bit, and help. */
+  /** Prints a text in the table format, such as help. */
   say(text: string): void {
     this.host.stdout.write(`${text}\n`)
   }
 
-  /** A result that is bytes and nothing else: for a file or a pipe. */
+  /** Prints raw bytes. */
   printBytes(bytes: Uint8Array): void {
     this.host.stdout.write(bytes)
   }
 
-  /** What a person should know; never part of the result. */
+  /** Prints a notice to stderr. */
   notice(text: string): void {
     if (!this.options.quiet) this.#tell(`${plain(text)}\n`)
   }
 
   /**
-   * What a user must act on, said once and with --quiet too. With JSON it waits for `flushWarnings`, because the error
-   * object of a failure stands alone on stderr.
+   * Prints a warning once, even with --quiet. With JSON it is deferred to `flushWarnings`, because stderr of a failure
+   * must hold only the error object.
    */
   warn(text: string): void {
     if (this.#warnings.has(text)) return
@@ -123,7 +123,7 @@ export class Output {
     if (!this.isJson) this.#tell(`warning: ${plain(text)}\n`)
   }
 
-  /** Once the command has succeeded. */
+  /** Prints deferred warnings after the command succeeded. */
   flushWarnings(): void {
     if (this.isJson) for (const text of this.#warnings) this.#tell(`warning: ${plain(text)}\n`)
   }
@@ -133,7 +133,7 @@ export class Output {
     return this.options.format === 'json' || this.options.format === 'jsonl'
   }
 
-  /** Asked for with --debug. */
+  /** Prints a line of --debug. */
   trace(text: string): void {
     this.#tell(`debug: ${plain(text)}\n`)
   }
@@ -145,7 +145,7 @@ export class Output {
     return exitOf(failure)
   }
 
-  /** Nothing that is said beside the result holds a secret, whoever it came from. */
+  /** Writes to stderr without secrets. */
   #tell(text: string): void {
     this.host.stderr.write(scrub(this.host, text))
   }
@@ -155,7 +155,7 @@ export class Output {
     return this.#paintFor(this.host.stdout)
   }
 
-  /** Characters of a line on a terminal; undefined where lines may be as long as they are. */
+  /** Columns of the terminal; undefined without a terminal, where lines have any length. */
   get width(): number | undefined {
     return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? 80) : undefined
   }
@@ -167,9 +167,9 @@ export class Output {
   #select(data: unknown): { readonly data: unknown } | Failure {
     const { fields, shape, changes } = this.options
     if (fields === undefined) return { data }
-    const unknown = refuseUnknownInAnswer(data, fields, shape)
+    const unknown = refuseUnknownInResult(data, fields, shape)
     if (unknown === undefined) return { data: selectFields(data, fields) }
-    // What was changed is shown: its answer may not come again.
+    // Show the result of a change nevertheless: the response may be unrepeatable.
     if (!changes) return unknown
     this.notice(`warning: ${plainLine(`${unknown.message} ${unknown.hint}`)}`)
     return { data: selectFields(data, fields) }
@@ -229,7 +229,7 @@ export class Output {
   }
 }
 
-/** The stdout of this process. A reader that has gone ends no command halfway: what it did must be finished. */
+/** Stdout of this process. A closed pipe does not end a command halfway: it must finish its work. */
 export function processStdout(): Out & { readonly gone: AbortSignal } {
   const gone = new AbortController()
   process.stdout.on('error', (error) => gone.abort(error))
@@ -237,7 +237,7 @@ export function processStdout(): Out & { readonly gone: AbortSignal } {
     write: (text) => gone.signal.aborted || process.stdout.write(text),
     async settled() {
       await new Promise<unknown>((resolve) => process.stdout.write('', resolve))
-      // The error of a write is told after its callback.
+      // Node emits the error of a write after its callback.
       await new Promise((resolve) => setImmediate(resolve))
     },
     get isTTY() {

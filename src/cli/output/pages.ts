@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Failure } from '../failure.js'
 import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYaml } from './encode.js'
-import { type List, refuseUnknownInAnswer, selectFields } from './fields.js'
+import { type List, refuseUnknownInResult, selectFields } from './fields.js'
 import { jqOutOfMemory } from './jq.js'
 import type { View } from './outcome.js'
 import type { Output } from './output.js'
@@ -11,9 +11,9 @@ import { type Layout, showRows } from './show.js'
 import { Spool } from './spool.js'
 
 /**
- * Prints a list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they arrive. A single
- * document (json, yaml, csv) is spooled, so that a list that fails half-way leaves stdout empty. With --jq the document
- * is held in memory.
+ * Prints a list page by page, with the memory of one page. Lines (jsonl) and tables are printed as they arrive. A
+ * single document (json, yaml, csv) is spooled, so that a list that fails half-way leaves stdout empty. With --jq the
+ * document is held in memory.
  */
 export async function printPages(
   output: Output,
@@ -33,14 +33,14 @@ export async function printPages(
       }
       const page = next.value
       if (fields !== undefined && items === 0) {
-        const unknown = refuseUnknownInAnswer(page, fields, shape)
+        const unknown = refuseUnknownInResult(page, fields, shape)
         if (unknown !== undefined) return unknown
       }
       const shown = fields === undefined ? page : (selectFields(page, fields) as List)
       const refusal = await writer.add(shown, page)
       if (refusal !== undefined) return refusal
       items += page.items.length
-      // A reader who has seen enough asks for no further page.
+      // Fetch no further page for a reader that has closed the pipe.
       if (output.filterError !== undefined || gone?.aborted) return undefined
     }
     await writer.end(items)
@@ -68,7 +68,7 @@ function writerFor(output: Output, view: View<unknown>): Writer {
   return { jsonl: lines, json, yaml, csv, table }[format](output, view)
 }
 
-/** As of a list that came in one answer. */
+/** Pagination as of a single response. */
 const paginationOf = (items: number) => ({ page: 1, limit: items, total: items, pages: 1 })
 
 /** A filter gets each item separately. */
@@ -130,7 +130,7 @@ function yaml(output: Output): Writer {
     async add({ items }) {
       if (items.length === 0) return
       const text = await encodeYaml({ items })
-      // Without the name of the list.
+      // Omit the line `items:`.
       await spool.write(text.slice(text.indexOf('\n') + 1))
     },
     async end(items) {
@@ -143,7 +143,7 @@ function yaml(output: Output): Writer {
   }
 }
 
-/** The last page may bring another column. */
+/** Spools the rows, because the last page may add a column to the header. */
 function csv(output: Output): Writer {
   const spool = new Spool()
   const columns = new Set<string>()
@@ -175,7 +175,7 @@ function csv(output: Output): Writer {
   }
 }
 
-/** Each page is laid out in the columns of those before it, which widen where they must. */
+/** Lays out each page in the columns of the pages before it, which can only widen. */
 function table(output: Output, view: View<unknown>): Writer {
   const onlyFields = output.options.fields !== undefined
   let layout: Layout | undefined

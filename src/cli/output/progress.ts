@@ -1,12 +1,12 @@
 import type { Host, Out } from '../host/host.js'
 
-/** Calls that are over by then leave no trace, and do not pay for the spinner. */
+/** Faster calls show no spinner and do not load it. */
 const DELAY_MS = 300
 
-/** The spinner moves the cursor, which only the stream of a terminal can do. */
+/** The spinner needs the cursor methods of a terminal stream. */
 const isTerminal = (stream: Out): stream is NodeJS.WriteStream => stream.isTTY === true && 'cursorTo' in stream
 
-/** Shows a spinner on stderr while the work goes on; only on a terminal. */
+/** Shows a spinner on stderr during the work, only on a terminal. */
 export async function withProgress<T>(host: Host, text: string, work: Promise<T>): Promise<T> {
   const stream = host.stderr
   if (!isTerminal(stream) || host.env.TERM === 'dumb') return work
@@ -14,7 +14,7 @@ export async function withProgress<T>(host: Host, text: string, work: Promise<T>
   let done = false
   const timer = setTimeout(async () => {
     const { ora } = await import('./spinner.js')
-    // stdin is left alone: pressing Ctrl-C must reach the process.
+    // Leave stdin unchanged, so that Ctrl-C reaches the process.
     if (!done) spinner = ora({ text, stream, discardStdin: false }).start()
   }, DELAY_MS)
   try {

@@ -3,12 +3,12 @@ import { type Failure, fail } from '../failure.js'
 import { isColoured } from './colour.js'
 import type { Output } from './output.js'
 
-/** Modules of white around the code (ISO/IEC 18004); scanners need them on a dark screen above all. */
+/** Width of the white margin in modules (ISO/IEC 18004), which scanners need especially on a dark screen. */
 const QUIET_ZONE = 4
 
 /**
- * A QR code in half blocks, two modules on a line, dark on light; undefined where it is wider than the terminal. A QR
- * token of the reference server takes 33 columns.
+ * Draws a QR code in half blocks, two rows of modules per line; undefined if it is wider than the terminal. A QR token
+ * of the reference server needs 33 columns.
  */
 export async function drawQr(text: string, output: Output): Promise<string | undefined> {
   const { default: qrcode } = await import('qrcode')
@@ -34,24 +34,24 @@ export async function drawQr(text: string, output: Output): Promise<string | und
 }
 
 interface Screen {
-  /** Whether dark modules are drawn as ink: else the light ones are, since ink is light. */
+  /** True if block characters draw the dark modules; false if they draw the light ones. */
   readonly isInk: boolean
   paint(line: string): string
 }
 
-/** With colours, black on white whatever the terminal's are; without, the ink of a terminal is light unless it says so. */
+/** With colours, black on white; without, block characters are assumed to be light on a dark background. */
 function screenOf({ host: { env, stdout }, options }: Output): Screen {
   if (!isColoured(stdout, env, options.noColor === true)) {
     const isLight = /;(?:7|15)$/.test(env.COLORFGBG ?? '')
     return { isInk: stdout.isTTY !== true || isLight, paint: (line) => line }
   }
-  // The sixteen colours are the theme's, and some make black of white; those of the cube are fixed.
+  // A theme can change the sixteen colours, even white to black; the colours of the 256-colour cube are fixed.
   const hasCube = Boolean(env.COLORTERM || env.WT_SESSION) || /256|kitty|alacritty|ghostty|wezterm/.test(env.TERM ?? '')
   const colours = hasCube ? '38;5;16;48;5;231' : '30;107'
   return { isInk: true, paint: (line) => `\u001b[${colours}m${line}\u001b[0m` }
 }
 
-/** As PNG or SVG by the ending; readable by its owner alone, since it is a redemption credential. */
+/** Writes PNG or SVG by the extension, with mode 0600, because the code is a redemption credential. */
 export async function writeQrFile(path: string, text: string): Promise<Failure | undefined> {
   const { default: qrcode } = await import('qrcode')
   const settings = { margin: 4, errorCorrectionLevel: 'M' } as const
@@ -71,7 +71,7 @@ export async function writeQrFile(path: string, text: string): Promise<Failure |
   return undefined
 }
 
-/** Why the file could not be written, asked before a voucher is issued that cannot be taken back. */
+/** Checks that the file is writable, before a voucher is issued irrevocably. */
 export async function checkQrFile(path: string): Promise<Failure | undefined> {
   const { rm, stat, writeFile } = await import('node:fs/promises')
   try {

@@ -1,4 +1,4 @@
-/** What is used of qrcode 1.5, which comes without types. */
+/** The used part of qrcode 1.5, which has no types. */
 declare module 'qrcode' {
   interface Settings {
     readonly margin?: number

@@ -1,30 +1,30 @@
-/** A member that a sentence needs is not there. */
-class Absent extends Error {}
+/** A sentence needs a member that the response lacks. */
+class MissingMember extends Error {}
 
-/** Members that the language itself asks for. */
-const asked = ['toJSON', 'then']
+/** Members that JSON.stringify and await read. */
+const languageMembers = ['toJSON', 'then']
 
 /**
- * A sentence about an answer. Answers are typed, not validated: where a server leaves out a member that the sentence
- * needs, or sends something of another type, the sentence is left out too. What was done is done, and is shown.
+ * Makes a sentence about a response; undefined if the response lacks a member of it or has one of another type.
+ * Responses are typed and not validated, and a missing member must not hide that the command succeeded.
  */
 export function sentence<Data>(make: ((data: Data) => string | undefined) | undefined, data: Data): string | undefined {
   try {
     return typeof data !== 'object' || data === null ? undefined : make?.(complete(data))
   } catch (error) {
-    if (error instanceof Absent || error instanceof TypeError) return undefined
+    if (error instanceof MissingMember || error instanceof TypeError) return undefined
     throw error
   }
 }
 
-/** The same value, which refuses to say `undefined`. */
+/** Wraps a value so that reading an undefined member throws. */
 function complete<T>(value: T): T {
-  if (value === undefined) throw new Absent()
+  if (value === undefined) throw new MissingMember()
   if (typeof value !== 'object' || value === null) return value
   return new Proxy(value, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
-      if (typeof name === 'symbol' || asked.includes(name) || typeof member === 'function') return member
+      if (typeof name === 'symbol' || languageMembers.includes(name) || typeof member === 'function') return member
       return complete(member)
     },
   })

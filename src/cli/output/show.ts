@@ -3,7 +3,7 @@ import { type List, valueAt } from './fields.js'
 import { plainLine } from './plain.js'
 import { wrap } from './wrap.js'
 
-/** A record as lines of name and value. @param named its members were asked for by name: what is empty is shown too */
+/** Formats a record as lines of name and value. @param named true with --fields: empty members are shown too */
 export function showRecord(
   record: unknown,
   members: readonly string[] | undefined,
@@ -21,7 +21,7 @@ export function showRecord(
     const text = memberText(name, value)
     const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
     const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
-    // Below its name an id may still be whole.
+    // On its own line below the name, an id may fit.
     const lines = fits ? beside : wrap(text, width - GAP)
     const shown = lines.map((it) => paintCell(name, it, paint)).join(`\n${' '.repeat(fits ? labels + GAP : GAP)}`)
     return fits
@@ -39,11 +39,11 @@ function isEmpty(value: unknown): boolean {
 const GAP = 2
 const NARROWEST = 8
 const DATE_WIDTH = 10
-/** The first rows, which set the column widths. cli-table3 takes 0.4 ms for a row, and longer per row in a long table. */
+/** Rows that set the column widths: cli-table3 takes 0.4 ms for a row, and longer per row in a long table. */
 const MEASURED_ROWS = 1_000
 const SHOWN_INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z$/
 
-/** A list as a table. */
+/** Formats a list as a table. */
 export async function showList(
   { items, pagination }: List,
   members: readonly string[] | undefined,
@@ -71,7 +71,7 @@ export interface Layout {
   readonly rows: number
   /** True if times omit their seconds to fit the terminal. */
   readonly isTight: boolean
-  /** One record below the other: the terminal is too narrow for a table. */
+  /** True if each row is a record, because the terminal is too narrow for a table. */
   readonly asRecords?: true
 }
 
@@ -129,7 +129,7 @@ export async function showRows(
 const sides = ['top', 'bottom', 'left', 'right', 'mid', 'middle']
 const borders = sides.flatMap((it) => [it, `${it}-left`, `${it}-mid`, `${it}-right`])
 
-/** A row below the measured ones. A terminal truncates long texts; an id is never cut and shifts the columns after it. */
+/** Formats a row below the measured ones. Long texts are truncated on a terminal; a long id shifts later columns. */
 function lineOf(row: readonly string[], { columns, widths }: Layout, width: number | undefined, paint: Paint): string {
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
@@ -161,7 +161,7 @@ const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[]
 
 const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
 
-/** The widest text column gives way first, down to a width at which nothing more can be told. */
+/** Narrows the widest text column first, down to the minimum width. */
 function fitWidths(
   columns: readonly string[],
   natural: readonly number[],
@@ -197,7 +197,7 @@ function labelOf(name: string): string {
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/
 
-/** A value as people read it, on one line. */
+/** Formats a value for people on one line. */
 export function textOf(value: unknown, short = false): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'string')
@@ -214,11 +214,11 @@ export function textOf(value: unknown, short = false): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-/** Members named so are Unix seconds (DECISIONS.md#times); those that no calendar holds stay numbers. */
+/** Names of members in Unix seconds (DECISIONS.md#times). Values beyond the range of Date stay numbers. */
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
-/** When something happened, as a log has it: in a narrow table the year is left out rather than the seconds. */
+/** Narrow tables omit the year of `time` members and keep their seconds, as logs do. */
 const withoutYear = (instant: string) => `${instant.slice(5, 10)} ${instant.slice(11, 19)}Z`
 
 function memberText(name: string, value: unknown, short = false): string {

@@ -1,2 +1,2 @@
-/** By name: the bundle, which is CommonJS, takes the default export of a package that it loads on demand for another. */
+/** A named export, because the CommonJS bundle resolves the default export of a dynamic import wrongly. */
 export { default as ora } from 'ora'

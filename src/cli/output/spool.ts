@@ -2,11 +2,11 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Characters that stay in memory. */
+/** Maximum number of characters in memory. */
 const IN_MEMORY_MAX = 4 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
-/** Text that is longer than memory should hold: beyond some of it a file of the user's own, which nothing outlives. */
+/** A text buffer that moves to a private temporary file when it is large. */
 export class Spool {
   #waiting: string[] = []
   #length = 0
@@ -18,7 +18,7 @@ export class Spool {
     if (this.#length >= IN_MEMORY_MAX) await this.#flush()
   }
 
-  /** Hands everything over in order, until it is told to stop. */
+  /** Passes the whole text to `take` in order, until `take` resolves to false. */
   async copy(take: (text: string) => Promise<boolean>): Promise<void> {
     if (this.#file !== undefined) {
       await this.#flush()
@@ -50,7 +50,7 @@ export class Spool {
   }
 }
 
-/** Removed at once where the system lets an open file have no name: kill -9 leaves nothing behind. */
+/** Unlinks the open file immediately if the system permits it, so that kill -9 leaves nothing behind. */
 async function create() {
   const path = join(tmpdir(), `voucherctl-${crypto.randomUUID()}`)
   const handle = await open(path, 'wx+', 0o600)

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeOf } from '../../../src/cli/completion/places.js'
+import { installLocation } from '../../../src/cli/completion/install-location.js'
 import { scriptFor } from '../../../src/cli/completion/scripts.js'
 import { shellNames } from '../../../src/cli/completion/shells.js'
 import { page } from '../../../src/cli/program.js'
@@ -150,7 +150,7 @@ test('--startup-file names another file; fish has none', async () => {
 test('places follow the variables of the shells and the system', () => {
   const home = temporaryDir()
   const place = (shell: 'bash' | 'zsh' | 'powershell', env: Record<string, string>, platform: string) =>
-    placeOf(shell, { env, homeDir: home, cwd: home }, undefined, platform)
+    installLocation(shell, { env, homeDir: home, cwd: home }, undefined, platform)
   const startup = (path: string) => expect.objectContaining({ startup: expect.objectContaining({ path }) })
   expect(place('zsh', { ZDOTDIR: '/z', XDG_DATA_HOME: '/d' }, 'linux')).toEqual({
     script: '/d/zsh/site-functions/_voucherctl',
@@ -167,7 +167,7 @@ test('places follow the variables of the shells and the system', () => {
 
 test('a home with spaces and quotes is quoted in the startup file', () => {
   const home = "/home/o'neil smith"
-  expect(placeOf('bash', { env: {}, homeDir: home, cwd: home }, undefined, 'linux')).toMatchObject({
+  expect(installLocation('bash', { env: {}, homeDir: home, cwd: home }, undefined, 'linux')).toMatchObject({
     startup: { lines: [expect.stringContaining(`'/home/o'\\''neil smith/`)] },
   })
 })

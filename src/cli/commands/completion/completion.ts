@@ -2,8 +2,8 @@ import { basename } from 'node:path'
 import type { Context } from '../../command/context.js'
 import { type Entry, type Group, type Leaf, leaf } from '../../command/leaf.js'
 import { required } from '../../command/required.js'
-import { bytesOf, readOwn, removeOwn, writeOwn } from '../../completion/own-files.js'
-import { type Place, placeOf } from '../../completion/places.js'
+import { bytesOf, readUserFile, removeUserFile, writeUserFile } from '../../completion/user-files.js'
+import { type InstallLocation, installLocation } from '../../completion/install-location.js'
 import { scriptFor } from '../../completion/scripts.js'
 import { isShell, type Shell, shellNames } from '../../completion/shells.js'
 import { withBlock, withoutBlock } from '../../completion/startup-block.js'
@@ -40,26 +40,26 @@ const flags = {
   'startup-file': text('FILE', 'What your shell reads at its start, in place of the usual file'),
 }
 
-interface Chosen {
+interface InstallChoice {
   readonly ok: true
   readonly shell: Shell
-  readonly place: Place
+  readonly location: InstallLocation
 }
 
-function choose({ host }: Context, named: Shell | undefined, startupFile: string | undefined): Chosen | Failure {
+function choose({ host }: Context, named: Shell | undefined, startupFile: string | undefined): InstallChoice | Failure {
   const own = basename(host.env.SHELL ?? '')
   const shell = named ?? (isShell(own) ? own : process.platform === 'win32' ? 'powershell' : undefined)
   if (shell === undefined) return required(['--shell'])
-  const place = placeOf(shell, host, startupFile)
-  if (place === 'no startup file') return usage(`${names[shell]} needs no lines in a startup file.`)
-  if (place === 'startup file unknown')
+  const location = installLocation(shell, host, startupFile)
+  if (location === 'no startup file') return usage(`${names[shell]} needs no lines in a startup file.`)
+  if (location === 'startup file unknown')
     return fail('INPUT_REQUIRED', 'Missing: --startup-file.', 'In PowerShell, give --startup-file $PROFILE.', {
       missing: ['--startup-file'],
     })
-  return { ok: true, shell, place }
+  return { ok: true, shell, location }
 }
 
-interface Installed {
+interface InstallReport {
   readonly shell: Shell
   readonly script: string
   readonly startup_file: string | null
@@ -89,7 +89,7 @@ const install = (page: readonly Entry[]): Leaf =>
     ],
     changes: true,
     view: {
-      headline: (it: Installed) =>
+      headline: (it: InstallReport) =>
         it.changed.length === 0
           ? `The completion for ${it.shell} was in place.`
           : `New ${it.shell} shells complete it.`,
@@ -98,14 +98,14 @@ const install = (page: readonly Entry[]): Leaf =>
     run: async (context, { flags: given }) => {
       const chosen = choose(context, given.shell, given['startup-file'])
       if (!chosen.ok) return chosen
-      const { script, startup } = chosen.place
-      const before = readOwn(script)
+      const { script, startup } = chosen.location
+      const before = readUserFile(script)
       if (!before.ok) return before
       const content = bytesOf(await scriptFor(chosen.shell, page))
       if (before.content !== undefined && !before.content.includes(MADE_HERE)) return foreign(script)
       const changes: Change[] = before.content === content ? [] : [{ path: script, content, action: `write ${script}` }]
       if (startup !== undefined) {
-        const read = readOwn(startup.path)
+        const read = readUserFile(startup.path)
         if (!read.ok) return read
         const after = withBlock(read.content ?? '', startup.lines.map(bytesOf))
         if (after === undefined) return torn(startup.path)
@@ -126,17 +126,17 @@ const uninstall = leaf({
   ],
   changes: true,
   view: {
-    headline: (it: Installed) =>
+    headline: (it: InstallReport) =>
       it.changed.length === 0 ? `There was no completion for ${it.shell}.` : `${it.shell} completes it no more.`,
     members: ['changed'],
   },
   run: async (context, { flags: given }) => {
     const chosen = choose(context, given.shell, given['startup-file'])
     if (!chosen.ok) return chosen
-    const { script, startup } = chosen.place
+    const { script, startup } = chosen.location
     const changes: Change[] = []
     if (startup !== undefined) {
-      const read = readOwn(startup.path)
+      const read = readUserFile(startup.path)
       if (!read.ok) return read
       const after = withoutBlock(read.content ?? '')
       if (after === undefined) return torn(startup.path)
@@ -145,7 +145,7 @@ const uninstall = leaf({
         changes.push({ path: startup.path, content, action: `take the lines of voucherctl out of ${startup.path}` })
       }
     }
-    const before = readOwn(script)
+    const before = readUserFile(script)
     if (!before.ok) return before
     if (before.content?.includes(MADE_HERE)) {
       changes.push({ path: script, content: undefined, action: `remove ${script}` })
@@ -154,19 +154,19 @@ const uninstall = leaf({
   },
 })
 
-function carryOut(context: Context, { shell, place }: Chosen, changes: readonly Change[]) {
+function carryOut(context: Context, { shell, location }: InstallChoice, changes: readonly Change[]) {
   if (context.dryRun) {
     const plans = changes.map(({ action }) => context.plan(action))
     return plans[0] ?? { ok: false as const, plan: [] }
   }
   for (const { path, content } of changes) {
-    const problem = content === undefined ? removeOwn(path) : writeOwn(path, content)
+    const problem = content === undefined ? removeUserFile(path) : writeUserFile(path, content)
     if (problem !== undefined) return problem
   }
-  const data: Installed = {
+  const data: InstallReport = {
     shell,
-    script: place.script,
-    startup_file: place.startup?.path ?? null,
+    script: location.script,
+    startup_file: location.startup?.path ?? null,
     changed: changes.map(({ path }) => path),
   }
   return { ok: true as const, data }

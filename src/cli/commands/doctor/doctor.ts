@@ -5,7 +5,7 @@ import { writersIn } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'
-import { tolerateSettings } from '../../config/settings.js'
+import { diagnoseSettings } from '../../config/settings.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
@@ -51,15 +51,15 @@ export const doctor = leaf({
 
 async function diagnose(context: Context): Promise<readonly Check[]> {
   const { host } = context
-  const tolerated = tolerateSettings(host, context.globals)
-  const { settings } = tolerated
+  const diagnosis = diagnoseSettings(host, context.globals)
+  const { settings } = diagnosis
   const dataDir = dataDirOf(host, settings.profile)
-  const reached = reachServer(context, tolerated)
+  const reached = reachServer(context, diagnosis)
   const { value: baseUrl } = settings.baseUrl
   const asked = async (check: (baseUrl: string | undefined) => Promise<Check>) => check((await reached).baseUrl)
   const mode = settings.secure.mode.value
   const tls = async () =>
-    baseUrl === undefined || tolerated.values !== undefined || context.dryRun
+    baseUrl === undefined || diagnosis.values !== undefined || context.dryRun
       ? skip('TLS', 'No server to ask.')
       : checkTls(host, { baseUrl, mode, timeoutMs: ASK_MS })
   const all: [name: string, look: () => Promise<Check> | Check][] = [
@@ -67,9 +67,9 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['sqlite', () => machine.checkSqlite(machine.loadSqlite)],
     ['extra certificates', () => machine.checkExtraCa(host.env.NODE_EXTRA_CA_CERTS, process.versions.node)],
     ['permissions', () => files.checkPermissions(host)],
-    ['profile file', () => files.checkProfileFile(host, tolerated)],
-    ['project file', () => files.checkProjectFile(tolerated)],
-    ['settings', () => files.checkValues(tolerated)],
+    ['profile file', () => files.checkProfileFile(host, diagnosis)],
+    ['project file', () => files.checkProjectFile(diagnosis)],
+    ['settings', () => files.checkValues(diagnosis)],
     ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],

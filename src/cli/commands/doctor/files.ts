@@ -5,7 +5,7 @@ import { codeOf } from '../../../files/error-code.js'
 import { configDir, configFile } from '../../config/config.js'
 import { PRIVATE_FILES } from '../../config/data-folder.js'
 import { findLocalServer } from '../../config/local-server.js'
-import type { Tolerated } from '../../config/settings.js'
+import type { SettingsDiagnosis } from '../../config/settings.js'
 import type { Failure } from '../../failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
@@ -13,7 +13,7 @@ import { bad, type Check, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
 
-export function checkProfileFile(host: Host, { config: problem, settings }: Tolerated): Check {
+export function checkProfileFile(host: Host, { config: problem, settings }: SettingsDiagnosis): Check {
   const name = 'profile file'
   const path = configFile(host)
   if (problem !== undefined) return refused(name, problem, `Repair ${path} or move it away.`)
@@ -48,7 +48,7 @@ export function checkPermissions(host: Host): Check {
   return ok(name, `${dir} is open to you alone.`)
 }
 
-export function checkProjectFile({ project: problem, settings }: Tolerated): Check {
+export function checkProjectFile({ project: problem, settings }: SettingsDiagnosis): Check {
   const name = 'project file'
   if (problem !== undefined) return refused(name, problem, 'Repair it or move it away.')
   const [foreign] = settings.passedOver
@@ -59,7 +59,7 @@ export function checkProjectFile({ project: problem, settings }: Tolerated): Che
 }
 
 /** Values other than the base URL, which has a check of its own. */
-export function checkValues({ values: problem, settings }: Tolerated): Check {
+export function checkValues({ values: problem, settings }: SettingsDiagnosis): Check {
   const name = 'settings'
   if (problem !== undefined && problem.code !== 'USAGE')
     return refused(name, problem, '`voucherctl help config` lists what may be set.')

@@ -6,7 +6,7 @@ import type { Context } from '../../command/context.js'
 import { openPlain } from '../../command/transport.js'
 import { projectNotAllowed } from '../../config/project-permission.js'
 import { refuseImpostor } from '../../config/server-identity.js'
-import type { Tolerated } from '../../config/settings.js'
+import type { SettingsDiagnosis } from '../../config/settings.js'
 import { parseObject } from '../../host/parse-object.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
@@ -47,7 +47,7 @@ interface Reached {
   readonly baseUrl: string | undefined
 }
 
-function checkBaseUrl({ values, settings }: Tolerated): Check {
+function checkBaseUrl({ values, settings }: SettingsDiagnosis): Check {
   const name = 'base URL'
   if (values?.code === 'USAGE') return bad(name, values.message, values.hint ?? 'Correct it.')
   if (values !== undefined) return skip(name, 'Not looked at: a setting is wrong.')
@@ -65,9 +65,9 @@ function checkBaseUrl({ values, settings }: Tolerated): Check {
   return ok(name, `${value}, from ${source}.`)
 }
 
-export async function reachServer(context: Context, tolerated: Tolerated): Promise<Reached> {
-  const base = checkBaseUrl(tolerated)
-  const { settings } = tolerated
+export async function reachServer(context: Context, diagnosis: SettingsDiagnosis): Promise<Reached> {
+  const base = checkBaseUrl(diagnosis)
+  const { settings } = diagnosis
   const unasked = (message: string): Reached => ({
     base,
     server: skip('server', message),
@@ -106,7 +106,9 @@ const REFUSED_READ = '/api/v1/open-platform/vouchers/templates'
 
 const hasEnvelope = ({ body }: TransportResponse) => typeof parseObject(body)?.success === 'boolean'
 
-/** A failed check if neither response is from a voucher service: another server may lack /healthz but not the envelope. */
+/**
+ * A failed check if neither response is from a voucher service: another server may lack /healthz but not the envelope.
+ */
 function foreignResponse(health: TransportResponse, refused: TransportResponse): Check | undefined {
   const isRedirect = health.status >= 300 && health.status < 400
   if (isRedirect || health.status >= 500 || hasEnvelope(health) || hasEnvelope(refused)) return undefined

@@ -1,7 +1,7 @@
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { updateConfig } from '../../config/config.js'
-import type { PassedOver, ProjectFile } from '../../config/project-file.js'
+import type { SkippedFile, ProjectFile } from '../../config/project-file.js'
 import { type Permission, permissionOf } from '../../config/project-permission.js'
 import { type Failure, fail } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
@@ -13,7 +13,7 @@ interface Shown {
   readonly allowed: boolean | null
   readonly reason: Permission['reason'] | 'no project file'
   readonly content: ProjectFile['members']
-  readonly passed_over: readonly PassedOver[]
+  readonly passed_over: readonly SkippedFile[]
 }
 
 const sentences: Readonly<Record<Shown['reason'], (it: Shown) => string>> = {

@@ -5,28 +5,28 @@ import type { Host } from '../host/host.js'
 import { scriptFiles } from './scripts.js'
 import type { Shell } from './shells.js'
 
-/** Where the completion of a shell goes. */
-export interface Place {
+/** The files of an installed completion. */
+export interface InstallLocation {
   readonly script: string
-  /** The file that the shell reads at its start, and what it needs there; absent where the script is found by itself. */
+  /** Startup file of the shell and the lines that load the script; absent if the shell finds the script. */
   readonly startup?: { readonly path: string; readonly lines: readonly string[] }
 }
 
-type PlaceResult = Place | 'startup file unknown' | 'no startup file'
+type LocationResult = InstallLocation | 'startup file unknown' | 'no startup file'
 
-/** @param named a startup file in place of the usual one */
-export function placeOf(
+/** @param named a startup file that replaces the usual one */
+export function installLocation(
   shell: Shell,
   { env, homeDir, cwd }: Pick<Host, 'env' | 'homeDir' | 'cwd'>,
   named: string | undefined,
   platform: string = process.platform,
-): PlaceResult {
+): LocationResult {
   const data = env.XDG_DATA_HOME || join(homeDir, '.local', 'share')
   const config = env.XDG_CONFIG_HOME || join(homeDir, '.config')
   const startup = named === undefined ? startupOf(shell, { env, homeDir }, config, platform) : resolve(cwd, named)
   switch (shell) {
     case 'bash': {
-      // bash-completion finds it there by itself; the startup file is for those who have none.
+      // bash-completion loads it from there; the startup file is for systems without bash-completion.
       const folder = env.BASH_COMPLETION_USER_DIR?.split(':')[0] || join(data, 'bash-completion')
       const script = join(folder, 'completions', 'voucherctl')
       const at = quoted(script)
@@ -53,7 +53,7 @@ export function placeOf(
   }
 }
 
-function withStartup(script: string, path: string | undefined, lines: readonly string[]): PlaceResult {
+function withStartup(script: string, path: string | undefined, lines: readonly string[]): LocationResult {
   return path === undefined ? 'startup file unknown' : { script, startup: { path, lines } }
 }
 
@@ -64,11 +64,11 @@ function startupOf(
   platform: string,
 ): string | undefined {
   if (shell === 'zsh') return join(env.ZDOTDIR || homeDir, '.zshrc')
-  // On Windows only PowerShell knows where its documents are.
+  // On Windows only PowerShell knows the folder of its profile.
   if (shell === 'powershell')
     return platform === 'win32' ? undefined : join(config, 'powershell', 'Microsoft.PowerShell_profile.ps1')
   if (platform !== 'darwin') return join(homeDir, '.bashrc')
-  // Terminals of macOS start login shells, which read the first of these; making another would hide the one in use.
+  // macOS terminals start login shells, which read only the first of these; an earlier one would hide the existing.
   const known = ['.bash_profile', '.bash_login', '.profile'].map((it) => join(homeDir, it))
   return known.find((it) => existsSync(it)) ?? known[0]
 }

@@ -4,15 +4,15 @@ import { codeOf, isMissing } from '../../files/error-code.js'
 import { replaceFile } from '../../files/replace-file.js'
 import { type Failure, fail } from '../failure.js'
 
-/** Byte for byte: what a person keeps in a startup file may have any encoding. */
+/** Latin-1 keeps every byte: a startup file may have any encoding. */
 const BYTES = 'latin1'
 
 export const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString(BYTES)
 
-type Content = { readonly ok: true; readonly content: string | undefined } | Failure
+type ContentResult = { readonly ok: true; readonly content: string | undefined } | Failure
 
-/** Undefined when there is no such file. */
-export function readOwn(path: string): Content {
+/** The content is undefined if the file does not exist. */
+export function readUserFile(path: string): ContentResult {
   try {
     return { ok: true, content: readFileSync(path, BYTES) }
   } catch (error) {
@@ -21,8 +21,8 @@ export function readOwn(path: string): Content {
   }
 }
 
-/** Atomic: a shell that starts meanwhile reads the old file or the new one. A link stays, and keeps its permissions. */
-export function writeOwn(path: string, content: string): Failure | undefined {
+/** Writes atomically, so that a starting shell reads the old or the new file. Follows links and keeps permissions. */
+export function writeUserFile(path: string, content: string): Failure | undefined {
   try {
     mkdirSync(dirname(path), { recursive: true })
     replaceFile(path, Buffer.from(content, BYTES), { isPrivate: false })
@@ -32,7 +32,7 @@ export function writeOwn(path: string, content: string): Failure | undefined {
   }
 }
 
-export function removeOwn(path: string): Failure | undefined {
+export function removeUserFile(path: string): Failure | undefined {
   try {
     rmSync(path, { force: true })
     return undefined

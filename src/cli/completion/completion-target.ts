@@ -7,37 +7,37 @@ import { page, topics } from '../program.js'
 import { helpWord, type Word } from './command-words.js'
 import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from './kinds.js'
 
-/** What may stand at the end of an unfinished command line. `prefix` is of the same word: `--output=`. */
-export type Wanted = { readonly prefix: string } & (
+/** What completes the last word of an unfinished line. `prefix` is the fixed start of that word: `--output=`. */
+export type CompletionTarget = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' | 'folders' }
   | { readonly kind: 'ids'; readonly of: IdKind; readonly line: CommandLine }
   | { readonly kind: 'local'; readonly of: LocalKind; readonly line: CommandLine; readonly current: string }
 )
 
-const nothing: Wanted = { kind: 'words', prefix: '', words: [] }
+const nothing: CompletionTarget = { kind: 'words', prefix: '', words: [] }
 
-/** @param before whole words, without the program's name; @param current the beginning of the next, maybe empty */
-export async function wantedAt(before: readonly string[], current: string): Promise<Wanted> {
+/** @param before complete words without the program; @param current the start of the next word, maybe empty */
+export async function completionTargetAt(before: readonly string[], current: string): Promise<CompletionTarget> {
   const line = await lineOf(before)
-  if (line.awaiting !== undefined) return wantedValue(line, line.awaiting, '', current)
-  // The parser takes `--` as the value of no flag.
+  if (line.awaiting !== undefined) return valueTarget(line, line.awaiting, '', current)
+  // The parser never accepts `--` as the value of a flag.
   const flagsEnded = before.includes('--')
   const begun = flagsEnded ? undefined : begunFlag(current, flagsOf(line))
-  if (begun !== undefined) return wantedValue(line, begun.name, begun.prefix, current)
+  if (begun !== undefined) return valueTarget(line, begun.name, begun.prefix, current)
   if (line.isLost || line.topic !== undefined) return nothing
-  if (!flagsEnded && current.startsWith('-')) return wantedFlag(line, flagsOf(line))
+  if (!flagsEnded && current.startsWith('-')) return flagTarget(line, flagsOf(line))
   const { node, leaf, operands } = line
-  if (leaf === undefined || (node !== undefined && isGroup(node) && operands.length === 0)) return wantedName(line)
+  if (leaf === undefined || (node !== undefined && isGroup(node) && operands.length === 0)) return nameTarget(line)
   if (line.asksHelp) return nothing
   const operand = leaf.positional?.several ? leaf.positional : [leaf.positional, leaf.second][operands.length]
   if (operand !== undefined) return ofKind(kindOfPositional(operand), line, '', operand.choices ?? [], current)
-  return flagsEnded ? nothing : wantedFlag(line, leaf.flags ?? {})
+  return flagsEnded ? nothing : flagTarget(line, leaf.flags ?? {})
 }
 
 const flagsOf = ({ leaf }: CommandLine): Flags => ({ ...leaf?.flags, ...globalFlags })
 
-/** The flag whose value begins in the same word: `--output=js`, `-ojs`. */
+/** The flag whose value starts in the same word: `--output=js`, `-ojs`. */
 function begunFlag(word: string, flags: Flags): { readonly name: string; readonly prefix: string } | undefined {
   const [, long] = /^--([^=]+)=/.exec(word) ?? []
   if (long !== undefined) return { name: long, prefix: `--${long}=` }
@@ -46,8 +46,8 @@ function begunFlag(word: string, flags: Flags): { readonly name: string; readonl
   return name === undefined ? undefined : { name, prefix: `-${letter}` }
 }
 
-/** A name below the group; or its own argument, where it does something without a name. */
-function wantedName({ node, leaf, asksHelp }: CommandLine): Wanted {
+/** Completes a command name, or the argument of the group's own command. */
+function nameTarget({ node, leaf, asksHelp }: CommandLine): CompletionTarget {
   const choices = asksHelp ? [] : (leaf?.positional?.choices ?? [])
   const below = node !== undefined && isGroup(node) ? node.commands : page
   const names = below.map(({ name, summary }) => ({ value: name, summary }))
@@ -57,8 +57,8 @@ function wantedName({ node, leaf, asksHelp }: CommandLine): Wanted {
   return { kind: 'words', prefix: '', words: [...names, ...more] }
 }
 
-/** Those that can still be given, as they are declared; the ones that are needed come first. */
-function wantedFlag(line: CommandLine, flags: Flags): Wanted {
+/** Completes flags that the line can still take in declared order, required ones first. */
+function flagTarget(line: CommandLine, flags: Flags): CompletionTarget {
   const open = Object.entries<Flag<unknown>>(flags).filter(([name, flag]) => isOpen(line, name, flag))
   const needed = open.filter(([, { ask }]) => ask !== undefined)
   const others = open.filter(([, { ask }]) => ask === undefined)
@@ -72,7 +72,7 @@ function isOpen({ given, leaf }: CommandLine, name: string, { repeatable, unless
   return repeatable === true || !given.has(name)
 }
 
-function wantedValue(line: CommandLine, name: string, prefix: string, current: string): Wanted {
+function valueTarget(line: CommandLine, name: string, prefix: string, current: string): CompletionTarget {
   const flags = flagsOf(line)
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
   if (flag?.value === undefined) return nothing
@@ -87,7 +87,7 @@ function ofKind(
   prefix: string,
   choices: readonly string[],
   current: string,
-): Wanted {
+): CompletionTarget {
   if (kind === 'free') return nothing
   if (kind === 'files' || kind === 'folders') return { kind, prefix }
   if (isLocal(kind)) return { kind: 'local', of: kind, prefix, line, current }
@@ -96,7 +96,7 @@ function ofKind(
   return { kind: 'words', prefix, words: values.map((value) => ({ value, summary: '' })) }
 }
 
-/** The next of a list, behind those that stand there. */
+/** Completes the next name of a comma-separated list. */
 function fieldsAfter({ leaf }: CommandLine, typed: string): readonly string[] {
   const before = typed.slice(0, typed.lastIndexOf(',') + 1)
   const used = before.split(',')
