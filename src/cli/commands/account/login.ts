@@ -21,7 +21,7 @@ import type { Outcome } from '../../output/outcome.js'
 import { notRunning } from '../server/folder.js'
 import { probe } from './probe.js'
 
-interface LoggedIn {
+interface LoginReport {
   readonly profile: string
   readonly base_url: string
   readonly kind: CredentialKind
@@ -53,7 +53,7 @@ export const login = leaf({
   ],
   changes: true,
   view: {
-    headline: (it: LoggedIn) =>
+    headline: (it: LoginReport) =>
       `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}${it.data_dir === null ? '' : `, the local server of ${it.data_dir}`}.`,
     members: ['account', 'credential', 'expires_at'],
     next: (it) => (it.kind === 'jwt' ? 'Next: voucherctl apps create --name "My shop"' : undefined),
@@ -74,7 +74,7 @@ async function loginLocal(
   context: Context,
   named: string | undefined,
   data: string | undefined,
-): Promise<Outcome<LoggedIn>> {
+): Promise<Outcome<LoginReport>> {
   const { host, settings } = context
   const found = await findLogin(context, data)
   if (!found.ok) return found
@@ -84,7 +84,7 @@ async function loginLocal(
   if (key === undefined) {
     return fail(
       'CREDENTIAL_REQUIRED',
-      'The local server has no operator plane.',
+      'The local server has no operator API.',
       'Start it with --operator on, or log in with --with-token.',
     )
   }
@@ -105,10 +105,10 @@ async function loginLocal(
   return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: account.value, ...folder }, dir)
 }
 
-type Found = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
+type LocalServerResult = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
 
-/** Finds the server to log in to. The operator key is only sent to the server whose data folder holds it. */
-async function findLogin(context: Context, data: string | undefined): Promise<Found> {
+/** Finds the server for the login. The operator key is sent only to the server of the same data folder. */
+async function findLogin(context: Context, data: string | undefined): Promise<LocalServerResult> {
   const { host, settings, dryRun } = context
   if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
   const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
@@ -122,7 +122,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
   const dirs = data === undefined ? new Set([dir, defaultDataDir(host), ...known]) : [dir]
   for (const it of dirs) {
     const server = findLocalServer(it)
-    if (server !== undefined && (await answersOn(server, baseUrl, dryRun))) return { ok: true, server, dir: it }
+    if (server !== undefined && (await respondsOn(server, baseUrl, dryRun))) return { ok: true, server, dir: it }
   }
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',
@@ -132,16 +132,16 @@ async function findLogin(context: Context, data: string | undefined): Promise<Fo
 }
 
 /** True if the server responds on that URL with its instance id; `localhost` and 127.0.0.1 are the same server. */
-async function answersOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
-  const [asked, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
-  if (!isLoopbackHost(asked.hostname) || asked.port !== own.port || asked.secure !== own.secure) return false
+async function respondsOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
+  const [given, own] = [parseBaseUrl(baseUrl), parseBaseUrl(server.base_url)]
+  if (!isLoopbackHost(given.hostname) || given.port !== own.port || given.secure !== own.secure) return false
   return dryRun || (await identify({ ...server, base_url: baseUrl })) === 'same'
 }
 
 const WAYS =
   'Name a file with --with-token PATH, or - for stdin; --local --account NAME gets an account JWT from a local server.'
 
-async function loginWith(context: Context, path: string | undefined): Promise<Outcome<LoggedIn>> {
+async function loginWith(context: Context, path: string | undefined): Promise<Outcome<LoginReport>> {
   const base = context.baseUrl(true)
   if (!base.ok) return base
   const secret =
@@ -175,7 +175,7 @@ async function keep(
   value: string,
   also: Partial<Profile> & { base_url: string },
   dir: string | null = null,
-): Promise<Outcome<LoggedIn>> {
+): Promise<Outcome<LoginReport>> {
   const { settings } = context
   const refusal = (await confirmMove(context, also.base_url)) ?? (await confirmReplacing(context, kind, value))
   if (refusal !== undefined) return refusal
@@ -197,7 +197,7 @@ async function keep(
   }
 }
 
-/** Asks before a profile of a remote server changes to this server: later commands of that profile would go here. */
+/** Prompts before a profile of a remote server moves to this one, because it would redirect later commands. */
 async function confirmMove({ confirm, settings }: Context, baseUrl: string): Promise<Failure | undefined> {
   const { profile, profileName } = settings
   const before = originOf(profile.base_url)

@@ -3,19 +3,19 @@ import type { Context, ContextCallOptions } from '../../command/context.js'
 import type { Failure } from '../../failure.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
-type Target = NonNullable<ContextCallOptions['target']>
-type Answer = Promise<Result<unknown> | Plan | Failure>
+type ProbeTarget = NonNullable<ContextCallOptions['target']>
+type ProbeResult = Promise<Result<unknown> | Plan | Failure>
 
-/** Refusals that only a known credential gets. */
+/** Refusals that a server sends only for a valid credential. */
 const known = ['INSUFFICIENT_SCOPE', 'APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED']
 
-/** Asks the server whether it accepts a credential, by reading something that needs one of its kind. */
-export async function probe(context: Context, kind: CredentialKind, target: Target): Answer {
-  const answer = await read(context, kind, target)
-  return !answer.ok && 'code' in answer && known.includes(answer.code) ? { ok: true, data: null } : answer
+/** Tests whether the server accepts a credential with a read that needs one of its kind. */
+export async function probe(context: Context, kind: CredentialKind, target: ProbeTarget): ProbeResult {
+  const result = await read(context, kind, target)
+  return !result.ok && 'code' in result && known.includes(result.code) ? { ok: true, data: null } : result
 }
 
-async function read({ call }: Context, kind: CredentialKind, target: Target): Answer {
+async function read({ call }: Context, kind: CredentialKind, target: ProbeTarget): ProbeResult {
   switch (kind) {
     case 'jwt':
       return call((await import('../../../contract/apps.js')).list, { limit: 1 }, { target })

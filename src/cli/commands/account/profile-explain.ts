@@ -7,7 +7,7 @@ import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
 import { credentialNames, kindOf, redact, webhookSecretVariable } from '../../host/secrets.js'
 
-/** Every setting with its value and the place that it came from. */
+/** Every setting with its value and source. */
 export async function explain({ settings, host, globals }: Context) {
   const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, project, production, notAllowed } =
     settings
@@ -62,7 +62,7 @@ function stateOf(notAllowed: Settings['notAllowed']): string {
   return `found here or above; ${changed} to name a server: voucherctl project allow`
 }
 
-/** Which credential of each kind a call would carry, by its prefix; nothing is sent for it. */
+/** The prefix of the credential of each kind that a call would send; it makes no call. */
 async function explainCredentials(host: Host, globals: Globals, settings: Settings) {
   const { value: baseUrl } = settings.baseUrl
   const quiet = { ...globals, 'dry-run': true }
@@ -70,7 +70,7 @@ async function explainCredentials(host: Host, globals: Globals, settings: Settin
   for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
     const setting = credentialNames[kind]
     const found = baseUrl === undefined ? undefined : await findCredential(host, quiet, settings, kind, baseUrl)
-    // A file holds one credential, whose form tells its kind.
+    // --token-file holds one credential; its form determines its kind.
     const fits = found?.ok && (globals['token-file'] === undefined || (kindOf(found.value) ?? 'token') === kind)
     rows.push(
       fits

@@ -13,7 +13,7 @@ export const whoami = leaf({
   summary: 'Show who the credentials are, and whether the server accepts them',
   examples: [{ command: 'voucherctl whoami' }],
   view: {
-    headline: (it: Found) => `Profile ${it.profile}, ${it.base_url}`,
+    headline: (it: WhoamiReport) => `Profile ${it.profile}, ${it.base_url}`,
     body: (it) =>
       it.credentials
         .map((one) =>
@@ -26,7 +26,7 @@ export const whoami = leaf({
   run: async (context) => {
     const base = context.baseUrl()
     if (!base.ok) return base
-    const checked: Checked[] = []
+    const checked: CredentialReport[] = []
     let refusal: Failure | undefined
     let planned: Plan | undefined
     for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
@@ -36,15 +36,15 @@ export const whoami = leaf({
         refusal ??= found
         continue
       }
-      // A file holds one credential, whose form tells its kind.
+      // --token-file holds one credential; its form determines its kind.
       if (context.globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind) continue
-      const answer = await probe(context, kind, { baseUrl: base.value, credential: found.value })
-      if ('plan' in answer) {
-        planned = answer
+      const result = await probe(context, kind, { baseUrl: base.value, credential: found.value })
+      if ('plan' in result) {
+        planned = result
         continue
       }
-      if (!answer.ok && answer.status !== 401) return answer
-      if (!answer.ok) refusal = answer
+      if (!result.ok && result.status !== 401) return result
+      if (!result.ok) refusal = result
       const { account, expiresAt } = kind === 'jwt' ? describeJwt(found.value) : { account: null, expiresAt: null }
       const { source } = found
       checked.push({
@@ -53,8 +53,8 @@ export const whoami = leaf({
         source,
         account,
         expires_at: expiresAt,
-        accepted: answer.ok,
-        code: answer.ok ? null : answer.code,
+        accepted: result.ok,
+        code: result.ok ? null : result.code,
       })
     }
     if (planned !== undefined) return planned
@@ -66,7 +66,7 @@ export const whoami = leaf({
   },
 })
 
-interface Checked {
+interface CredentialReport {
   readonly kind: CredentialKind
   readonly credential: string
   readonly source: string
@@ -76,8 +76,8 @@ interface Checked {
   readonly code: string | null
 }
 
-interface Found {
+interface WhoamiReport {
   readonly profile: string
   readonly base_url: string
-  readonly credentials: readonly Checked[]
+  readonly credentials: readonly CredentialReport[]
 }

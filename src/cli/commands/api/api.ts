@@ -47,7 +47,7 @@ const apiCall = leaf({
     const read = await readCall(context, { method, path, fields, rawFields, input, as })
     if (!read.ok) return read
     const { call } = read
-    // The protocol's own routes are what the encryption is made with.
+    // The routes of the encryption protocol itself cannot be encrypted.
     const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
     if (flags.all) return showAll(context, call, mode, flags)
     if (flags.curl) return showCurl(context, call, mode, flags)
@@ -59,8 +59,8 @@ const apiCall = leaf({
   },
 })
 
-/** What the command line says about a call. */
-interface Typed {
+/** The arguments that describe a call. */
+interface CallArguments {
   readonly method: string
   readonly path: string
   readonly fields: readonly string[]
@@ -69,10 +69,10 @@ interface Typed {
   readonly as: AnyCall['kind'] | undefined
 }
 
-/** The call that was typed (DECISIONS.md#api). What excludes each other is refused before a file is read. */
+/** Builds the call from its arguments (DECISIONS.md#api). It refuses conflicting flags before it reads a file. */
 async function readCall(
   context: Context,
-  typed: Typed,
+  typed: CallArguments,
 ): Promise<{ readonly ok: true; readonly call: AnyCall } | Failure> {
   const { fields: typedFields, rawFields, input } = typed
   const method = typed.method.toUpperCase()
@@ -108,7 +108,7 @@ function bodyOf(fields: Parameters<typeof documentOf>[0]) {
   return built.ok ? { ok: true as const, text: JSON.stringify(built.document) } : built
 }
 
-/** Every page of a list, by the members that every list of the interface takes. */
+/** Fetches every page with the paging members that all lists of the interface have. */
 async function showAll(
   context: Context,
   call: AnyCall,

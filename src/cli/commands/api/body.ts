@@ -5,8 +5,8 @@ import { readTextFile } from '../../host/files.js'
 type Body = { readonly ok: true; readonly text: string | undefined } | Failure
 
 /**
- * JSON of a file, or of stdin, as it stands there.
- * @param flag that named the file, for the message
+ * Reads JSON from a file or stdin and returns the unchanged text.
+ * @param flag name of the flag, for messages
  */
 export async function readJsonBody(
   { host, globals }: Pick<Context, 'host' | 'globals'>,

@@ -6,30 +6,30 @@ import type { Host } from '../../host/host.js'
 import { credentialNames, credentialVariables, kindOf, redactCode } from '../../host/secrets.js'
 import { shellWord } from '../../host/shell.js'
 
-/** A variable of a shell, and what belongs in it. */
+/** A shell variable and a description of its value. */
 interface Variable {
   readonly name: string
   readonly holds: string
 }
 
-/** A command for bash that makes the same call, with variables where the secrets belong. */
+/** A bash command that makes the same call, with variables in place of secrets. */
 interface CurlCommand {
   readonly command: string
-  /** What must be set for it, and what belongs there. */
+  /** The variables that the command needs. */
   readonly variables: readonly Variable[]
 }
 
 interface CurlOptions {
   readonly kind: CredentialKind | 'none'
   readonly routeId: string | undefined
-  /** The file that the body came from; `-` and absent: the body is written out. */
+  /** File of the body; for `-` and undefined the command contains the body. */
   readonly bodyFile: string | undefined
   readonly include: boolean
   readonly env: Host['env']
   readonly cwd: string
 }
 
-/** What curl would go through and this tool does not. */
+/** Proxy variables that curl uses and voucherctl ignores. */
 export const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
 
 export function curlOf(
@@ -45,7 +45,7 @@ export function curlOf(
   const credential = kind === 'none' ? undefined : credentialVariables[kind]
   const words = [
     ['curl', '-sS', ...(include ? ['-i'] : []), ...(method === 'GET' ? [] : ['-X', method])],
-    // Dots would be resolved, and a proxy asked.
+    // curl would resolve dot segments and use a proxy.
     /\/\.{1,2}(?:[/?]|$)/.test(path) ? ['--path-as-is'] : [],
     proxyVariables.some((name) => env[name]) ? ['--noproxy', "'*'"] : [],
     [shellWord(`${origin}${prefix}${path}`)],
@@ -65,10 +65,10 @@ export function curlOf(
   }
 }
 
-/** `idempotency-key` reads Idempotency-Key. */
+/** `idempotency-key` becomes `Idempotency-Key`. */
 const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
 
-/** The body as one word; a variable stands where `hideSecrets` found something to hide. */
+/** The body as one shell word, with variables for the values that `hideSecrets` hides. */
 function writtenOut(body: string, routeId: string | undefined) {
   const marker = absentFrom(body)
   const { shown, variables } = hideSecrets(JSON.parse(body), marker, routeId)
@@ -91,7 +91,7 @@ const uniqueBy = (variables: readonly Variable[]) =>
 
 /**
  * Replaces voucher codes, webhook secrets and URLs, and tokens of a body with the marker (DECISIONS.md#hidden-values).
- * Returns the variables that belong there, in the order of the text.
+ * Returns the variables of the markers in their order.
  */
 function hideSecrets(
   body: unknown,
@@ -125,7 +125,7 @@ function hideSecrets(
 function variableOf(value: string, name: string, parent: string, routeId: string): Variable | undefined {
   if (parent === 'credential' && name === 'value') return { name: 'CODE', holds: `the code ${redactCode(value)}` }
   if (name === 'secret_token') return { name: 'VOUCHERCTL_WEBHOOK_SECRET', holds: 'the secret of the webhook' }
-  // Whoever knows the path of a webhook can post to it.
+  // The path of a webhook is enough to post to it.
   if (name === 'url' && routeId.startsWith('webhook.')) return { name: 'WEBHOOK_URL', holds: 'the URL of the webhook' }
   const kind = kindOf(value)
   return kind === undefined ? undefined : { name: credentialVariables[kind], holds: `the ${credentialNames[kind]}` }

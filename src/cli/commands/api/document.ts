@@ -1,14 +1,14 @@
 import { type Failure, usage } from '../../failure.js'
 import type { Field } from './fields.js'
 
-type Members = Record<string, unknown>
-type Document = { readonly ok: true; readonly document: Members } | Failure
+type DocumentMembers = Record<string, unknown>
+type DocumentResult = { readonly ok: true; readonly document: DocumentMembers } | Failure
 
 /**
- * Puts fields together to one object: `a.b=c` and `a[b]=c` go inside, `a[]=x` adds to a list, `a[][b]=c` to the last
- * object of a list, or to a new one where that has the member already.
+ * Builds an object from fields: `a.b=c` and `a[b]=c` set nested members, `a[]=x` appends to a list, and `a[][b]=c` sets
+ * a member of the last object of a list, or of a new object if the last one has the member.
  */
-export function documentOf(fields: readonly Field[]): Document {
+export function documentOf(fields: readonly Field[]): DocumentResult {
   const document = newMembers()
   for (const { name, value } of fields) {
     const steps = stepsOf(name)
@@ -18,10 +18,10 @@ export function documentOf(fields: readonly Field[]): Document {
   return { ok: true, document }
 }
 
-/** Without a prototype, so that a member may have any name. */
-const newMembers = () => Object.create(null) as Members
+/** An object without a prototype, so that a member may be named `__proto__`. */
+const newMembers = () => Object.create(null) as DocumentMembers
 
-/** Names from the outside in; the empty one is the next element of a list. */
+/** Splits a path into names; an empty name means the next element of a list. */
 function stepsOf(name: string): readonly string[] | undefined {
   const start = /^[^.[\]]+/.exec(name)?.[0]
   if (start === undefined) return undefined
@@ -31,8 +31,8 @@ function stepsOf(name: string): readonly string[] | undefined {
   return [start, ...parts.map((it) => (it.startsWith('.') ? it.slice(1) : it.slice(1, -1)))]
 }
 
-/** False where something else is in the way. */
-function put(target: Members | unknown[], [step = '', ...rest]: readonly string[], value: unknown): boolean {
+/** Sets a value; false if the path leads through a value of another type. */
+function put(target: DocumentMembers | unknown[], [step = '', ...rest]: readonly string[], value: unknown): boolean {
   if (Array.isArray(target)) {
     if (step !== '') return false
     if (rest.length === 0) {
@@ -43,7 +43,7 @@ function put(target: Members | unknown[], [step = '', ...rest]: readonly string[
     const [next = ''] = rest
     const goesOn = isMembers(last) && next !== '' && (rest.length > 1 || !Object.hasOwn(last, next))
     if (!goesOn) target.push(next === '' ? [] : newMembers())
-    return put(target.at(-1) as Members, rest, value)
+    return put(target.at(-1) as DocumentMembers, rest, value)
   }
   if (step === '') return false
   if (rest.length === 0) {
@@ -56,5 +56,5 @@ function put(target: Members | unknown[], [step = '', ...rest]: readonly string[
   return (isMembers(inner) || Array.isArray(inner)) && put(inner, rest, value)
 }
 
-const isMembers = (value: unknown): value is Members =>
+const isMembers = (value: unknown): value is DocumentMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

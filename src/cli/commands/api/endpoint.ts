@@ -2,13 +2,13 @@ import type { CredentialKind, Endpoint } from '../../../contract/endpoint.js'
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** What is known of a call by its method and path. */
+/** A known route, found by method and path. */
 export interface Route {
   readonly id: string
   readonly summary: string
   readonly method: string
   readonly path: string
-  /** `none`: it takes no credential. */
+  /** `none`: the route takes no credential. */
   readonly caller: CredentialKind | 'none'
   readonly scope?: string
   readonly idempotent?: Endpoint['idempotent']
@@ -16,7 +16,7 @@ export interface Route {
   readonly output?: Endpoint['output']
   readonly evidence?: Endpoint['evidence']
   readonly streams?: true
-  /** Media type of request and answer where it is not JSON. */
+  /** Media type of request and response if it is not JSON. */
   readonly media?: string
 }
 
@@ -34,14 +34,14 @@ const health: readonly Route[] = [
   },
 ]
 
-/** Every route that a voucher service answers, those of the encrypted transport and of its health last. */
+/** All routes of a voucher service; those of the encrypted transport and of health checks come last. */
 export async function knownRoutes(): Promise<readonly Route[]> {
   const { endpoints } = await import('../../../contract/index.js')
   const { openEndpoints } = await import('../../../contract/secure.js')
   return [...endpoints, ...openEndpoints.map((it): Route => ({ ...it, caller: 'none' })), ...health]
 }
 
-/** The route that a path without its query belongs to; of two, the one with fewer parameters. */
+/** The route of a path without its query; of several, the one with the fewest parameters. */
 export async function findRoute(method: string, path: string): Promise<Route | undefined> {
   return routeAmong(await knownRoutes(), method, path)
 }

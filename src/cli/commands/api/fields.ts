@@ -3,19 +3,19 @@ import { type Failure, usage } from '../../failure.js'
 import { readTextFile } from '../../host/files.js'
 import { kindOf } from '../../host/secrets.js'
 
-/** What `-F` and `-f` name, in the order that they were typed in, each flag by itself. */
+/** A field of `-F` or `-f`. */
 export interface Field {
   /** As typed, with its dots and brackets. */
   readonly name: string
-  /** Undefined for `name[]` without a value: an empty list. */
+  /** Undefined for `name[]` without a value, which means an empty list. */
   readonly value: unknown
-  /** The text that was typed, or that the file holds. */
+  /** The text from the command line or the file. */
   readonly text: string
 }
 
-type Fields = { readonly ok: true; readonly fields: readonly Field[] } | Failure
+type FieldsResult = { readonly ok: true; readonly fields: readonly Field[] } | Failure
 
-/** Reads `NAME=VALUE`: with `-F` numbers, true, false and null are what they say, and @FILE is what the file holds. */
+/** Parses `NAME=VALUE`. With `-F`, numbers, true, false and null become JSON values, and @FILE reads a file. */
 export async function readFields(
   context: Pick<Context, 'host' | 'globals'>,
   typed: readonly string[],
@@ -30,7 +30,7 @@ export async function readFields(
   return { ok: true, fields }
 }
 
-/** The file of a field that reads stdin, if there is one: only one flag may. */
+/** The number of fields that read stdin, of which only one may. */
 export const readsStdin = (typed: readonly string[]) => typed.filter((it) => /^[^=]+=@-$/.test(it)).length
 
 async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped: boolean): Promise<Field | Failure> {
@@ -66,7 +66,7 @@ async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const LITERALS: Readonly<Record<string, unknown>> = { true: true, false: false, null: null }
 
-/** Undefined for a number that JSON's readers would change. */
+/** Undefined for a number that JSON parsers would round. */
 function typedValue(text: string): unknown {
   if (Object.hasOwn(LITERALS, text)) return LITERALS[text]
   if (!NUMBER.test(text)) return text
@@ -75,7 +75,7 @@ function typedValue(text: string): unknown {
   return isExact && Number.isFinite(value) ? value : undefined
 }
 
-/** Decimal digits that a double keeps. */
+/** Decimal digits that a double represents exactly. */
 const DECIMALS_MAX = 15
 const significant = (text: string) =>
   text

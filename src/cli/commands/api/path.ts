@@ -1,16 +1,16 @@
-/** What a path may hold as it is (RFC 3986): unreserved, sub-delims and `: @ / ? %`. */
+/** Characters that need percent-encoding: all but unreserved, sub-delims and `: @ / ? %` (RFC 3986). */
 const ENCODED = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+/g
 const ROOTS = /^\/(?:api\/v1|_platform\/v1)(?:\/|$)|^\/(?:healthz|readyz|metrics)(?:\?|$)/
 const PREFIX = '/api/v1'
 
-type PathRead = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
+type PathResult = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
 
 /**
- * The path of a call, with its query: `/open-platform/…` lies under /api/v1, `/api/v1/…`, `/_platform/v1/…`, `/healthz`,
- * `/readyz` and `/metrics` are what they say. A first slash may be left out, since shells on Windows rewrite it.
- * Everything that a URL cannot hold is percent-encoded.
+ * Normalises the path of a call with its query. `/open-platform/…` gets the prefix /api/v1; `/api/v1/…`,
+ * `/_platform/v1/…`, `/healthz`, `/readyz` and `/metrics` stay unchanged. The first slash is optional, because shells
+ * on Windows rewrite it. Characters that a URL cannot contain are percent-encoded.
  */
-export function readPath(typed: string): PathRead {
+export function readPath(typed: string): PathResult {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) || typed.startsWith('//'))
     return { ok: false, message: 'PATH is the path alone; --base-url names the server.' }
   if (typed.includes('#')) return { ok: false, message: 'PATH must not hold #; write %23 for the character.' }
@@ -25,7 +25,7 @@ export function readPath(typed: string): PathRead {
 
 export const withoutQuery = (path: string) => path.split('?', 1)[0] ?? path
 
-/** Adds members to the query, in their order. */
+/** Appends members to the query. */
 export function withQuery(path: string, members: readonly (readonly [name: string, value: string])[]): string {
   if (members.length === 0) return path
   const query = new URLSearchParams(members.map(([name, value]): [string, string] => [name, value]))

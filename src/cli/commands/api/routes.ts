@@ -1,8 +1,8 @@
 import { leaf } from '../../command/leaf.js'
 import { knownRoutes, type Route } from './endpoint.js'
 
-/** A route as it is listed. */
-interface Listed {
+/** A route in the list. */
+interface ListedRoute {
   readonly method: string
   readonly path: string
   readonly credential: string
@@ -19,19 +19,19 @@ export const routes = leaf({
   positional: { name: 'WORD', summary: 'Only routes that say it somewhere, such as redeem, jwt or DELETE' },
   examples: [{ command: 'voucherctl api routes' }, { command: 'voucherctl api routes vouchers:issue --json' }],
   view: {
-    body: ({ items }: { readonly items: readonly Listed[] }) =>
+    body: ({ items }: { readonly items: readonly ListedRoute[] }) =>
       items.length === 0 ? 'No route says that.' : items.map(linesOf).join('\n'),
   },
   run: async (_context, { positional }) => {
     const listed = (await knownRoutes()).map(listedOf)
     const word = positional?.toLowerCase()
-    const says = (it: Listed) => word === undefined || Object.values(it).join(' ').toLowerCase().includes(word)
+    const says = (it: ListedRoute) => word === undefined || Object.values(it).join(' ').toLowerCase().includes(word)
     return { ok: true, data: { items: listed.filter(says) } }
   },
 })
 
-/** Paths are what is looked for, so that they are never cut. */
-function linesOf({ method, path, credential, scope, idempotency_key, command }: Listed): string {
+/** Never truncates a path, because users look for paths. */
+function linesOf({ method, path, credential, scope, idempotency_key, command }: ListedRoute): string {
   const caller = scope === null ? credential : `${credential} ${scope}`
   const key = idempotency_key === null ? '' : ', Idempotency-Key'
   const by = command === null ? '' : `, voucherctl ${command}`
@@ -40,7 +40,7 @@ function linesOf({ method, path, credential, scope, idempotency_key, command }: 
 
 const METHOD_WIDTH = 8
 
-function listedOf({ id, summary, method, path, caller, scope, idempotent }: Route): Listed {
+function listedOf({ id, summary, method, path, caller, scope, idempotent }: Route): ListedRoute {
   return {
     method,
     path,
@@ -53,7 +53,7 @@ function listedOf({ id, summary, method, path, caller, scope, idempotent }: Rout
   }
 }
 
-/** Commands whose name is not that of the route, or that need a flag to take it. */
+/** Commands whose name differs from that of the route, or that need a flag; null without a command. */
 const commands: Readonly<Record<string, string | null>> = {
   'bots.templates': 'templates list --bot',
   'bots.createTemplate': 'templates create --bot',
@@ -91,7 +91,7 @@ const commands: Readonly<Record<string, string | null>> = {
   'health.metrics': null,
 }
 
-/** The command that calls a route, null where there is none: `apps.linkBot` is `apps link-bot`. */
+/** The command that calls a route, null if there is none: `apps.linkBot` is `apps link-bot`. */
 export function commandOf(id: string): string | null {
   const named = commands[id]
   if (named !== undefined) return named

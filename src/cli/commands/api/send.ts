@@ -18,33 +18,33 @@ import { defined } from '../../flags/defined.js'
 import type { Plan } from '../../output/outcome.js'
 import type { Route } from './endpoint.js'
 
-/** A call by method and path, whether the contract knows it or not. */
+/** A call by method and path; the contract may not know it. */
 export interface AnyCall {
   readonly method: string
-  /** With its query. */
+  /** Path and query. */
   readonly path: string
   readonly body: string | undefined
   readonly kind: CredentialKind | 'none'
   readonly route: Route | undefined
 }
 
-export interface Sent {
+export interface CallExchange {
   readonly ok: true
   readonly result: CallResult<unknown>
-  /** As it arrived; absent when none did. */
+  /** The received response; undefined without one. */
   readonly response: TransportResponse | undefined
-  /** What was sent with it, so that it is not shown when it comes back. */
+  /** The credential of the call, so that output can hide it in the response. */
   readonly credential: string | undefined
 }
 
-/** Sends a call, or answers what would be sent; `id` names it in a dry run where the contract has no name for it. */
+/** Sends a call, or returns its plan in a dry run. `id` names a call that the contract does not know. */
 export async function sendAny(
   context: Context,
   call: AnyCall,
   mode: SecureMode,
   id: string,
   timeoutMs = context.settings.timeoutMs.value,
-): Promise<Sent | Plan | Failure> {
+): Promise<CallExchange | Plan | Failure> {
   const { settings, host } = context
   const base = context.baseUrl()
   if (!base.ok) return base
@@ -76,7 +76,7 @@ export async function sendAny(
   return { ok: true, result, response, credential: credential?.value }
 }
 
-/** A command that calls more than once negotiates once. */
+/** Transports by command, so that a command with several calls negotiates once. */
 const opened = new WeakMap<Context, Promise<Transport>>()
 
 function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<Transport> {
@@ -87,7 +87,7 @@ function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<
 
 const JSON_TYPE = 'application/json'
 
-/** The request itself. It may be repeated where the contract says so: a key that a route does not know protects nothing. */
+/** Builds the request. Only the contract makes it repeatable: routes without idempotency ignore the key. */
 export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {
   const { method, path, body, route } = call
   const takesKey = route?.idempotent !== undefined

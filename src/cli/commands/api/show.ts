@@ -7,10 +7,10 @@ import { exitOf, type Failure, fromCall } from '../../failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/plain.js'
 import type { Route } from './endpoint.js'
-import { type AnyCall, isBare, type Sent } from './send.js'
+import { type AnyCall, isBare, type CallExchange } from './send.js'
 
-/** The data of the answer; or what is wrong with it. */
-export function showData({ method, route }: AnyCall, { result, response }: Sent): Outcome<unknown> {
+/** Returns the data of the response, or its failure. */
+export function showData({ method, route }: AnyCall, { result, response }: CallExchange): Outcome<unknown> {
   if (result.ok) return { ok: true, data: result.data, ...(method === 'GET' ? { reads: true } : {}) }
   const failure = fromCall(result)
   if (response === undefined || !isText(route, response)) return failure
@@ -29,20 +29,20 @@ async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefin
   return undefined
 }
 
-/** Where a format, members or a filter was named, what is otherwise text is a document. */
+/** True if the flags select a format, members or a filter, which apply only to parsed data. */
 export function isDataAskedFor({ settings, output }: Context): boolean {
   const { fields, filter } = output.options
   return settings.format.source !== 'default' || fields !== undefined || filter !== undefined
 }
 
-/** Shorter texts may be words of the answer. */
+/** A shorter credential may equal an ordinary word of the response. */
 const SHORTEST_SECRET = 8
 
-/** `-i`: the whole answer, also a failing one; the exit code stays. The credential of the call is not shown. */
+/** Prints the whole response for `-i`, also a failure, without the credential; the exit code stays the same. */
 export function showWhole(
   context: Context,
   { route }: AnyCall,
-  { result, credential }: Sent,
+  { result, credential }: CallExchange,
   response: TransportResponse,
 ): Outcome<unknown> {
   const { output, host } = context
@@ -62,12 +62,12 @@ export function showWhole(
   output.printBytes(Buffer.from(`${lines.map((it) => plain(it).trimEnd()).join('\n')}\n\n`))
   const isTerminal = host.stdout.isTTY === true
   const shown = isTerminal ? `${plain(body)}${body.endsWith('\n') ? '' : '\n'}` : body
-  // The bytes as they came, where nothing had to be taken out of them.
+  // Print the received bytes if nothing was removed.
   output.printBytes(shown === response.body && response.bytes !== undefined ? response.bytes : Buffer.from(shown))
   return { ok: true, printed: true, exit }
 }
 
-/** JSON as a value, anything else as text. */
+/** The parsed JSON, or else the text. */
 function parsed(text: string): unknown {
   const value = parseJson(text, RESPONSE_DEPTH_MAX)
   return value === undefined ? text : value

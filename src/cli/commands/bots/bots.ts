@@ -48,7 +48,7 @@ const profileMembers = [
   'webhook.max_connections',
 ]
 
-/** Stores the token in the profile and returns the other members; or the failure that lost it. */
+/** Stores the token in the profile and returns the other members, or a failure if the token is lost. */
 async function keepToken<Data extends { one_time_token?: string }>(
   context: Context,
   botId: string,
@@ -67,7 +67,7 @@ const another = (botId: string) => `Make another: voucherctl bots regenerate-tok
 const oneTimeToken = (botId: string) => ({ member: 'one_time_token', otherwise: another(botId) })
 
 /** Warns that `--save` stored no token, unless the profile already has it. */
-function sayNoneCame({ output, settings }: Context, botId: string, bot: Partial<Bot> | null): void {
+function warnOfMissingToken({ output, settings }: Context, botId: string, bot: Partial<Bot> | null): void {
   const prefix = bot?.token_prefix
   if (typeof prefix === 'string' && settings.profile.credentials?.bot?.value.startsWith(prefix)) return
   const why = bot?.has_token === true ? `it was shown before. ${another(botId)}` : 'it comes with the approval.'
@@ -179,11 +179,11 @@ export const bots: Group = {
         const kept = flags.save && fresh ? await keepToken(context, positional, got.data) : got
         if (!kept.ok) return kept
         const { profileName, profile } = context.settings
-        // It is too late to ask: the server shows the token only once, and this call has read it.
+        // It is too late for a prompt: this call has read the token, which the server shows only once.
         const before = profile.credentials?.bot
         if (flags.save && fresh && before !== undefined)
           context.output.notice(`warning: it replaces ${redact(before.value)} in profile ${profileName.value}.`)
-        if (flags.save && !fresh) sayNoneCame(context, positional, got.data)
+        if (flags.save && !fresh) warnOfMissingToken(context, positional, got.data)
         await context.output.print(kept.data as BotDetail, {
           headline: (bot) =>
             `Bot ${bot.name}${fresh ? (flags.save ? `: its token is kept in profile ${profileName.value}.` : '. Keep its token now: it is not shown again.') : ''}`,

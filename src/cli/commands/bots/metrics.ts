@@ -14,7 +14,7 @@ export const metrics = callLeaf({
   input: ({ positional }) => ({ botId: positional }),
 })
 
-/** Counts as bars, the longest as wide as the page takes; what a server leaves out is left out here. */
+/** Draws counts as bars scaled to the largest one; skips members that the server omits. */
 export function chart(metrics: Partial<BotMetrics> | null): string {
   const { calls, errors, quota, updates, webhook } = metrics ?? {}
   const sections = [

@@ -9,17 +9,17 @@ import { exitOf, type Failure, fail } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
-/** What the network may take beyond the time that the server holds the poll. */
+/** Network time allowed beyond the time that the server holds the poll. */
 const GRACE_MS = 10_000
-/** A minute in all: a server that starts again is back by then. */
+/** One minute in total, enough for a server to restart. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
 /** Pauses between polls of a server that does not hold them (DECISIONS.md#polls-that-are-not-held). */
 const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
-/** What a person waits for after Ctrl-C at most. */
+/** Maximum wait after Ctrl-C. */
 const CONFIRM_MS = 2_000
 /** Longest time that a server holds a poll (DECISIONS.md#polling). */
 const HOLD_SECONDS_MAX = 50
-/** The same over the encrypted transport, whose clients give up after 15 s. */
+/** Limit over the encrypted transport, whose clients time out after 15 s. */
 const HOLD_ENCRYPTED_SECONDS_MAX = 10
 
 export const isEncrypted = ({ settings }: Context) => settings.secure.mode.value !== 'off'
@@ -28,37 +28,37 @@ export const longestHold = (context: Context) => (isEncrypted(context) ? HOLD_EN
 
 export type PollResult = Result<{ readonly items?: readonly Update[] } | null> | Plan | Failure
 
-interface Asked {
+interface PollFilter {
   readonly limit?: number | undefined
   readonly allowed_updates?: UpdateType[] | undefined
 }
 
-/** One poll, which confirms the updates before the first that it asks for. */
+/** Polls once; the poll confirms the updates before `from`. */
 export const pollOnce = (
   { call }: Context,
   from: number | undefined,
   seconds: number,
-  asked: Asked = {},
+  filter: PollFilter = {},
 ): Promise<PollResult> =>
   call(
     contract.updates,
-    { ...defined({ offset: from, ...asked }), timeout: seconds },
+    { ...defined({ offset: from, ...filter }), timeout: seconds },
     { timeoutMs: seconds * 1000 + GRACE_MS, progress: 'Waiting for updates' },
   )
 
-/** Repeated polls. After a failed one the next goes to the local server that runs by then. */
-export function polls(context: Context, secondsOf: (hold: PollHold) => number, asked: Asked = {}) {
+/** Polls repeatedly. After a failure it looks for the local server again, which may have restarted. */
+export function polls(context: Context, secondsOf: (hold: PollHold) => number, filter: PollFilter = {}) {
   const { host, settings, output } = context
-  // The error object of a script stands alone on stderr.
+  // Stderr of a script must hold only the error object.
   const isScript = output.isJson && host.stderr.isTTY !== true
   let by = context
   let failed = false
   return {
     async poll(from: number | undefined, hold: PollHold = 'longest'): Promise<PollResult> {
       if (failed) by = anew(context)
-      const answered = await pollOnce(by, from, secondsOf(hold), asked)
-      failed = !answered.ok
-      return answered
+      const result = await pollOnce(by, from, secondsOf(hold), filter)
+      failed = !result.ok
+      return result
     },
     /** Confirms the updates before this one. */
     confirm: (before: number): Promise<PollResult> =>
@@ -76,7 +76,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, a
   }
 }
 
-/** The local server that started again is another process, and may listen elsewhere. */
+/** A context for the restarted local server, which is another process and may use another port. */
 function anew(context: Context): Context {
   const { host, globals, settings, output } = context
   const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)

@@ -1,6 +1,6 @@
 import { updateTypes } from '../../../contract/updates.js'
 
-/** Every type is a member, since each update has its own. */
+/** The union of all types: each update has a member named after its type. */
 export const updateShape = {
   properties: Object.fromEntries(['update_id', 'type', 'created_at', ...updateTypes].map((name) => [name, {}])),
 }

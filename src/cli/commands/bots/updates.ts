@@ -59,9 +59,9 @@ function linesOf(data: unknown): string {
   return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it))).join('\n')
 }
 
-/** An update on one line: what kind, from whom, which words. */
+/** Formats an update on one line with its type, sender and text. */
 function lineOf(it: Update): string {
-  // Copies: an update has the members that apply to it, and a sentence drops whatever asks for one that is not there.
+  // Copies, because `sentence` drops a line that reads a missing member, and each type has other members.
   const update: Update = { ...it }
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
@@ -84,26 +84,26 @@ interface Payload {
   readonly new_status?: string
 }
 
-export interface Following extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
+export interface FollowOptions extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
   /** Reads updates from an id on, which confirms those before it. */
   poll(from: number | undefined): Promise<PollResult>
   /** Confirms the updates before this one, after the signal. */
   confirm(before: number): Promise<PollResult>
-  /** The server is away, or is back. */
+  /** Reports that the server is away or back. */
   notice(text: string): void
-  /** Says how to avoid receiving updates twice. */
+  /** Warns how to avoid receiving updates twice. */
   warn(text: string): void
 }
 
 /**
- * Each update once it is there. The next poll confirms what was handed over, and after the signal a last call does, so
- * that the next run goes on where this one ended. A reader that has gone asks for nothing more: what it was handed
- * since the last poll is not confirmed and comes again.
+ * Yields updates as they arrive. The next poll confirms the yielded updates, and after the signal a last call does, so
+ * that the next run continues after them. If the consumer stops, the updates since the last poll stay unconfirmed and
+ * are delivered again.
  *
  * It waits for a server that responded before; a server that never responded is a failure.
  */
 export async function* follow(
-  { poll, confirm, warn, ...following }: Following,
+  { poll, confirm, warn, ...following }: FollowOptions,
   offset: number | undefined,
 ): AsyncGenerator<Update, Failure | undefined> {
   const position: PollPosition = { next: offset, confirmed: offset, isServerAway: false }

@@ -10,7 +10,7 @@ import { withBlock, withoutBlock } from '../../completion/startup-block.js'
 import { type Failure, fail, usage } from '../../failure.js'
 import { choice, text } from '../../flags/flags.js'
 
-/** In every script: nothing else is overwritten or removed. */
+/** Start of every script; a file without it is never overwritten or removed. */
 const MADE_HERE = 'Completion of voucherctl for '
 
 const use: Readonly<Record<Shell, string>> = {
@@ -69,7 +69,7 @@ interface InstallReport {
 
 interface Change {
   readonly path: string
-  /** Undefined: the file goes. */
+  /** Undefined removes the file. */
   readonly content: string | undefined
   readonly action: string
 }

@@ -42,11 +42,11 @@ const plainQuestions = {
   operator: { method: 'GET', path: '/_platform/v1/reviews' },
 }
 
-/** Refusals that come after the credential was accepted, and before anything is done. */
+/** Refusals that a server sends after accepting the credential and before any change. */
 const brokenFor = ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED', 'SECURE_TRANSPORT_REQUIRED']
 const EXPIRES_SOON_MS = 3_600_000
 
-/** Whether the server takes the credential of a kind, and for what. */
+/** Checks whether the server accepts the credential of a kind, and its scopes. */
 export async function checkCredential(
   context: Context,
   kind: CredentialKind,
@@ -61,7 +61,7 @@ export async function checkCredential(
     const elsewhere = settings.profile.credentials?.[kind]?.origin
     return skip(name, elsewhere === undefined ? 'There is none.' : `The one in the profile is for ${elsewhere}.`)
   }
-  // A file holds one credential, whose form tells its kind.
+  // --token-file holds one credential; its form determines its kind.
   if (globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind)
     return skip(name, 'There is none.')
   const asked = scopeQuestions[kind] ?? { '': plainQuestions[kind as keyof typeof plainQuestions] }
@@ -100,7 +100,7 @@ function jwtCheck(name: string, { value, source }: { value: string; source: stri
   return isShort ? warn(name, message, 'Log in again: `voucherctl login`.') : ok(name, message)
 }
 
-/** In the chosen mode of the encrypted transport; nothing of it is written into the profile. */
+/** Opens a transport in the chosen mode without storing downgrade protection in the profile. */
 async function openWithoutTrace(context: Context, baseUrl: string): Promise<Transport> {
   const plain = await openPlain(context, baseUrl)
   if (context.settings.secure.mode.value === 'off') return plain

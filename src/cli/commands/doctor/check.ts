@@ -1,12 +1,12 @@
 import { codeOf } from '../../../files/error-code.js'
 
-/** What was looked at, and what to do about it. */
+/** Result of a check. */
 export interface Check {
   readonly name: string
-  /** `skip`: it could not be looked at, or there is nothing to look at. */
+  /** `skip`: the check was impossible or does not apply. */
   readonly status: 'ok' | 'warn' | 'fail' | 'skip'
   readonly message: string
-  /** What makes it right; null where nothing is wrong. */
+  /** How to fix it; null if the check passed. */
   readonly fix: string | null
 }
 
@@ -20,7 +20,7 @@ export const skip = (name: string, message: string, fix: string | null = null): 
 export const warn = (name: string, message: string, fix: string): Check => ({ name, status: 'warn', message, fix })
 export const bad = (name: string, message: string, fix: string): Check => ({ name, status: 'fail', message, fix })
 
-/** A check that has not ended in time has failed, and one that the system keeps from looking. */
+/** Runs a check; it fails on a timeout or a system error. */
 export async function bounded(name: string, timeoutMs: number, look: () => Promise<Check> | Check): Promise<Check> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Check>((resolve) => {
@@ -31,7 +31,7 @@ export async function bounded(name: string, timeoutMs: number, look: () => Promi
   try {
     return await Promise.race([look(), late])
   } catch (error) {
-    // What the system answered; anything else is a bug.
+    // Any error but a system error is a bug.
     if (!(error instanceof Error && 'syscall' in error)) throw error
     return bad(name, `It could not be looked at (${codeOf(error)}).`, 'Check who owns the folder, and its permissions.')
   } finally {

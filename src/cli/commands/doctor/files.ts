@@ -32,7 +32,7 @@ export function checkProfileFile(host: Host, { config: problem, settings }: Sett
   )
 }
 
-/** The file holds secrets: 0600, in a folder of 0700. */
+/** Checks the profile file, which holds secrets, for mode 0600 in a folder of 0700. */
 export function checkPermissions(host: Host): Check {
   const name = 'permissions'
   const [dir, file] = [configDir(host), configFile(host)]
@@ -58,7 +58,7 @@ export function checkProjectFile({ project: problem, settings }: SettingsDiagnos
   return ok(name, source === undefined ? 'No setting comes from a voucherctl.json.' : `In use: ${source.slice(13)}`)
 }
 
-/** Values other than the base URL, which has a check of its own. */
+/** Checks all values but the base URL, which has its own check. */
 export function checkValues({ values: problem, settings }: SettingsDiagnosis): Check {
   const name = 'settings'
   if (problem !== undefined && problem.code !== 'USAGE')

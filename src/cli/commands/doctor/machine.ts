@@ -21,7 +21,7 @@ export function checkNode(version: string): Check {
     : ok('node', `Node ${version}`)
 }
 
-/** Name and version of the SQLite on this machine. @throws when there is none */
+/** Name and version of the SQLite on this machine. @throws if there is none */
 export function loadSqlite(): string {
   if (isBuiltin('node:sqlite')) return `SQLite ${process.versions.sqlite ?? ''} of Node`.replace('  ', ' ')
   const { DatabaseSync } = createRequire(import.meta.url)('@photostructure/sqlite') as {
@@ -33,7 +33,7 @@ export function loadSqlite(): string {
   return `SQLite ${version} of @photostructure/sqlite`
 }
 
-/** Only the bundled server needs it. */
+/** Checks SQLite, which only the bundled server needs. */
 export function checkSqlite(load: () => string): Check {
   try {
     return ok('sqlite', load())
@@ -46,7 +46,7 @@ export function checkSqlite(load: () => string): Check {
   }
 }
 
-/** Node reads the file at its start, before anything of this tool: Node 20 each time, later ones with the first TLS. */
+/** Checks NODE_EXTRA_CA_CERTS, which Node 20 reads at every start and later versions with the first TLS. */
 export function checkExtraCa(path: string | undefined, nodeVersion: string): Check {
   const name = 'extra certificates'
   if (!path) return ok(name, 'NODE_EXTRA_CA_CERTS is not set.')
@@ -64,7 +64,7 @@ export function checkExtraCa(path: string | undefined, nodeVersion: string): Che
   )
 }
 
-/** The tool connects by itself: what a proxy would let through says nothing about it. */
+/** Warns about proxy variables, which voucherctl ignores. */
 export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefined): Check {
   const set = [...proxyVariables, 'HTTP_PROXY'].filter((name) => env[name])
   if (set.length === 0) return ok('proxy', 'No proxy variable is set.')
@@ -81,7 +81,7 @@ export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefin
 export interface Port {
   readonly name: string
   readonly port: number
-  /** Who of ours holds it, if anybody does. */
+  /** The voucherctl process that holds the port, if any. */
   holder(): string | undefined
   readonly fix: string
 }
@@ -110,7 +110,7 @@ export async function checkPort({ name, port, holder, fix }: Port): Promise<Chec
 const MIB = 1024 * 1024
 const LEAST = { fail: 50 * MIB, warn: 500 * MIB }
 
-/** Bytes that this user may still write where a folder is or would be. */
+/** Free bytes for this user at the path of a folder that may not exist yet. */
 export async function freeBytes(dir: string): Promise<number> {
   let there = dir
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there)

@@ -10,15 +10,15 @@ import type { SettingsDiagnosis } from '../../config/settings.js'
 import { parseObject } from '../../host/parse-object.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
-/** Milliseconds for one question. Two of them one after another stay below what a person waits. */
+/** Milliseconds for one request; two in sequence keep the wait acceptable. */
 export const ASK_MS = 2_000
 
-type Answered =
+type RequestResult =
   | { readonly ok: true; readonly response: TransportResponse }
   | { readonly ok: false; readonly message: string }
 
-/** One GET in plain text and without a credential: whatever is answered, or why nothing was. */
-async function ask(context: Context, baseUrl: string, path: string): Promise<Answered> {
+/** Sends a GET in plain text without a credential; returns any response, or the reason for none. */
+async function ask(context: Context, baseUrl: string, path: string): Promise<RequestResult> {
   const transport = await openPlain(context, baseUrl)
   let response: TransportResponse | undefined
   const keeping: Transport = async (request) => {
@@ -38,12 +38,12 @@ async function ask(context: Context, baseUrl: string, path: string): Promise<Ans
   return { ok: false, message: result.ok ? '' : result.message }
 }
 
-/** The chosen server after the first question: whether it answers, and may be asked more. */
-interface Reached {
+/** Result of the first request to the chosen server. */
+interface ServerReport {
   readonly base: Check
   readonly server: Check
   readonly clock: Check
-  /** Present when it answered, and is who it should be. */
+  /** Undefined if further checks must not call the server. */
   readonly baseUrl: string | undefined
 }
 
@@ -65,10 +65,10 @@ function checkBaseUrl({ values, settings }: SettingsDiagnosis): Check {
   return ok(name, `${value}, from ${source}.`)
 }
 
-export async function reachServer(context: Context, diagnosis: SettingsDiagnosis): Promise<Reached> {
+export async function reachServer(context: Context, diagnosis: SettingsDiagnosis): Promise<ServerReport> {
   const base = checkBaseUrl(diagnosis)
   const { settings } = diagnosis
-  const unasked = (message: string): Reached => ({
+  const unasked = (message: string): ServerReport => ({
     base,
     server: skip('server', message),
     clock: skip('clock', message),
@@ -140,7 +140,7 @@ function serverOf({ status, headers, body }: TransportResponse, ms: number): Che
 
 const SKEW = { warnSeconds: 5, failSeconds: 300 }
 
-/** @param date of the answer; it counts in whole seconds. @param now milliseconds, in the middle of the exchange */
+/** @param date Date header, in whole seconds @param now milliseconds, in the middle of the exchange */
 export function clockOf(date: string | undefined, now: number): Check {
   const name = 'clock'
   const theirs = Date.parse(date ?? '')
@@ -153,7 +153,7 @@ export function clockOf(date: string | undefined, now: number): Check {
   return seconds > SKEW.failSeconds ? bad(name, message, fix) : warn(name, message, fix)
 }
 
-/** Whether the server offers it, with a key that the pins know. */
+/** Checks that the server offers the encrypted transport with a pinned key. */
 export async function checkSecure(context: Context, baseUrl: string | undefined): Promise<Check> {
   const name = 'encrypted transport'
   if (baseUrl === undefined) return skip(name, 'No server to ask.')

@@ -14,11 +14,11 @@ interface TlsOptions {
   readonly baseUrl: string
   readonly mode: SecureMode
   readonly timeoutMs: number
-  /** More certificates to trust. */
+  /** Additional trusted certificates. */
   readonly ca?: ConnectionOptions['ca']
 }
 
-/** Whether what is sent can be read on the way: https beyond this machine, a certificate that is trusted and stays so. */
+/** Checks for https to other machines and a trusted certificate that does not expire soon. */
 export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options: TlsOptions): Promise<Check> {
   const name = 'TLS'
   const base = parseBaseUrl(options.baseUrl)
@@ -51,23 +51,23 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
   return days < RENEW_DAYS ? warn(name, message, 'Renew the certificate of the server.') : ok(name, message)
 }
 
-type Seen = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }
+type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }
 
-/** Looks at the certificate, and sends nothing. */
-function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): Promise<Seen> {
+/** Reads the certificate without sending a request. */
+function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): Promise<HandshakeResult> {
   return new Promise((resolve) => {
     const socket = connect({
       host,
       port,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(ca === undefined ? {} : { ca }),
-      // Nothing is sent: a certificate that is refused is looked at all the same.
+      // Accept any certificate for inspection: no request follows.
       rejectUnauthorized: false,
     })
-    const end = (seen: Seen) => {
+    const end = (result: HandshakeResult) => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(seen)
+      resolve(result)
     }
     const timer = setTimeout(() => end({ code: 'no answer' }), timeoutMs)
     socket.on('error', (error) => end({ code: codeOf(error) }))

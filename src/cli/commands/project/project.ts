@@ -6,7 +6,7 @@ import { type Permission, permissionOf } from '../../config/project-permission.j
 import { type Failure, fail } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
 
-interface Shown {
+interface ProjectReport {
   readonly path: string | null
   readonly base_url: string | null
   /** Whether calls may go to base_url; null if the file names no server. */
@@ -16,7 +16,7 @@ interface Shown {
   readonly passed_over: readonly SkippedFile[]
 }
 
-const sentences: Readonly<Record<Shown['reason'], (it: Shown) => string>> = {
+const sentences: Readonly<Record<ProjectReport['reason'], (it: ProjectReport) => string>> = {
   'no project file': () => 'No voucherctl.json counts here.',
   'no server': (it) => `${it.path} names no server.`,
   loopback: (it) => `${it.path} may name ${it.base_url}: it is on this machine.`,
@@ -27,19 +27,19 @@ const sentences: Readonly<Record<Shown['reason'], (it: Shown) => string>> = {
 }
 
 const view = {
-  headline: (it: Shown) => sentences[it.reason](it),
-  body: ({ content, passed_over: passedOver }: Shown) =>
+  headline: (it: ProjectReport) => sentences[it.reason](it),
+  body: ({ content, passed_over: passedOver }: ProjectReport) =>
     [
       ...Object.entries(content).map(([name, value]) => plainLine(`${name}: ${textOf(value)}`)),
       ...passedOver.map(({ path, why }) => plainLine(`Passed over: ${path}. ${why}`)),
     ].join('\n'),
-  next: (it: Shown) => (it.allowed === false ? 'If you trust it: voucherctl project allow' : undefined),
+  next: (it: ProjectReport) => (it.allowed === false ? 'If you trust it: voucherctl project allow' : undefined),
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** @param projects the allowed files, if this command has just changed them */
-function show({ settings }: Context, projects = settings.config.projects): Shown {
+/** @param projects the allowed files if this command has changed them */
+function show({ settings }: Context, projects = settings.config.projects): ProjectReport {
   const { project, passedOver, profile, config } = settings
   const none = { path: null, base_url: null, allowed: null, reason: 'no project file', content: {} } as const
   if (project === undefined) return { ...none, passed_over: passedOver }

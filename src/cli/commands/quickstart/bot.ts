@@ -11,15 +11,15 @@ import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
 import type { Walkthrough } from './walkthrough.js'
 
-interface Known {
+interface PreparedIds {
   readonly appId: string
   readonly templateId: string
 }
 
-/** A bot that delivers a voucher in a chat and hears of it at a webhook on this machine. */
+/** Steps of a bot that delivers a voucher in a chat and gets updates at a webhook on this machine. */
 export async function runBotSteps(
   walkthrough: Walkthrough,
-  { appId, templateId }: Known,
+  { appId, templateId }: PreparedIds,
   receiver: ScenarioInbox,
 ): Promise<Failure | undefined> {
   const username = 'coffee_bot'
@@ -99,7 +99,7 @@ async function deliver(
 
 const WAIT_MS = 10_000
 
-/** What the receiver got; its signature was checked there. */
+/** Waits for a delivery, whose signature the receiver has verified. */
 async function arrival(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<Failure | undefined> {
   const { signal } = walkthrough
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])

@@ -17,7 +17,7 @@ import type { ServerFacts, Walkthrough } from './walkthrough.js'
 
 const account = 'demo'
 
-/** Runs all steps; the first failure that no step expects ends them. */
+/** Runs all steps until the first unexpected failure. */
 export async function runSteps(
   walkthrough: Walkthrough,
   server: ServerFacts,
@@ -39,7 +39,7 @@ export async function runSteps(
   return (await circulate(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
 }
 
-/** From the account to an active template. */
+/** Steps from the account to an active template. */
 async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
   const login = await walkthrough.run(platform.issueAccountToken, {
     title: 'An account',
@@ -103,7 +103,7 @@ async function prepare(walkthrough: Walkthrough): Promise<{ ok: true; appId: str
   return approved.ok ? { ok: true, appId: app.data.id, templateId: id } : approved
 }
 
-/** From the issue of a voucher to its reversal. */
+/** Steps from the issue of a voucher to its reversal. */
 async function circulate(walkthrough: Walkthrough, templateId: string): Promise<Failure | undefined> {
   const issued = await walkthrough.run(vouchers.issue, {
     title: 'Issued to a user',
@@ -174,7 +174,7 @@ async function circulate(walkthrough: Walkthrough, templateId: string): Promise<
   return again.data.redeemable ? undefined : fail('UNEXPECTED', 'The voucher is not redeemable after its reversal.')
 }
 
-/** The same call through the encrypted transport, with what somebody on the way would have seen of it. */
+/** Repeats a call through the encrypted transport and shows the bytes that an eavesdropper would see. */
 async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Credential): Promise<Failure | undefined> {
   const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
@@ -190,7 +190,7 @@ async function lookEncrypted(walkthrough: Walkthrough, credential: vouchers.Cred
   return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined
 }
 
-/** Shows what somebody between client and server would see. */
+/** Records the bytes that an eavesdropper would see. */
 function watchWire(secrets: readonly string[]) {
   const seen: string[] = []
   let last = ''
@@ -206,7 +206,7 @@ function watchWire(secrets: readonly string[]) {
       },
     /** `POST /api/v1/secure/dispatch, 612 bytes and 1034 back` */
     summary: () => last,
-    /** True when one of the secrets was there in plain text. */
+    /** True if one of the secrets was sent in plain text. */
     readable: () => seen.some((text) => secrets.some((it) => it !== '' && text.includes(it))),
   }
 }

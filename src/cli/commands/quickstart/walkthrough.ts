@@ -9,23 +9,23 @@ import type { Failure } from '../../failure.js'
 import { exitOf, fail, fromCall } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'
 
-/** What is used of the running server. */
+/** Facts about the running server that steps use. */
 export interface ServerFacts {
   readonly baseUrl: string
   readonly dataDir: string
   readonly operatorKeyFile: string | null
 }
 
-interface Step {
+interface WalkthroughStep {
   readonly step: number
   readonly title: string
-  /** The voucherctl command that does it. */
+  /** The equivalent voucherctl command. */
   readonly command: string
   readonly result: string
   /** `POST /api/v1/…`, null for a step without a call. */
   readonly call: string | null
   readonly status: number | null
-  /** Exit code that the command ends with. */
+  /** Exit code of the command. */
   readonly exit: number
 }
 
@@ -34,19 +34,19 @@ interface StepDefinition<E extends Endpoint> {
   readonly command: string
   readonly input: InputOf<E>
   readonly idempotencyKey?: string
-  /** What to say of the answer. */
+  /** Describes the response. */
   readonly describe: (data: OutputOf<E>, replayed: boolean) => string
-  /** The code of the refusal that this step is about. */
+  /** Failure code that this step demonstrates. */
   readonly refusedWith?: string
-  /** Another way over the wire than the plain one. */
+  /** Wraps the plain transport. */
   readonly through?: (transport: Transport) => Transport
 }
 
 type StepResult<Data> = { readonly ok: true; readonly data: Data } | Failure
 
-/** Runs the steps one after another and shows them: as text for a person, or kept for a document at the end. */
+/** Runs steps in sequence and prints them as text, or collects them for one document. */
 export class Walkthrough {
-  readonly steps: Step[] = []
+  readonly steps: WalkthroughStep[] = []
   readonly credentials = new Map<CredentialKind, string>()
   readonly #transport: Transport
   readonly #context: Context
@@ -58,7 +58,7 @@ export class Walkthrough {
     this.#transport = createHttpTransport(baseUrl)
   }
 
-  /** Aborted when the person gives up. */
+  /** Aborted by Ctrl-C. */
   get signal(): AbortSignal {
     return this.#context.host.signal
   }
@@ -67,7 +67,7 @@ export class Walkthrough {
     return this.#context.host.newId()
   }
 
-  /** One call; a refusal is a failure unless the step is about it. */
+  /** Makes one call; a refusal is a failure unless the step demonstrates it. */
   async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<StepResult<OutputOf<E>>> {
     const { host, settings } = this.#context
     const key = definition.idempotencyKey === undefined ? {} : { idempotencyKey: definition.idempotencyKey }
@@ -89,7 +89,7 @@ export class Walkthrough {
     return result
   }
 
-  async add(step: Omit<Step, 'step'>): Promise<void> {
+  async add(step: Omit<WalkthroughStep, 'step'>): Promise<void> {
     this.steps.push({ step: this.steps.length + 1, ...step })
     if (!this.#aloud) return
     const { output, host } = this.#context
@@ -102,7 +102,7 @@ export class Walkthrough {
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }
 
-  /** The QR code of the last step; on a terminal only, and where it fits. */
+  /** Draws the QR code on a terminal if it fits. */
   async draw(qrToken: string): Promise<void> {
     const { output } = this.#context
     if (!this.#aloud || output.width === undefined) return
@@ -112,15 +112,15 @@ export class Walkthrough {
   }
 }
 
-/** What stands before a command, and a backslash after it. */
+/** Columns before a command, and the backslash after it. */
 const INDENT = 12
 
-/** The command as the person typed this one: npm sets the variable while npx runs. */
+/** Prefixes a command with npx if the user runs voucherctl by npx, which sets this variable. */
 export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
   return env.npm_command === 'exec' ? `npx ${command}` : command
 }
 
-/** A long command over several lines, as a shell takes it: each line but the last ends with a backslash. */
+/** Breaks a long command into lines that end with a backslash. */
 function breakCommand(command: string, width: number): string[] {
   const lines: string[] = []
   let line = ''

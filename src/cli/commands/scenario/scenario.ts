@@ -77,15 +77,15 @@ export const scenario: Group = {
 
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
 
-/** A stored profile alone names no server: a scenario must not meet one by accident. */
+/** Ignores the server of the current profile, so that a scenario does not run on it by accident. */
 const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
 
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
 
-type Read = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
+type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
 
-/** All files, or everything that is wrong with them. */
-async function readScenarios({ host }: Context, files: readonly string[]): Promise<Read> {
+/** Parses all files; a failure lists all their errors. */
+async function readScenarios({ host }: Context, files: readonly string[]): Promise<ScenariosResult> {
   const { parseScenario } = await import('./runner/parse.js')
   const { knownRoutes } = await import('../api/endpoint.js')
   const routes = await knownRoutes()
@@ -118,7 +118,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   )
 }
 
-/** Asked before the first step: whether it may be played there, and whether the report can be written. */
+/** Checks before the first step that the run is permitted on the server and the report is writable. */
 async function allowed(
   context: Context,
   baseUrl: string | undefined,
@@ -141,7 +141,7 @@ interface SuiteOptions extends RunOptions {
   readonly junit: string | undefined
 }
 
-/** Several at a time; told in the order of the files. */
+/** Runs several files concurrently and reports them in the order of the files. */
 async function runAll(
   context: Context,
   scenarios: readonly Scenario[],

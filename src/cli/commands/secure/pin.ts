@@ -6,10 +6,10 @@ import type { Outcome } from '../../output/outcome.js'
 
 const MAX_PINS = 2
 
-interface Pinned {
+interface PinReport {
   readonly pin: string
   readonly kid: string
-  /** Of the profile, the oldest first. */
+  /** Pins of the profile, oldest first. */
   readonly pins: readonly string[]
   readonly pinned: boolean
   readonly saved: boolean
@@ -25,11 +25,11 @@ export const pin = leaf({
   flags: { save: toggle('Keep it in the profile') },
   examples: [{ command: 'voucherctl secure pin' }, { command: 'voucherctl secure pin --save' }],
   view: {
-    headline: (it: Pinned) => (it.saved ? 'The profile has this pin.' : it.pinned ? 'Pinned.' : 'Not pinned.'),
+    headline: (it: PinReport) => (it.saved ? 'The profile has this pin.' : it.pinned ? 'Pinned.' : 'Not pinned.'),
     members: ['pin', 'kid', 'pins'],
     next: (it) => (it.pinned ? undefined : 'To accept no other key: voucherctl secure pin --save'),
   },
-  run: async (context, { flags }): Promise<Outcome<Pinned>> => {
+  run: async (context, { flags }): Promise<Outcome<PinReport>> => {
     const { describeServer, disabled, failureOf, reach } = await import('./server.js')
     const reached = await reach(context)
     if (!reached.ok) return reached
@@ -47,7 +47,7 @@ export const pin = leaf({
   },
 })
 
-async function save({ host, settings, output }: Context, shown: string, kid: string): Promise<Outcome<Pinned>> {
+async function save({ host, settings, output }: Context, shown: string, kid: string): Promise<Outcome<PinReport>> {
   let kept: readonly string[] = []
   let dropped: string | undefined
   const problem = await changeProfile(host, settings.profileName.value, (before) => {

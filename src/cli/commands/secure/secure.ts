@@ -10,9 +10,9 @@ import { readJsonBody } from '../api/body.js'
 import { findRoute, methods } from '../api/endpoint.js'
 import { sendAny } from '../api/send.js'
 import { pin } from './pin.js'
-import type { Step, Walked } from './walk.js'
+import type { WalkStep, WalkReport } from './walk.js'
 
-interface Shown {
+interface SecureReport {
   readonly v?: number
   readonly suite?: string
   readonly enabled: boolean
@@ -20,7 +20,7 @@ interface Shown {
   readonly serverPublicKey?: string
   readonly serverTime?: number
   readonly pin?: string
-  /** Null where the profile has no pins. */
+  /** Null if the profile has no pins. */
   readonly pinned?: boolean | null
   readonly clockOffsetMs?: number
 }
@@ -28,7 +28,7 @@ interface Shown {
 interface Session {
   readonly sid: string
   readonly brand: string
-  /** Empty when the session is not bound to one. */
+  /** Empty if the session is not bound to an origin. */
   readonly origin: string
   readonly kid: string
   /** Milliseconds since 1970, by the server's clock. */
@@ -112,13 +112,13 @@ const check = leaf({
   },
 })
 
-const checkHeadline = ({ ok, base_url, steps }: Walked) =>
+const checkHeadline = ({ ok, base_url, steps }: WalkReport) =>
   ok
     ? `${base_url}: all ${steps.length} steps passed.`
     : `${base_url}: ${steps.filter((it) => !it.ok).length} of ${steps.length} steps failed.`
 
-/** On one line, or on a terminal below the name of the step. */
-function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: Step, width: number | undefined): string {
+/** Formats a step on one line, or in indented lines on a terminal. */
+function lineOf({ step, ok, ms, request_bytes, answer_bytes, result }: WalkStep, width: number | undefined): string {
   const bytes = answer_bytes === null ? '' : `${request_bytes ?? 0} bytes out, ${answer_bytes} back: `
   const head = `${ok ? '✓' : '✗'} ${step.padEnd(LABEL_WIDTH)} ${ms.toFixed(1).padStart(7)} ms`
   const words = plain(`${bytes}${result}`)
@@ -135,8 +135,8 @@ export const secure: Group = {
       summary: 'Show what the server says of its encrypted transport',
       notes: ['The key with its pin, and how far the clock of the server is ahead of this one. Needs no credential.'],
       examples: [{ command: 'voucherctl secure bootstrap --base-url https://vouchers.example' }],
-      view: { headline: ({ enabled }: Shown) => `The encrypted transport is switched ${enabled ? 'on' : 'off'}.` },
-      run: async (context): Promise<Outcome<Shown>> => {
+      view: { headline: ({ enabled }: SecureReport) => `The encrypted transport is switched ${enabled ? 'on' : 'off'}.` },
+      run: async (context): Promise<Outcome<SecureReport>> => {
         const { describeServer, failureOf, reach } = await import('./server.js')
         const reached = await reach(context)
         if (!reached.ok) return reached

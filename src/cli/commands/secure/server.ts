@@ -19,7 +19,7 @@ import { openPlain } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/server-identity.js'
 import { type Failure, fromCall } from '../../failure.js'
 
-/** The protocol of the chosen server one call at a time: nothing is repeated, so that each step shows what it is. */
+/** Single protocol calls to the chosen server without retries, so that each step shows one exchange. */
 export interface SecureServer {
   readonly baseUrl: string
   send(
@@ -44,7 +44,7 @@ export async function reach(context: Context): Promise<{ readonly ok: true; read
   }
 }
 
-/** What a bootstrap said, with the milliseconds that the server's clock is ahead. */
+/** The bootstrap response; `offset` is the milliseconds that the server's clock is ahead. */
 type Description =
   | { readonly ok: true; readonly bootstrap: Bootstrap; readonly offset: number }
   | { readonly ok: true; readonly bootstrap: DisabledBootstrap }
@@ -64,7 +64,7 @@ export async function describeServer(
   return { ok: true, bootstrap, offset: clockOffsetOf(bootstrap.serverTime, asked, now()) }
 }
 
-/** Bootstrap, with the pins, and a session. */
+/** Reads the bootstrap, checks it against the pins, and opens a session. */
 export async function openSession(
   server: SecureServer,
   now: () => number,
@@ -85,7 +85,7 @@ export async function openSession(
 
 export const disabled = () => failSecurely('SECURE_TRANSPORT_DISABLED', 'bootstrap')
 
-/** As commands fail: exit 10, or 9 without a response. */
+/** Converts a failure to that of a command: exit 10, or 9 without a response. */
 export async function failureOf(failure: SecureFailure): Promise<Failure> {
   return fromCall(failureOfTransport(secureError(failure, {}), { idempotencyKey: undefined, mutates: false }))
 }

@@ -25,50 +25,50 @@ import { credentialNames, kindOf } from '../../host/secrets.js'
 import type { Result } from '../../output/outcome.js'
 import { disabled, type SecureServer } from './server.js'
 
-export interface Step {
+export interface WalkStep {
   readonly step: string
   readonly ok: boolean
   readonly ms: number
-  /** Of the bodies; null for a step without a call. */
+  /** Body size; null for a step without a call. */
   readonly request_bytes: number | null
   readonly answer_bytes: number | null
-  /** What was verified, or why it failed. */
+  /** The verified property, or the reason of the failure. */
   readonly result: string
-  /** Null where the step passed. */
+  /** Null if the step passed. */
   readonly code: string | null
 }
 
-export interface Walked {
+export interface WalkReport {
   readonly base_url: string
   readonly ok: boolean
-  readonly steps: readonly Step[]
+  readonly steps: readonly WalkStep[]
 }
 
-interface Passed<Value> {
+interface WalkStepSuccess<Value> {
   readonly ok: true
   readonly value: Value
   readonly result: string
   readonly request?: HttpRequest
   readonly answer?: HttpResponse
 }
-type Failed = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: string; readonly message: string }
-type Verdict<Value> = Passed<Value> | Failed
+type WalkStepFailure = Pick<SecureFailure, 'ok' | 'answer'> & { readonly code: string; readonly message: string }
+type WalkStepResult<Value> = WalkStepSuccess<Value> | WalkStepFailure
 
-/** No response is a network failure: exit 9. */
+/** Codes of a missing response, which is a network failure with exit 9. */
 const unanswered = ['SECURE_NO_ANSWER', 'SECURE_TIMEOUT', 'SECURE_ABORTED']
 const ELSEWHERE = 'https://elsewhere.invalid'
 
-/** Steps until one fails that the others need. */
+/** Records steps. A step whose result later steps need ends the walk if it fails. */
 class Walk {
-  readonly steps: Step[] = []
+  readonly steps: WalkStep[] = []
   readonly #exits: number[] = []
 
-  /** What a script acts on: first whether the server could be asked at all. */
+  /** Exit code for scripts; a network failure takes precedence. */
   get exit(): number | undefined {
     return [9, 7, 10].find((it) => this.#exits.includes(it))
   }
 
-  async take<Value>(step: string, work: () => Promise<Verdict<Value>> | Verdict<Value>): Promise<Value | undefined> {
+  async take<Value>(step: string, work: () => Promise<WalkStepResult<Value>> | WalkStepResult<Value>): Promise<Value | undefined> {
     const startedAt = performance.now()
     const verdict = await work()
     const ms = Math.round((performance.now() - startedAt) * 10) / 10
@@ -88,36 +88,36 @@ class Walk {
   }
 }
 
-/** A server in trouble, or one that is asked too often, has given no verdict: as for a plain call. */
-function exitOf({ code, answer }: Failed): number {
+/** Exit code of a failure; a server error and a rate limit have the codes of a plain call. */
+function exitOf({ code, answer }: WalkStepFailure): number {
   if (unanswered.includes(code) || (answer !== undefined && answer.status >= 500)) return 9
   return answer?.status === 429 ? 7 : 10
 }
 
 const bytesOf = (body = '') => Buffer.byteLength(body)
 
-/** Walks through the protocol, once, without repeats. */
+/** Walks through the protocol once without retries. */
 export async function walk(
   context: Context,
   server: SecureServer,
   as: CredentialKind | undefined,
-): Promise<Result<Walked> | Failure> {
+): Promise<Result<WalkReport> | Failure> {
   const inside = await chooseCall(context, server.baseUrl, as)
   if ('code' in inside) return inside
-  const walked = new Walk()
-  await takeSteps(context, server, inside, walked)
-  const { steps, exit } = walked
+  const record = new Walk()
+  await takeSteps(context, server, inside, record)
+  const { steps, exit } = record
   const data = { base_url: server.baseUrl, ok: exit === undefined, steps }
   return { ok: true, data, ...(exit === undefined ? {} : { exit }) }
 }
 
-/** A call that changes nothing, ready to be sealed. */
+/** An encoded read, ready for encryption. */
 interface InnerCall {
   readonly plaintext: Uint8Array
   readonly words: string
 }
 
-/** Reads one item with the first credential that is there. */
+/** Chooses a read for the first available credential. */
 async function chooseCall(
   { host, globals, settings }: Context,
   baseUrl: string,
@@ -133,9 +133,9 @@ async function chooseCall(
     const found = await findCredential(host, globals, settings, kind, baseUrl)
     if (!found.ok && (found.code !== 'CREDENTIAL_REQUIRED' || as !== undefined)) return found
     if (!found.ok) continue
-    // A file holds one credential, whose form tells its kind.
-    const told = globals['token-file'] === undefined || as !== undefined ? kind : (kindOf(found.value) ?? kind)
-    const { path } = reads[told === 'operator' ? kind : told]
+    // --token-file holds one credential; its form determines its kind.
+    const kindOfRead = globals['token-file'] === undefined || as !== undefined ? kind : (kindOf(found.value) ?? kind)
+    const { path } = reads[kindOfRead === 'operator' ? kind : kindOfRead]
     return innerCall(path, `GET ${path} with the ${credentialNames[kind]}`, { authorization: `Bearer ${found.value}` })
   }
   const { path } = reads.token
@@ -148,23 +148,23 @@ function innerCall(path: string, words: string, headers: Readonly<Record<string,
   return { plaintext: encoded.plaintext, words }
 }
 
-async function takeSteps(context: Context, server: SecureServer, inside: InnerCall, walked: Walk): Promise<void> {
+async function takeSteps(context: Context, server: SecureServer, inside: InnerCall, record: Walk): Promise<void> {
   const { now } = context.host
   const origin = context.settings.secure.origin.value ?? ''
-  const asked = now()
-  const bootstrap = await walked.take('bootstrap', () => takeBootstrap(server))
+  const startedAt = now()
+  const bootstrap = await record.take('bootstrap', () => takeBootstrap(server))
   if (bootstrap === undefined) return
-  const offset = Math.round(bootstrap.serverTime - (asked + now()) / 2)
+  const offset = Math.round(bootstrap.serverTime - (startedAt + now()) / 2)
   const { value: pins } = context.settings.secure.pins
-  if ((await walked.take('key', () => checkKey(bootstrap, pins))) === undefined) return
-  await walked.take('clock', () => checkClock(offset))
+  if ((await record.take('key', () => checkKey(bootstrap, pins))) === undefined) return
+  await record.take('clock', () => checkClock(offset))
 
   const keyPair = makeClientKeyPair(randomBytes)
-  const opened = await walked.take<HttpResponse>('session', () =>
+  const opened = await record.take<HttpResponse>('session', () =>
     accepted(server, 'session', sessionRequest(bootstrap, keyPair, origin), [200, 201], (it) => `answered ${it}`),
   )
   if (opened === undefined) return
-  const session = await walked.take<ClientSession>('ECDH and HKDF', () => {
+  const session = await record.take<ClientSession>('ECDH and HKDF', () => {
     const read = readSession(opened, bootstrap, keyPair, { origin, serverNow: now() + offset })
     if (!read.ok) return read
     const { sid, brand, origin: bound, saltBytes, expiresAt } = read.session
@@ -178,10 +178,10 @@ async function takeSteps(context: Context, server: SecureServer, inside: InnerCa
   })
   if (session === undefined) return
   await downgradeProtection(context, server.baseUrl).set()
-  await takeDispatch(server, inside, session, () => now() + offset, walked)
+  await takeDispatch(server, inside, session, () => now() + offset, record)
 }
 
-async function takeBootstrap(server: SecureServer): Promise<Verdict<Bootstrap>> {
+async function takeBootstrap(server: SecureServer): Promise<WalkStepResult<Bootstrap>> {
   const sent = await server.send(bootstrapRequest, 'bootstrap')
   if (!sent.ok) return sent
   const { response } = sent
@@ -191,14 +191,14 @@ async function takeBootstrap(server: SecureServer): Promise<Verdict<Bootstrap>> 
   return { ok: true, value: read, result: `v 1, ${SUITE}, switched on`, request: bootstrapRequest, answer: response }
 }
 
-function checkKey({ kid, pin, serverPublicKey }: Bootstrap, pins: readonly string[]): Verdict<true> {
+function checkKey({ kid, pin, serverPublicKey }: Bootstrap, pins: readonly string[]): WalkStepResult<true> {
   const form = `a point of P-256, 65 bytes; kid ${kid}${kid === kidOf(serverPublicKey) ? ' is of this key' : ''}; ${pin}`
   if (pins.length === 0) return { ok: true, value: true, result: `${form}, not pinned` }
   if (pins.includes(pin)) return { ok: true, value: true, result: `${form}, pinned` }
   return { ok: false, code: 'SECURE_PIN_MISMATCH', message: `${form} is none of the pinned ones` }
 }
 
-function checkClock(offset: number): Verdict<true> {
+function checkClock(offset: number): WalkStepResult<true> {
   const ahead = `the server is ${Math.abs(offset)} ms ${offset < 0 ? 'behind' : 'ahead'}`
   const far = Math.abs(offset) > CLOCK_SKEW_MS ? ', more than the 60 s that are allowed: ts is corrected by it' : ''
   return { ok: true, value: true, result: `${ahead}${far}` }
@@ -209,16 +209,16 @@ async function takeDispatch(
   inside: InnerCall,
   session: ClientSession,
   serverNow: () => number,
-  walked: Walk,
+  record: Walk,
 ): Promise<void> {
   const seal = () => sealRequest(inside.plaintext, session, serverNow(), randomBytes) as SealedRequest
   const first = seal()
-  const answered = await walked.take<HttpResponse>('dispatch', () =>
+  const sealedResponse = await record.take<HttpResponse>('dispatch', () =>
     accepted(server, 'dispatch', first.request, [200], () => `${inside.words}; outer 200`),
   )
-  if (answered === undefined) return
+  if (sealedResponse === undefined) return
   const refusal = (step: string, code: SecureCode, request: HttpRequest) =>
-    walked.take(step, () => expectRefusal(server, code, request))
+    record.take(step, () => expectRefusal(server, code, request))
   await refusal('a replay is refused', 'REQUEST_REPLAYED', first.request)
   await refusal('a changed tag is refused', 'DECRYPTION_FAILED', withOtherTag(seal()))
   const { request } = seal()
@@ -226,8 +226,8 @@ async function takeDispatch(
     ...request,
     headers: { ...request.headers, origin: ELSEWHERE },
   })
-  await walked.take<true>('decryption', () => {
-    const opened = openAnswer(answered, first.envelope, session)
+  await record.take<true>('decryption', () => {
+    const opened = openAnswer(sealedResponse, first.envelope, session)
     if (!opened.ok) return opened
     const { status, body } = opened.response
     const code = asMembers(parseJson(body))?.code
@@ -236,7 +236,7 @@ async function takeDispatch(
   })
 }
 
-async function expectRefusal(server: SecureServer, code: SecureCode, request: HttpRequest): Promise<Verdict<true>> {
+async function expectRefusal(server: SecureServer, code: SecureCode, request: HttpRequest): Promise<WalkStepResult<true>> {
   const sent = await server.send(request, 'dispatch')
   if (!sent.ok) return sent
   const { response: answer } = sent
@@ -255,7 +255,7 @@ async function accepted(
   request: HttpRequest,
   statuses: readonly number[],
   result: (status: number) => string,
-): Promise<Verdict<HttpResponse>> {
+): Promise<WalkStepResult<HttpResponse>> {
   const sent = await server.send(request, phase)
   if (!sent.ok) return sent
   const { response: answer } = sent
@@ -268,7 +268,7 @@ async function accepted(
 
 const said = (status: number, code: string | undefined) => `${status}${code === undefined ? '' : ` ${code}`}`
 
-/** The same envelope, one bit of its tag turned. */
+/** The same envelope with one bit of its tag flipped. */
 function withOtherTag({ request, envelope }: SealedRequest): HttpRequest {
   const sealed = Buffer.from(decodeBase64url(envelope.ciphertext) ?? [])
   sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1

@@ -41,7 +41,7 @@ export const status = leaf({
   },
 })
 
-interface Stopped {
+interface StopReport {
   readonly stopped: boolean
   readonly pid: number | null
   readonly data_dir: string
@@ -55,7 +55,7 @@ export const stop = leaf({
   examples: [{ command: 'voucherctl server stop' }],
   changes: true,
   view: {
-    headline: (it: Stopped) =>
+    headline: (it: StopReport) =>
       it.stopped
         ? `The server on ${it.base_url} has stopped. Its data is in ${it.data_dir}.`
         : `No server runs in ${it.data_dir}.`,

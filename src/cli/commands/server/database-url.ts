@@ -9,8 +9,8 @@ export const databaseUrlFlag = {
 }
 
 /**
- * The database that a server is started on: the flag, else the variable; undefined for SQLite. What is typed can be
- * read by every user of the machine for as long as the process runs: a password in it is refused.
+ * The database URL from the flag or the variable; undefined for SQLite. It refuses a password in the flag, because
+ * every user of the machine can read the arguments of a running process.
  */
 export function readDatabaseUrl(
   { env }: Pick<Host, 'env'>,

@@ -11,8 +11,8 @@ import { parseObject } from '../../host/parse-object.js'
 import { looksSecret } from '../../host/secrets.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
-/** What a server says when it accepts connections. */
-export interface Ready {
+/** ReadyLine line of a server that accepts connections. */
+export interface ReadyLine {
   readonly base_url: string
   readonly pid: number
   readonly data_dir: string
@@ -20,14 +20,14 @@ export interface Ready {
   readonly store: string
 }
 
-type Detached = Ready & { readonly log_file: string }
+type DetachedServer = ReadyLine & { readonly log_file: string }
 
-/** Starts the same command line again in the background, and returns when it says that it is ready. */
+/** Starts the same command line in the background and returns when it is ready. */
 export async function startDetached(
   host: Host,
   flags: StartFlags,
   dir: string,
-): Promise<{ ok: true; data: Detached } | Failure> {
+): Promise<{ ok: true; data: DetachedServer } | Failure> {
   const running = flags.memory ? undefined : findLocalServer(dir)
   if (running !== undefined && (await identify(running)) === 'same') {
     return fail(
@@ -56,16 +56,16 @@ export async function startDetached(
   const line = await firstLine(child, host.signal)
   const ready = line === undefined ? undefined : parseObject(line)
   if (ready === undefined) return failureOf(logFile)
-  return { ok: true, data: { ...(ready as unknown as Ready), log_file: logFile } }
+  return { ok: true, data: { ...(ready as unknown as ReadyLine), log_file: logFile } }
 }
 
-/** A server needs no credential of its caller, and its environment can be read for as long as it runs. */
+/** Removes credentials, which the server does not need and its environment would expose while it runs. */
 export function withoutSecrets(env: Host['env']): NodeJS.ProcessEnv {
   const isSecret = (name: string) => name.startsWith('VOUCHERCTL_') && looksSecret(name, '')
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)))
 }
 
-/** The ready line; undefined when the server ended without one. */
+/** Resolves to the ready line; undefined if the server ended without one. */
 function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''
@@ -86,7 +86,7 @@ function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string | u
   })
 }
 
-/** What the server said before it ended: its error object is a line of its log. */
+/** The failure of a server that ended, from the error object in its log. */
 function failureOf(logFile: string): Failure {
   const lines = readFileSync(logFile, 'utf8').trim().split('\n')
   const errors = lines.map((line) => parseObject(line)?.error).filter((it) => typeof it === 'object' && it !== null)

@@ -71,7 +71,7 @@ export const exportStore = leaf({
   },
 })
 
-/** A reader that stops has no backup: unlike for other commands, that is a failure. */
+/** Unlike other commands, fails if the reader of stdout stops, because the backup is then incomplete. */
 function stdoutOf({ host, output }: Context) {
   return {
     async write(text: string) {

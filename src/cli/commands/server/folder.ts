@@ -19,7 +19,7 @@ export const dataFlag = {
 /**
  * The absolute data folder that a command acts on: --data, else that of the profile, else the default
  * (DECISIONS.md#local-server).
- * @param mayBeNew the profile may not exist yet
+ * @param mayBeNew true if the profile may be missing
  */
 export function serverFolder(
   { host, settings }: Pick<Context, 'host' | 'settings'>,
@@ -37,7 +37,7 @@ export function serverFolder(
   )
 }
 
-/** The base URL of a profile that a flag or the environment names, if its server is on another machine. */
+/** The base URL of a profile from a flag or the environment, if its server is on another machine. */
 export function remoteOf({ profile, profileName }: Settings): string | undefined {
   if (profile.data_dir !== undefined || !isGivenForCall(profileName)) return undefined
   const { base_url: baseUrl } = profile

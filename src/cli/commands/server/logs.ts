@@ -13,7 +13,7 @@ import { refuseUnknownInContract } from '../../output/fields.js'
 import type { Outcome } from '../../output/outcome.js'
 import { dataFlag, notRunning, remoteOf, serverFolder } from './folder.js'
 
-type Entry = Readonly<Record<string, unknown>>
+type LogEntry = Readonly<Record<string, unknown>>
 
 export const logs = leaf({
   name: 'logs',
@@ -24,20 +24,20 @@ export const logs = leaf({
   flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C') },
   examples: [{ command: 'voucherctl server logs --follow' }, { command: 'voucherctl server logs --json' }],
   view: { headline: lineOf },
-  run: async (context, { flags }): Promise<Outcome<Entry>> => {
+  run: async (context, { flags }): Promise<Outcome<LogEntry>> => {
     const target = await findTarget(context, flags.data)
     if ('ok' in target) return target
-    sayWhose(context, target)
+    announceSource(context, target)
     return target.credential === undefined
       ? readLogFile(context, target.dir, flags.follow)
       : readRequests(context, target.baseUrl, target.credential, flags.follow)
   },
 })
 
-type Target = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
+type LogTarget = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
 /** The server that --base-url or a remote profile names, else the server of the data folder. */
-async function findTarget(context: Context, data: string | undefined): Promise<Target | Failure> {
+async function findTarget(context: Context, data: string | undefined): Promise<LogTarget | Failure> {
   const { globals, settings } = context
   const named = data === undefined ? (globals['base-url'] ?? remoteOf(settings)) : undefined
   if (named !== undefined) {
@@ -55,13 +55,13 @@ async function findTarget(context: Context, data: string | undefined): Promise<T
   if (credential !== undefined) return { dir, baseUrl: server.base_url, credential }
   return fail(
     'CREDENTIAL_REQUIRED',
-    'The local server has no operator plane.',
+    'The local server has no operator API.',
     'Start it with --operator on; its log is on its stderr.',
   )
 }
 
 /** Names the source of the log on a terminal; scripts read log lines alone. */
-function sayWhose({ host, output }: Context, { dir, baseUrl }: Target): void {
+function announceSource({ host, output }: Context, { dir, baseUrl }: LogTarget): void {
   if (host.stderr.isTTY !== true) return
   const folder = dir === '' ? '' : ` Its data folder is ${dir}.`
   output.notice(baseUrl === '' ? `No server runs in ${dir}: its last log.` : `Requests of ${baseUrl}.${folder}`)
@@ -72,7 +72,7 @@ async function readRequests(
   baseUrl: string,
   token: string,
   follow: boolean,
-): Promise<Outcome<Entry>> {
+): Promise<Outcome<LogEntry>> {
   const unknown = globals.fields && refuseUnknownInContract(globals.fields, requestLogEntry)
   if (unknown !== undefined) return unknown
   const refusal = refusePlain({
@@ -86,11 +86,11 @@ async function readRequests(
   return opened.ok ? { ok: true, lines: untilBroken(opened.data, host.signal) } : fromCall(opened)
 }
 
-/** The entries; at the end, why the stream broke off, if it did. */
+/** Yields the entries and returns the failure of a broken stream. */
 async function* untilBroken(
-  entries: AsyncIterable<Entry>,
+  entries: AsyncIterable<LogEntry>,
   signal: AbortSignal,
-): AsyncGenerator<Entry, Failure | undefined> {
+): AsyncGenerator<LogEntry, Failure | undefined> {
   try {
     yield* entries
     return undefined
@@ -101,7 +101,7 @@ async function* untilBroken(
   }
 }
 
-async function readLogFile(context: Context, dir: string, follow: boolean): Promise<Outcome<Entry>> {
+async function readLogFile(context: Context, dir: string, follow: boolean): Promise<Outcome<LogEntry>> {
   const { globals, host } = context
   const { readFile } = await import('node:fs/promises')
   const { join } = await import('node:path')
@@ -112,24 +112,24 @@ async function readLogFile(context: Context, dir: string, follow: boolean): Prom
   return unknown ?? { ok: true, lines: entriesOf(lines) }
 }
 
-const entryOf = (line: string): Entry => parseObject(line) ?? { msg: line }
+const entryOf = (line: string): LogEntry => parseObject(line) ?? { msg: line }
 
-async function* entriesOf(lines: readonly string[]): AsyncGenerator<Entry, undefined> {
+async function* entriesOf(lines: readonly string[]): AsyncGenerator<LogEntry, undefined> {
   for (const line of lines) yield entryOf(line)
   return undefined
 }
 
-/** Lines of a log have the members that they have: those of a request, and whatever else stands in this one. */
+/** Refuses fields that neither a request nor any line of this log has. */
 function refuseUnknownInLog(lines: readonly string[], fields: readonly string[]): Failure | undefined {
   const members = new Set(lines.flatMap((line) => Object.keys(entryOf(line))))
   const properties = Object.fromEntries([...members].map((name) => [name, {}]))
   return refuseUnknownInContract(fields, { properties: { ...properties, ...requestLogEntry.properties, msg: {} } })
 }
 
-/** A request, or any other line of the server's log, for a person. */
-function lineOf(entry: Entry): string {
-  // A copy: an entry has the members that apply to it, and a sentence drops whatever asks for one that is not there.
-  const { time, method, path, status, code, duration_ms, msg }: Entry = { ...entry }
+/** Formats a log line for a person. */
+function lineOf(entry: LogEntry): string {
+  // A copy, because `sentence` drops a line that reads a missing member.
+  const { time, method, path, status, code, duration_ms, msg }: LogEntry = { ...entry }
   if (method === undefined) return [time, msg].filter((it) => it !== undefined).join(' ')
   const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : undefined
   return [time, status, method, path ?? '-', code, took].filter((it) => it !== undefined && it !== null).join(' ')

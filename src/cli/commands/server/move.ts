@@ -25,7 +25,7 @@ export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place:
   return { ok: true, place: { dataDir: folder.dir, ...defined({ databaseUrl: database.value, keyFile }) } }
 }
 
-/** A line for each table that has rows. */
+/** Formats a line for each table with rows. */
 export function countsOf({ rows }: { readonly rows: Readonly<Record<string, number>> }): string {
   const counts = Object.entries(rows).map(([name, count]) => [name, count.toLocaleString('en-US')] as const)
   const width = Math.max(0, ...counts.map(([name]) => name.length))
@@ -33,7 +33,7 @@ export function countsOf({ rows }: { readonly rows: Readonly<Record<string, numb
   return counts.map(([name, count]) => `  ${name.padEnd(width)}  ${count.padStart(digits)}`).join('\n')
 }
 
-/** Shows how far the work is, on stderr. */
+/** Shows the progress of the work on stderr. */
 export async function watched<T>(
   context: Context,
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,

@@ -74,7 +74,7 @@ interface Report {
   readonly steps: readonly { readonly name: string; readonly sql: string }[]
 }
 
-/** SQL that psql accepts; everything else is a comment in it. */
+/** Prints SQL for psql, with the other information in comments. */
 function shown({ database, from, to, applied, steps }: Report): string {
   if (steps.length === 0) return `-- ${database} has the schema of this version (${to}) already.`
   const names = steps.map(({ name }) => name).join(', ')

@@ -33,7 +33,7 @@ const limitNames: Readonly<Record<RateLimitName, true>> = {
 
 type RateLimits = NonNullable<ServerOptions['rateLimits']>
 
-/** `off`, or `NAME=CALLS/SECONDS` any number of times. */
+/** Parses `off`, or any number of `NAME=CALLS/SECONDS`. */
 function readLimits(texts: readonly string[]): ParseResult<RateLimits | undefined> {
   if (texts.length === 0) return { ok: true, value: undefined }
   if (texts.includes('off')) {
@@ -60,7 +60,7 @@ const rateLimit: Flag<RateLimits | undefined> = {
   read: readLimits,
 }
 
-/** Ports, separated by commas or one a flag. */
+/** Ports, separated by commas or in separate flags. */
 const loopbackPorts: Flag<readonly number[]> = {
   value: 'PORT,...',
   summary: 'Let webhooks name these ports of this machine, with http too, for local work',
@@ -153,7 +153,7 @@ export function optionsOf(flags: StartFlags): ServerOptions {
   }
 }
 
-/** The flags as a command line again; limits are the one that is not text or a number. */
+/** Converts the flags back to arguments. Only rate limits are neither text nor a number. */
 export function argumentsOf(flags: StartFlags): string[] {
   const { 'rate-limit': limits, ...rest } = flags
   const args = Object.entries(rest).flatMap(([name, value]) => {

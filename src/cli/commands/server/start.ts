@@ -9,7 +9,7 @@ import { type Failure, fail, failureOfServer, isLocalCode, usage } from '../../f
 import { defined } from '../../flags/defined.js'
 import type { Outcome, View } from '../../output/outcome.js'
 import { readDatabaseUrl } from './database-url.js'
-import type { Ready } from './detach.js'
+import type { ReadyLine } from './detach.js'
 import { dataOption, serverFolder } from './folder.js'
 import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
 
@@ -27,7 +27,7 @@ export const start = leaf({
     { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test, with nothing left behind' },
   ],
   changes: true,
-  run: async (context, { flags }): Promise<Outcome<Ready>> => {
+  run: async (context, { flags }): Promise<Outcome<ReadyLine>> => {
     const { memory } = flags
     if (memory && flags.data !== undefined) return usage('--memory keeps nothing; it goes without --data.')
     const database = readDatabaseUrl(memory ? { env: {} } : context.host, flags['database-url'])
@@ -70,11 +70,11 @@ async function runDetached(
   flags: StartFlags,
   dir: string,
   warnings: readonly string[],
-): Promise<Outcome<Ready>> {
+): Promise<Outcome<ReadyLine>> {
   const { startDetached } = await import('./detach.js')
   const started = await startDetached(context.host, flags, dir)
   if (!started.ok) return started
-  const view: View<Ready> = {
+  const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
     members: ['data_dir', 'log_file'],
     next: (it) => `Next: voucherctl login --local --account NAME${dataOption(context.host, it.data_dir)}`,
@@ -88,7 +88,7 @@ async function runHere(
   flags: StartFlags,
   data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl'>,
   warnings: readonly string[],
-): Promise<Outcome<Ready>> {
+): Promise<Outcome<ReadyLine>> {
   const { startServer } = await import('../../../server/listen.js')
   const { host } = context
   let server: Awaited<ReturnType<typeof startServer>>
@@ -98,8 +98,8 @@ async function runHere(
     return startFailure(error, flags)
   }
   const { baseUrl, pid, dataDir, operatorKeyFile, store } = server
-  const ready: Ready = { base_url: baseUrl, pid, data_dir: dataDir, operator_key_file: operatorKeyFile, store }
-  const view: View<Ready> = {
+  const ready: ReadyLine = { base_url: baseUrl, pid, data_dir: dataDir, operator_key_file: operatorKeyFile, store }
+  const view: View<ReadyLine> = {
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.`,
     members: ['store', 'data_dir', 'operator_key_file'],
   }
@@ -110,14 +110,14 @@ async function runHere(
   return { ok: true, printed: true }
 }
 
-/** Warnings follow the ready line, since a failure leaves its error object alone on stderr. */
-async function announce({ output }: Context, ready: Ready, view: View<Ready>, warnings: readonly string[]) {
+/** Prints warnings after the ready line, because stderr of a failed start must hold only the error object. */
+async function announce({ output }: Context, ready: ReadyLine, view: View<ReadyLine>, warnings: readonly string[]) {
   if (output.options.format === 'json') await output.printLine(ready)
   else await output.print(ready, view)
   for (const it of warnings) output.notice(`warning: ${it}`)
 }
 
-/** Names the port, the host or the folder where the system says only its code. */
+/** Adds the port, host or folder to a system error that contains only a code. */
 function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: StartFlags): Failure {
   const code = codeOf(error)
   const known: Partial<Record<string, readonly [message: string, hint: string]>> = {

@@ -13,9 +13,9 @@ import { parseObject } from '../../host/parse-object.js'
 
 /** The bot endpoints, called with the account's JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
-/** The flag, as a command that follows takes it. */
+/** The flag for a suggested next command. */
 const through = (bot: string | undefined) => (bot === undefined ? '' : ` --bot ${bot}`)
-/** Shows whether a change of a template took place. */
+/** Names the command that shows whether a change took place. */
 const checkOf = (bot: string | undefined) => ({ check: `voucherctl templates list${through(bot)}` })
 
 export const submitTemplate = ({ call }: Context, templateId: string, bot: string | undefined) =>
@@ -44,9 +44,9 @@ const flags = {
   submit: toggle('Submit it for review at once'),
 }
 
-type Given = ValuesOf<typeof flags>
+type CreateFlags = ValuesOf<typeof flags>
 
-/** The nine members that the interface requires, with the flag and the question of each. */
+/** The nine required members with their flags and prompts. */
 const needed = [
   ['external_template_id', 'external-id', 'Your own id of the template'],
   ['name', 'name', 'Name of the template'],
@@ -95,7 +95,7 @@ export const create = leaf({
         ? await context.call(contract.create, definition.value as never, checkOf(bot))
         : await context.call(botContract.createTemplate, { botId: bot, ...definition.value } as never, checkOf(bot))
     if (!given.submit) return created
-    // A dry run shows the second call too; its id is only known afterwards.
+    // A dry run shows the second call too, with a placeholder for the id.
     if (!created.ok) return 'plan' in created ? submitTemplate(context, 'TEMPLATE_ID', bot) : created
     const { id } = created.data
     const submitted = await submitTemplate(context, id, bot)
@@ -105,9 +105,9 @@ export const create = leaf({
   },
 })
 
-type Definition = Ok<Record<string, unknown>> | Failure
+type DefinitionResult = Ok<Record<string, unknown>> | Failure
 
-async function readDefinition(context: Context, given: Given): Promise<Definition> {
+async function readDefinition(context: Context, given: CreateFlags): Promise<DefinitionResult> {
   const conflict = conflictOf(given)
   if (conflict !== undefined) return conflict
   const file = await readDefinitionFile(context, given.file)
@@ -135,7 +135,7 @@ async function readDefinition(context: Context, given: Given): Promise<Definitio
   return { ok: true, value }
 }
 
-function conflictOf(given: Given): Failure | undefined {
+function conflictOf(given: CreateFlags): Failure | undefined {
   const relative = given['valid-days'] !== undefined
   const fixed = given['valid-from'] !== undefined || given['valid-to'] !== undefined
   if (relative && fixed) return usage('--valid-days and --valid-from/--valid-to define two validities; give one.')
@@ -152,7 +152,7 @@ function conflictOf(given: Given): Failure | undefined {
   return undefined
 }
 
-function validityOf(given: Given): Record<string, unknown> | undefined {
+function validityOf(given: CreateFlags): Record<string, unknown> | undefined {
   if (given['valid-days'] !== undefined) {
     const { 'valid-days': duration_days, 'delay-days': delay_days, 'not-after': not_after } = given
     return { type: 'relative', duration_days, ...defined({ delay_days, not_after }) }
@@ -161,7 +161,7 @@ function validityOf(given: Given): Record<string, unknown> | undefined {
   return { type: 'fixed', starts_at: given['valid-from'], ends_at: given['valid-to'] }
 }
 
-async function readDefinitionFile({ host, globals }: Context, path: string | undefined): Promise<Definition> {
+async function readDefinitionFile({ host, globals }: Context, path: string | undefined): Promise<DefinitionResult> {
   if (path === undefined) return { ok: true, value: {} }
   if (path === '-' && globals['token-file'] === '-') return usage('--file and --token-file cannot both read stdin.')
   const content = await readTextFile(host, path)

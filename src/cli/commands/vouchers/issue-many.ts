@@ -78,16 +78,16 @@ export const issueMany = leaf({
   },
 })
 
-type Asked = Omit<BulkRun, 'identity' | 'total'> & { readonly template: string }
+type BulkOptions = Omit<BulkRun, 'identity' | 'total'> & { readonly template: string }
 
-async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSummary>> {
-  const { input, template, names, paths, baseUrl } = asked
+async function issueFrom(context: Context, options: BulkOptions): Promise<Outcome<BulkSummary>> {
+  const { input, template, names, paths, baseUrl } = options
   const { validateFile } = await import('./bulk/validate-file.js')
   const validation = input.isFile ? await validateFile(context, input, paths) : undefined
   if (validation !== undefined && 'ok' in validation) return validation
   const count = validation === undefined ? 'the vouchers' : `${validation.rows.toLocaleString('en-US')} vouchers`
   if (context.dryRun) {
-    const shown = await planFirst(context, asked, validation?.first)
+    const shown = await planFirst(context, options, validation?.first)
     if ('ok' in shown) return shown
     const { plan } = context.plan(
       `issue ${count} of ${input.name}; results to ${names.out}, what fails to ${names.errors}, the journal to ${names.journal}`,
@@ -99,13 +99,13 @@ async function issueFrom(context: Context, asked: Asked): Promise<Outcome<BulkSu
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const identity = { template, server: origin + prefix, input_sha256: validation?.sha256 ?? null }
   const { runBulk } = await import('./bulk/run.js')
-  return runBulk(context, { ...asked, identity, total: validation?.rows ?? null })
+  return runBulk(context, { ...options, identity, total: validation?.rows ?? null })
 }
 
-/** The call of the first row stands for all of them. */
+/** Plans the call of the first row as an example of all calls. */
 async function planFirst(
   { settings }: Context,
-  { template, baseUrl, token }: Asked,
+  { template, baseUrl, token }: BulkOptions,
   row: Row | undefined,
 ): Promise<{ readonly requests: readonly unknown[] } | Failure> {
   if (row === undefined) return { requests: [] }

@@ -28,7 +28,7 @@ const QR_BYTES_MAX = 2_331
 export const issue = leaf({
   name: 'issue',
   endpoint: contract.issue,
-  // What a bot issues says also where it was delivered.
+  // A bot's issue also returns the delivery.
   output: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
   notes: [
     'The recipient must come from user authorization or an existing business relationship, and must not be enumerated. Keep the evidence of the authorization.',
@@ -94,7 +94,7 @@ export const issue = leaf({
         },
       )
     }
-    // The file first: a reader of stdout that goes away ends the command.
+    // Write the file first: the command ends if the reader of stdout closes the pipe.
     if (qrToken !== undefined && file !== undefined) {
       const { writeQrFile } = await import('../../output/qr.js')
       const failed = await writeQrFile(file, qrToken)
@@ -118,7 +118,7 @@ export const issue = leaf({
   },
 })
 
-/** Before the voucher is issued, since it cannot be taken back afterwards. */
+/** Checks the QR flags before the voucher is issued irrevocably. */
 function checkQr({ output }: Context, qr: boolean, file: string | undefined): Failure | undefined {
   if (qr && output.options.format !== 'table') {
     return usage(
@@ -131,7 +131,7 @@ function checkQr({ output }: Context, qr: boolean, file: string | undefined): Fa
   return undefined
 }
 
-/** Where the bot put it; undefined for a direct issue. A voucher that was issued directly before is in no chat. */
+/** The chat of the delivery; undefined for a direct issue, also for an earlier direct issue of the same voucher. */
 function deliveredTo(voucher: Partial<DeliveredVoucher> | null): string | undefined {
   if (voucher?.delivery === undefined) return undefined
   const { chat_id: chat, message_id: message } = voucher.delivery ?? {}

@@ -20,7 +20,7 @@ export interface Replay {
 /** The same members as a schema, so that `--fields` accepts them. */
 export const replayShape = { properties: { replayed: {}, since: { properties: { subject: {}, status: {}, at: {} } } } }
 
-/** Time limit of the look-up: the command has succeeded, and its result waits no longer for this. */
+/** Time limit of the lookup, for which the result of a successful command waits. */
 const LOOKUP_MS = 3_000
 
 /** Adds to a replayed redemption or reversal what happened since; a failed look-up never fails the command. */

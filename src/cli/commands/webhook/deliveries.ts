@@ -51,7 +51,7 @@ export const retry = callLeaf({
   check: ({ flags }) => `voucherctl webhook deliveries ${flags.bot}`,
 })
 
-/** Each delivery with its attempts beneath it. */
+/** Formats each delivery with its attempts. */
 function timelines({ items, pagination }: List): string {
   if (items.length === 0) return 'No deliveries to show.'
   const blocks = (items as Partial<Delivery>[]).map(timeline)
@@ -70,7 +70,7 @@ export function timeline(delivery: Partial<Delivery>): string {
 }
 
 function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt): string {
-  // A status says it all; any other failure takes a sentence.
+  // The status explains an HTTP failure; other failures need their message.
   const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
   const parts = [
     error ? '✗' : '✓',

@@ -17,7 +17,7 @@ const LIST_MAX = 10_000
 
 type Time = { readonly at: number } | { readonly agoMs: number }
 
-/** A time, or so long ago. */
+/** Parses an instant or a duration before now. */
 const time = (summary: string) =>
   one<Time>('TIME', summary, (it) => {
     const agoMs = durationMs(it)
@@ -30,7 +30,7 @@ const time = (summary: string) =>
 
 export const sinceFlag = time('From this time on (ISO 8601), or so long ago, such as 10m')
 
-/** In milliseconds since 1970. */
+/** Converts a time to milliseconds since 1970. */
 export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
   if (it === undefined) return undefined
   return 'at' in it ? it.at : host.now() - it.agoMs

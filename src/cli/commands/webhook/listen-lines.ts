@@ -9,10 +9,10 @@ import { plainLine } from '../../output/plain.js'
 import { wrap } from '../../output/wrap.js'
 import { updateIdOf } from './update-id.js'
 
-/** Above it nothing is read until half of it is printed: a reader that is slow slows the senders down. */
+/** Queue limit: above it the listener pauses until half is printed, so that a slow reader slows the senders. */
 const WAITING_MAX = 1_000
 
-/** What `webhook listen` prints: a line a request, in the order in which they were answered. */
+/** Prints one line per request of `webhook listen`, in the order of the responses. */
 export class LineQueue {
   readonly #context: Context
   readonly #secrets: readonly string[]
@@ -57,7 +57,7 @@ export class LineQueue {
   }
 }
 
-/** What a line may hold. */
+/** Shape of a line. */
 export const lineShape = {
   properties: {
     time: { type: 'string' },
@@ -94,7 +94,7 @@ function documentOf(event: RequestEvent, insecure: boolean) {
 
 function unverifiedOf({ rawBody }: RequestEvent) {
   const text = rawBody.toString('utf8')
-  // Anybody may have sent it: what is nested deeper cannot be written as JSON again.
+  // Unverified: parseJson refuses deep nesting, which JSON.stringify could not write again.
   const body = parseJson(text)
   if (body === undefined) return { update_id: null, type: null, body: text }
   const { update_id = null, type = null } = asMembers(body) ?? {}
@@ -112,7 +112,7 @@ const below = (text: string, width: number) =>
     .map((line) => INDENT + line)
     .join('\n')
 
-/** Time, verdict, type and id or why it was refused, answer, duration, id in the inbox. */
+/** Formats time, verdict, type and id or refusal, status, duration and inbox id. */
 function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
   const word = verdict.padEnd(WIDTHS.verdict)
@@ -132,14 +132,14 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   return parts.filter((it) => it !== '').join('  ')
 }
 
-/** What went wrong, and what to do. */
+/** The failure and its fix. */
 function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {
   if (event.failure !== null) return `${event.reason}: ${event.failure}`
   const hint = hintOf(event, secrets)
   return hint === undefined ? undefined : `hint: ${hint}`
 }
 
-/** Why a signature does not fit, found by trying the known mistakes. */
+/** Explains a signature mismatch by trying known mistakes. */
 function hintOf(
   { reason, verdict, headers, rawBody, at }: RequestEvent,
   secrets: readonly string[],

@@ -22,7 +22,7 @@ const DEFAULT_PORT = 8787
 const INBOX_BYTES_LARGE = 1024 ** 3
 const DELAY_MS_MAX = 600_000
 
-/** `TYPE=VALUE` any number of times, each type once. */
+/** A repeatable flag `TYPE=VALUE`, with each type at most once. */
 function byType<T>(
   value: string,
   summary: string,
@@ -124,14 +124,14 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   const readyFile = flags['ready-file'] === undefined ? undefined : resolve(host.cwd, flags['ready-file'])
   let inbox: InboxWriter
   try {
-    // One of an earlier run would be taken for this one's.
+    // Remove the ready file of an earlier run.
     if (readyFile !== undefined) rmSync(readyFile, { force: true })
     inbox = new InboxWriter(dir)
   } catch (error) {
     return inboxFailure(error, dir)
   }
 
-  // It loads TLS, which other commands of the group do not need.
+  // Import it here: it loads TLS, which other commands of the group do not need.
   const { Forwarder } = await import('../../../workbench/forwarding.js')
   const forwarder = new Forwarder()
   const script = flags.respond === undefined ? undefined : scriptedResponses(flags.respond)
@@ -187,7 +187,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
       return fail('FILE_UNWRITABLE', `${readyFile} cannot be written (${codeOf(error)}).`)
     } finally {
       clearTimeout(timer)
-      // What was received is passed on at once.
+      // Forward received deliveries without further delay.
       pauses.abort()
       await listener.close()
       await lines.end()
@@ -205,7 +205,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   return fail('NOT_ALL_ARRIVED', `${events} of ${wanted} deliveries arrived in time.`)
 }
 
-/** For a person: also where stderr is no terminal, since somebody waits for it. */
+/** Prints the ready line for a person, even if stderr is not a terminal. */
 function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string, isLarge: boolean): void {
   if (output.options.format !== 'table') return
   const unknown = [...flags.expect.keys(), ...flags.route.keys()].filter(

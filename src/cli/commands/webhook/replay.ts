@@ -26,7 +26,7 @@ const replayFlags = {
 }
 type ReplayFlags = ValuesOf<typeof replayFlags>
 
-interface Replayed {
+interface ReplayReport {
   readonly id: string
   readonly update_id: number | string | null
   readonly type: string | null
@@ -51,7 +51,7 @@ export const replay = leaf({
   ],
   changes: true,
   view: {
-    headline: ({ id, type, update_id, status, duration_ms, to, error }: Replayed) =>
+    headline: ({ id, type, update_id, status, duration_ms, to, error }: ReplayReport) =>
       [
         id,
         `${type ?? 'unverified'} #${update_id ?? '?'}`,
@@ -101,16 +101,16 @@ interface PickedDelivery {
   readonly to: URL
 }
 
-interface Picked {
+interface ReplaySelection {
   readonly ok: true
-  /** What is sent, oldest first. */
+  /** Deliveries to send, oldest first. */
   readonly deliveries: readonly PickedDelivery[]
-  /** No application ever got them, so that there is none that failed them. */
+  /** Number of deliveries that were never forwarded, so that no application failed. */
   readonly neverPassedOn: number
 }
 
-/** Nothing is sent when one that was named, or all that was found, cannot be (DECISIONS.md#replay-of-deliveries). */
-function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): Picked | Failure {
+/** Selects deliveries; fails if a named one or all found ones cannot be sent (DECISIONS.md#replay-of-deliveries). */
+function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): ReplaySelection | Failure {
   const isNamed = flags.id.length > 0
   const found: DeliverySummary[] = isNamed
     ? []
@@ -149,7 +149,7 @@ async function replayAll(
   { inbox, dir, exit }: OpenedInbox,
   deliveries: readonly PickedDelivery[],
   secret: string,
-): Promise<Outcome<Replayed>> {
+): Promise<Outcome<ReplayReport>> {
   const { host, output } = context
   if (context.dryRun) {
     const plans = deliveries.map(({ listed, to }) => context.plan(`send ${listed.id} to ${to.href}`))
@@ -200,8 +200,8 @@ const isStale = ({ at, reason }: DeliverySummary, now: number) =>
   reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
 
 /**
- * The headers of a recorded delivery with another signature and time: in the places of the old ones, each once, and at
- * the end what was missing. Undefined when nothing tells its update_id.
+ * Replaces signature and timestamp in the headers of a recorded delivery, once each at the old position; missing
+ * headers are appended. Undefined if the update_id is unknown.
  * @param timestamp Unix seconds
  */
 function resign({ headers, body, update_id }: StoredDelivery, secret: string, timestamp: number): string[] | undefined {

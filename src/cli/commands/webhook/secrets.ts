@@ -4,9 +4,9 @@ import { readBytes, readSecret } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { remember } from '../../host/scrub.js'
 
-type Secrets<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
+type SecretsResult<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
 
-/** Refused where two flags of one command name standard input. */
+/** Refuses two flags of one command that both read standard input. */
 export function sharedStdin(
   { globals }: Context,
   files: Readonly<Record<string, string | readonly string[] | undefined>>,
@@ -23,8 +23,8 @@ export function sharedStdin(
   )
 }
 
-/** The secrets of the files, else the one of the environment; none when neither names one. */
-export async function namedSecrets(host: Host, files: readonly string[]): Promise<Secrets<string>> {
+/** Reads the secrets of the files, or else of the environment; the list may be empty. */
+export async function namedSecrets(host: Host, files: readonly string[]): Promise<SecretsResult<string>> {
   const secrets: string[] = []
   for (const file of files) {
     const read = await readSecret(host, file)
@@ -35,17 +35,17 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
   return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
 }
 
-/** The secrets that sign: of the files, else of the environment, else asked for (DECISIONS.md#workbench-secrets). */
-export async function signingSecrets(context: Context, files: readonly string[]): Promise<Secrets<string>> {
+/** Reads signing secrets from files, the environment or a prompt (DECISIONS.md#workbench-secrets). */
+export async function signingSecrets(context: Context, files: readonly string[]): Promise<SecretsResult<string>> {
   const named = await namedSecrets(context.host, files)
   return !named.ok || named.value.length > 0 ? named : askedSecret(context)
 }
 
-/** The secrets that verify, byte for byte: what is wrong with one must stay, so that it can be found. */
+/** Reads verifying secrets as exact bytes, so that --explain can find a mistake in one. */
 export async function verifyingSecrets(
   context: Context,
   files: readonly string[],
-): Promise<Secrets<string | Uint8Array>> {
+): Promise<SecretsResult<string | Uint8Array>> {
   const secrets: Uint8Array[] = []
   for (const file of files) {
     const read = await readBytes(context.host, file)
@@ -60,7 +60,7 @@ export async function verifyingSecrets(
   return secrets.length > 0 ? { ok: true, value: secrets } : signingSecrets(context, [])
 }
 
-async function askedSecret(context: Context): Promise<Secrets<string>> {
+async function askedSecret(context: Context): Promise<SecretsResult<string>> {
   const missing = () =>
     fail(
       'INPUT_REQUIRED',
@@ -73,7 +73,7 @@ async function askedSecret(context: Context): Promise<Secrets<string>> {
   return asked.value === '' ? missing() : { ok: true, value: [asked.value] }
 }
 
-/** One final LF or CRLF is the file's, not the secret's. */
+/** Removes one final LF or CRLF. */
 function withoutLineEnd(bytes: Buffer): Buffer {
   if (bytes.at(-1) !== 0x0a) return bytes
   return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1)

@@ -11,11 +11,11 @@ export interface RequestedUpdate {
   readonly time: string
   readonly bot_id: string
   readonly type: string
-  /** Null where the server does not tell it: of a message. */
+  /** Null for messages, whose id the server does not return. */
   readonly update_id: number | null
 }
 
-interface Order {
+interface UpdateRequest {
   readonly botId: string
   readonly type: UpdateType
   readonly overrides: readonly Override[]
@@ -24,7 +24,7 @@ interface Order {
 
 const USER = 'user-42'
 
-/** What of an update is whose on a server: the rest it decides itself. */
+/** Members that a caller can set; the server decides the others. */
 const settable: Readonly<Partial<Record<UpdateType, readonly string[]>>> = {
   message: ['message.from.id', 'message.text'],
   friend_request: ['friend_request.id', 'friend_request.from.id', 'friend_request.date'],
@@ -39,9 +39,9 @@ const instead: Readonly<Partial<Record<UpdateType, string>>> = {
   voucher_reversed: 'voucherctl vouchers reverse',
 }
 
-/** Has the server make updates for a bot, over the operator's plane. */
-export async function makeUpdates(context: Context, order: Order): Promise<Outcome<unknown>> {
-  const { type, overrides, count } = order
+/** Makes the server create updates for a bot through the operator API. */
+export async function makeUpdates(context: Context, request: UpdateRequest): Promise<Outcome<unknown>> {
+  const { type, overrides, count } = request
   const known = settable[type]
   if (known === undefined) {
     return usage(`A server makes a ${type} update when that happens.`, `Let it happen: ${instead[type]}.`)
@@ -51,32 +51,32 @@ export async function makeUpdates(context: Context, order: Order): Promise<Outco
     const names = known.length === 0 ? 'nothing' : known.join(', ')
     return usage(`--set: the server decides ${other.path} of a ${type} update.`, `With --bot, ${names} can be set.`)
   }
-  if (context.dryRun) return make(context, order)
-  return { ok: true, lines: lines(context, order, count) }
+  if (context.dryRun) return make(context, request)
+  return { ok: true, lines: lines(context, request, count) }
 }
 
 async function* lines(
   context: Context,
-  order: Order,
+  request: UpdateRequest,
   count: number,
 ): AsyncGenerator<RequestedUpdate, Failure | undefined> {
   for (let made = 0; made < count; made += 1) {
-    const answer = await make(context, order)
+    const answer = await make(context, request)
     if (!answer.ok) return 'plan' in answer ? undefined : answer
     const time = new Date(context.host.now()).toISOString()
-    yield { time, bot_id: order.botId, type: order.type, update_id: answer.data }
+    yield { time, bot_id: request.botId, type: request.type, update_id: answer.data }
   }
   return undefined
 }
 
-async function make({ call }: Context, order: Order): Promise<Result<number | null> | Plan | Failure> {
-  const { botId, type, overrides } = order
+async function make({ call }: Context, request: UpdateRequest): Promise<Result<number | null> | Plan | Failure> {
+  const { botId, type, overrides } = request
   const set = new Map(overrides.map(({ path, value }) => [path.slice(type.length + 1), value]))
   const user = String(set.get('from.id') ?? USER)
   const check = `voucherctl webhook deliveries ${botId}`
   const kind = platformUpdateTypes.find((it) => it === type)
   if (kind === undefined) {
-    // Whoever writes first starts the chat, which is an update of its own.
+    // A user's first message needs a chat, whose creation is a separate update.
     const chat = await call(platform.createChat, { bot_id: botId, user_id: user })
     if (!chat.ok) return chat
     const words = String(set.get('text') ?? 'Hello, one coffee please')

@@ -19,10 +19,10 @@ import { secondsOf } from './sign.js'
 import { makeUpdates, type RequestedUpdate } from './trigger-server.js'
 import { updateIdOf } from './update-id.js'
 
-/** Where `webhook listen` listens by itself. */
+/** Default URL of `webhook listen`. */
 const DEFAULT_URL = 'http://127.0.0.1:8787'
 
-/** One POST and what came of it. */
+/** One POST and its result. */
 interface SentDelivery {
   readonly time: string
   readonly update_id: number | string | null
@@ -31,7 +31,7 @@ interface SentDelivery {
   readonly status: number | null
   readonly error: string | null
   readonly duration_ms: number
-  /** Whether the receiver answered as it should. */
+  /** True if the receiver responded as a correct one does. */
   readonly as_expected: boolean
 }
 
@@ -112,7 +112,7 @@ export const trigger = leaf({
   },
 })
 
-/** Asked for, where neither it nor a body was given. */
+/** Prompts for the type if the flags name neither type nor body. */
 async function nameOfType(
   context: Context,
   positional: string | undefined,
@@ -199,7 +199,7 @@ async function* send(
       duration_ms: durationMs,
       as_expected: failure === undefined,
     }
-    // Nobody there: the next ones would wait for nothing.
+    // The receiver is unreachable: skip the others.
     if (failure?.code === 'NETWORK_ERROR') return failure
     worst ??= failure
   }

@@ -11,17 +11,17 @@ import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
 import { updateIdOf } from './update-id.js'
 
-/** What became of the check. */
-interface Verdict {
+/** Result of the verification. */
+interface VerifyReport {
   readonly valid: boolean
-  /** The class of the refusal, as a receiver names it. */
+  /** Reason of the refusal, as in voucherctl/webhook. */
   readonly reason: string | null
   readonly message: string
   readonly update_id: number | string | null
   readonly type: string | null
-  /** Which of the secrets signed, from 1. */
+  /** Number of the secret that signed, from 1. */
   readonly secret: number | null
-  /** With --explain: the mistake that was found, null where none is known. */
+  /** With --explain: the detected mistake, or null. */
   readonly cause?: string | null
   readonly explanation?: string | null
   readonly fix?: string | null
@@ -59,8 +59,8 @@ export const verify = leaf({
     },
     { command: 'voucherctl webhook verify --id 1-17 --explain', comment: 'The same, of a delivery of the inbox' },
   ],
-  // A copy: what was not asked for is not there, and a sentence drops whatever asks for it.
-  view: { body: (it: Verdict) => inWords({ ...it }) },
+  // A copy, because `sentence` drops a line that reads a missing member.
+  view: { body: (it: VerifyReport) => inWords({ ...it }) },
   run: async (context, { flags }) => {
     const { 'body-file': bodyFile, 'headers-file': headersFile, 'secret-file': secretFiles, tolerance } = flags
     const wrong = wrongPlace(flags)
@@ -81,16 +81,16 @@ export const verify = leaf({
       now: flags.timestamp === undefined ? read.at : flags.timestamp * 1000,
       toleranceSeconds: tolerance === undefined ? DEFAULT_TOLERANCE_SECONDS : Math.floor(tolerance / 1000),
     }
-    const data = judge(input, flags.explain)
+    const data = verifyDelivery(input, flags.explain)
     return { ok: true, data, exit: data.valid ? 0 : 10 }
   },
 })
 
-type Delivery =
+type DeliveryResult =
   | { readonly ok: true; readonly headers: HeaderPairs; readonly body: Buffer; readonly at: number }
   | Failure
 
-async function readDelivery(context: Context, bodyFile: string, headersFile: string): Promise<Delivery> {
+async function readDelivery(context: Context, bodyFile: string, headersFile: string): Promise<DeliveryResult> {
   const body = await readBytes(context.host, bodyFile)
   if (!body.ok) return body
   const written = await readTextFile(context.host, headersFile)
@@ -100,16 +100,16 @@ async function readDelivery(context: Context, bodyFile: string, headersFile: str
   return { ok: true, headers: headers.pairs, body: body.bytes, at: secondsOf(context) * 1000 }
 }
 
-function recordedAs(context: Context, id: string, inboxDir: string | undefined): Delivery {
+function recordedAs(context: Context, id: string, inboxDir: string | undefined): DeliveryResult {
   const read = recordedDelivery(context, id, inboxDir)
   if (!read.ok) return read
   const { headers, body, at } = read.stored
   return { ok: true, headers: pairsOf(headers), body, at }
 }
 
-function judge(input: VerifyWebhookInput, explains: boolean): Verdict {
+function verifyDelivery(input: VerifyWebhookInput, explains: boolean): VerifyReport {
   const verdict = verifyWebhook(input)
-  const judged: Verdict = verdict.ok
+  const report: VerifyReport = verdict.ok
     ? {
         valid: true,
         reason: null,
@@ -119,10 +119,10 @@ function judge(input: VerifyWebhookInput, explains: boolean): Verdict {
         secret: verdict.secretIndex + 1,
       }
     : { valid: false, reason: verdict.reason, message: verdict.message, update_id: null, type: null, secret: null }
-  if (!explains) return judged
+  if (!explains) return report
   const found = explainMismatch(input)
   return {
-    ...judged,
+    ...report,
     cause: found?.cause ?? null,
     explanation: found?.explanation ?? null,
     fix: found?.fix ?? null,
@@ -131,7 +131,7 @@ function judge(input: VerifyWebhookInput, explains: boolean): Verdict {
 
 const secretInWords = (index: number, count: number) => (count > 1 ? `, signed by secret ${index + 1} of ${count}` : '')
 
-function inWords({ valid, reason, message, cause, explanation, fix }: Verdict): string {
+function inWords({ valid, reason, message, cause, explanation, fix }: VerifyReport): string {
   const verdict = valid ? `Valid: ${message}` : `Not valid (${reason}): ${message}`
   if (cause === undefined || (valid && cause === null)) return verdict
   if (cause !== null) return `${verdict}\nCause: ${cause}. ${explanation}\nFix: ${fix}`
@@ -139,17 +139,17 @@ function inWords({ valid, reason, message, cause, explanation, fix }: Verdict): 
 }
 
 type HeaderPairs = readonly (readonly [name: string, value: string])[]
-type HeadersRead = { readonly ok: true; readonly pairs: HeaderPairs } | Failure
+type HeadersResult = { readonly ok: true; readonly pairs: HeaderPairs } | Failure
 
 const unreadable = (message: string) =>
   fail('INVALID_INPUT', message, 'It holds a line `Name: value` for each header, or a JSON object of them.')
 
-/** A headers file: `Name: value` lines, also below a request line, or JSON. A name that repeats stays repeated. */
-function headersOf(text: string): HeadersRead {
+/** Parses a headers file: `Name: value` lines, also below a request line, or JSON. It keeps duplicate names. */
+function headersOf(text: string): HeadersResult {
   return /^\s*[{[]/.test(text) ? fromJson(text) : fromLines(text)
 }
 
-function fromLines(text: string): HeadersRead {
+function fromLines(text: string): HeadersResult {
   const pairs: [string, string][] = []
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const isStart = index === 0 && (/^[A-Z]+ \S+ HTTP\/[\d.]+$/.test(line) || line.startsWith('HTTP/'))
@@ -163,8 +163,8 @@ function fromLines(text: string): HeadersRead {
   return { ok: true, pairs }
 }
 
-/** `{ name: value or values }`, or a list of pairs. */
-function fromJson(text: string): HeadersRead {
+/** Parses `{ name: value or values }`, or a list of pairs. */
+function fromJson(text: string): HeadersResult {
   let json: unknown
   try {
     json = JSON.parse(text)

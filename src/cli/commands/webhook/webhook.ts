@@ -31,7 +31,7 @@ const modeMembers = [
   'warnings',
 ]
 
-/** The secret of a file or the environment, or a new one; undefined leaves it to the server, which keeps or makes one. */
+/** The secret of a file or the environment, or a new one; undefined if the server keeps or makes the secret. */
 async function chooseSecret(
   context: Context,
   file: string | undefined,

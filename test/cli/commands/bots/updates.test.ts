@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PollResult } from '../../../../src/cli/commands/bots/polling.js'
-import type { Following } from '../../../../src/cli/commands/bots/updates.js'
+import type { FollowOptions } from '../../../../src/cli/commands/bots/updates.js'
 import { follow } from '../../../../src/cli/commands/bots/updates.js'
 import { exitOf, fail } from '../../../../src/cli/failure.js'
 import type { Update } from '../../../../src/contract/updates.js'
@@ -12,12 +12,12 @@ const found = (...ids: number[]): PollResult => ({
 const away = fail('NETWORK_ERROR', 'No connection')
 
 /** Polls that end in order as told; the last of them ends it all. */
-async function play(polls: readonly PollResult[], given: Partial<Following> & { offset?: number } = {}) {
+async function play(polls: readonly PollResult[], given: Partial<FollowOptions> & { offset?: number } = {}) {
   const stop = new AbortController()
   const asked: (number | undefined)[] = []
   const confirmed: number[] = []
   const said: string[] = []
-  const following: Following = {
+  const following: FollowOptions = {
     async poll(from) {
       const polled = polls[asked.push(from) - 1]
       if (polled !== undefined) return polled

@@ -1,7 +1,7 @@
 import { asMembers } from '../../../../secure/json.js'
 import type { Expected } from './document.js'
 
-/** The results of a jq expression on a value; or why there are none. */
+/** Evaluates a jq expression on a value. */
 export type Jq = (
   expression: string,
   data: unknown,
@@ -9,7 +9,7 @@ export type Jq = (
   { readonly ok: true; readonly values: readonly unknown[] } | { readonly ok: false; readonly message: string }
 >
 
-/** What a step got: a success, a refusal, or a delivery, which has no status. */
+/** Result of a step: a success, a refusal, or a delivery, which has no status. */
 export type StepOutcome =
   | { readonly ok: true; readonly status: number | null; readonly replayed: boolean; readonly data: unknown }
   | {

@@ -8,13 +8,13 @@ interface FixtureOptions {
   readonly requireSecure: boolean
 }
 
-/** What a response or a delivery must contain; an absent member is not checked. */
+/** Requirements for a response or delivery; absent members are not checked. */
 export interface Expected {
   readonly status?: number
-  /** Of the refusal that the step is about; absent: the call must succeed. */
+  /** Code of the expected refusal; without it the call must succeed. */
   readonly code?: string
   readonly replayed?: boolean
-  /** Members that must be there with these values; others may be there too. */
+  /** Required members and values; the data may have other members. */
   readonly data?: unknown
   readonly details?: unknown
   /** jq expressions on the data, each of which must be true. */
@@ -23,14 +23,14 @@ export interface Expected {
 
 interface StepCommon {
   readonly name: string
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
   readonly expect: Expected
-  /** jq expressions on the data, by the name of the variable that takes their result. */
+  /** jq expressions on the data by the name of the variable for the result. */
   readonly capture: Readonly<Record<string, string>>
-  /** Credentials of the steps that follow, as templates. */
+  /** Credentials for the following steps, as templates. */
   readonly use: Readonly<Partial<Record<CredentialKind, string>>>
-  /** Milliseconds in which the expectation must become true; null: with the first response. */
+  /** Milliseconds in which the expectation must become true; null means in the first response. */
   readonly withinMs: number | null
 }
 
@@ -46,7 +46,7 @@ export interface CallStep extends StepCommon {
 /** A call by method and path; the route is absent where the contract has none. */
 export interface RawTarget {
   readonly method: string
-  /** As it was written. */
+  /** The path from the file. */
   readonly path: string
   readonly route: Route | undefined
 }
@@ -71,6 +71,6 @@ export interface Scenario {
   readonly answers: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly Step[]
-  /** Run whatever happened before, each on its own. */
+  /** Steps that run after success and failure, even if one of them fails. */
   readonly teardown: readonly Step[]
 }

@@ -19,7 +19,7 @@ interface BrokenExpression {
   readonly message: string
 }
 
-/** The expressions that jq cannot read, whatever the variables in them will be. */
+/** Expressions with syntax errors for any values of their variables. */
 export async function brokenExpressions(
   { steps, teardown }: Scenario,
   thread: JqThread,

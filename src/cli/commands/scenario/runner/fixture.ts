@@ -12,19 +12,19 @@ import { type Failure, fail, failureOfServer, fromCall } from '../../../failure.
 import type { Scenario } from './document.js'
 import { openInbox, type ScenarioInbox } from './inbox.js'
 
-type Credential = Ok<string> | Failure
+type CredentialResult = Ok<string> | Failure
 
-/** What a scenario runs on: a server, a receiver of webhooks, and the initial credentials. */
+/** The environment of a scenario: a server, a webhook receiver, and the initial credentials. */
 export interface Fixture {
   readonly transport: Transport
   readonly inbox: ScenarioInbox
-  credential(kind: CredentialKind): Promise<Credential>
+  credential(kind: CredentialKind): Promise<CredentialResult>
   close(): Promise<void>
 }
 
 const ACCOUNT = 'scenario'
 
-/** @param baseUrl of a running server; undefined starts one that ends with the fixture */
+/** @param baseUrl base URL of a running server; undefined starts one that ends with the fixture */
 export async function openFixture(
   context: Context,
   { server: wanted, answers }: Scenario,
@@ -71,7 +71,7 @@ export async function openFixture(
   }
 }
 
-/** Refuses another process on the port of a local server. Called once, not for every file. */
+/** Refuses another process on the port of a local server. Call it once, not for every file. */
 export async function checkServer(context: Context, baseUrl: string): Promise<Failure | undefined> {
   const impostor = await refuseImpostor(context.settings, baseUrl)
   if (impostor === undefined) showProductionBanner(context, baseUrl)
@@ -86,8 +86,8 @@ async function open(context: Context, baseUrl: string): Promise<Transport> {
 
 function bundledCredentials(transport: Transport, server: RunningServer): Fixture['credential'] {
   const operator = readOperatorKey({ operator_key_file: server.operatorKeyFile }) ?? ''
-  let jwt: Promise<Credential> | undefined
-  const logIn = async (): Promise<Credential> => {
+  let jwt: Promise<CredentialResult> | undefined
+  const logIn = async (): Promise<CredentialResult> => {
     const login = await createCall(transport, { token: operator })(platform.issueAccountToken, { accountId: ACCOUNT })
     return login.ok ? { ok: true, value: login.data.jwt } : fromCall(login)
   }

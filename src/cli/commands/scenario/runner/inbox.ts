@@ -6,8 +6,8 @@ import { type ScriptedResponse, scriptedResponses } from '../../../../workbench/
 import type { Ok } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failure.js'
 
-/** A delivery whose signature was checked, and that no step has taken yet. */
-export interface Arrived {
+/** A verified delivery that no step has consumed. */
+export interface ScenarioDelivery {
   readonly type: string | null
   readonly body: unknown
 }
@@ -17,31 +17,31 @@ export interface ScenarioInbox {
   readonly port: number
   readonly url: string
   readonly secret: string
-  /** Deliveries that no step has taken, in the order of their arrival. */
-  readonly waiting: Arrived[]
-  /** Over when another arrives, or with the signal. */
+  /** Deliveries that no step has consumed, oldest first. */
+  readonly waiting: ScenarioDelivery[]
+  /** Resolves when another delivery arrives or the signal aborts. */
   arrival(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** @param port 0 takes any free one */
+/** @param port 0 takes any free port */
 export async function openInbox(
-  answers: readonly [ScriptedResponse, ...ScriptedResponse[]],
+  responses: readonly [ScriptedResponse, ...ScriptedResponse[]],
   port: number,
 ): Promise<Ok<ScenarioInbox> | Failure> {
   const secret = randomBytes(32).toString('base64url')
-  const waiting: Arrived[] = []
+  const waiting: ScenarioDelivery[] = []
   const events = new EventEmitter()
-  const next = scriptedResponses(answers)
+  const next = scriptedResponses(responses)
   try {
     const listener = await startListener({
       port,
       secrets: [secret],
-      // Nothing is kept beyond the scenario.
+      // Deliveries do not outlive the scenario.
       inbox: { recordDelivery: async () => '', recordResponse: async () => {} },
       async app() {
-        const answer = next()
-        return emptyResponse(answer === 'timeout' ? null : answer)
+        const status = next()
+        return emptyResponse(status === 'timeout' ? null : status)
       },
       onRequest({ verdict, update }) {
         if (verdict !== 'ok' || update === null) return

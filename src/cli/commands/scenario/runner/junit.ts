@@ -1,6 +1,6 @@
 import type { ScenarioReport, StepReport } from './run.js'
 
-/** A report as CI systems read it: a suite for each file, a case for each step. */
+/** A JUnit report with a suite for each file and a case for each step. */
 export function junitOf(reports: readonly ScenarioReport[]): string {
   const suites = reports.map(suiteOf).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="voucherctl"${countsOf(reports.flatMap(casesOf), total(reports))}>\n${suites}</testsuites>\n`
@@ -41,7 +41,7 @@ const entities: Readonly<Record<string, string>> = {
   '\n': '&#10;',
 }
 
-/** XML 1.0 has no way to write most control characters. */
+/** XML 1.0 cannot represent most control characters. */
 function escape(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

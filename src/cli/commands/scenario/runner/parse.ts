@@ -11,14 +11,14 @@ import type { CallStep, Expected, RawTarget, Scenario, Step } from './document.j
 import { type Path, type Problem, Source, type Yaml } from './source.js'
 import { filledWith, referencesIn } from './variables.js'
 
-type Parsed =
+type ParsedScenario =
   | { readonly ok: true; readonly scenario: Scenario }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 const kinds: readonly CredentialKind[] = ['token', 'bot', 'jwt', 'operator']
 const callers = [...kinds, 'none'] as const
 const stepNames = ['name', 'call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
-/** What a step of each kind takes beside its name. */
+/** Members of each kind of step besides its name. */
 const membersOfKind = {
   call: ['as', 'with', 'key', 'within', 'expect', 'capture', 'use'],
   receive: ['within', 'expect', 'capture', 'use'],
@@ -26,11 +26,11 @@ const membersOfKind = {
 } as const
 type Kind = keyof typeof membersOfKind
 
-/** Names of variables that may be captured. */
+/** Valid names of captured variables. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-/** Reads a scenario and says everything that is wrong with it. `routes` are those that METHOD /path may mean. */
-export function parseScenario(text: string, file: string, routes: readonly Route[], yaml: Yaml): Parsed {
+/** Parses a scenario and reports all its errors. `routes` resolve `METHOD /path`. */
+export function parseScenario(text: string, file: string, routes: readonly Route[], yaml: Yaml): ParsedScenario {
   const source = new Source(text, yaml)
   const scenario = source.problems.length === 0 ? new Parser(source, routes).scenario(file) : undefined
   return scenario !== undefined && source.problems.length === 0
@@ -43,7 +43,7 @@ type Common = Pick<Step, 'name' | 'line' | 'expect' | 'capture' | 'use' | 'withi
 class Parser {
   readonly #source: Source
   readonly #routes: readonly Route[]
-  /** Variables that are set before the step that is read; `env.NAME` too. */
+  /** Variables that are set before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
 
   constructor(source: Source, routes: readonly Route[]) {
@@ -105,7 +105,7 @@ class Parser {
       }),
       withinMs: this.#within([...path, 'within'], step.within),
     }
-    // A step knows what it captures only in its own `use`.
+    // Only the `use` of a step can refer to its own captures.
     this.#checkReferences(path, { use })
     if (kind === 'call') return this.#call(path, step, common)
     if (kind === 'receive') {

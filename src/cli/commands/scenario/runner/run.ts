@@ -10,7 +10,7 @@ export interface StepReport {
   readonly line: number
   readonly status: 'passed' | 'failed' | 'skipped'
   readonly duration_ms: number
-  /** What was not as expected. */
+  /** Failed assertions. */
   readonly problems: readonly string[]
 }
 
@@ -28,10 +28,10 @@ export interface RunOptions {
   readonly webhookPort: number
 }
 
-/** Time for the teardown of a run that was interrupted. */
+/** Time for the teardown after Ctrl-C. */
 const TEARDOWN_MS = 10_000
 
-/** Runs one file to its first step that fails, then its teardown, whatever happened before (DECISIONS.md#scenarios). */
+/** Runs one file up to its first failed step, then always its teardown (DECISIONS.md#scenarios). */
 export async function runScenario(
   context: Context,
   scenario: Scenario,

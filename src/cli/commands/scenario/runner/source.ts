@@ -9,15 +9,15 @@ export interface Problem {
 
 export type Path = readonly (string | number)[]
 
-/** Larger files are no scenarios; references between parts of a file may not multiply it beyond reason. */
+/** Maximum number of YAML aliases, which can expand a small file enormously. */
 const ALIASES_MAX = 100
 
-/** The library, handed in: it is loaded on demand, as for the output in YAML. */
+/** The YAML library, passed in because it is loaded on demand. */
 export type Yaml = typeof import('yaml')
 
 /**
- * The values of a YAML file with their lines; gathers what is wrong with them. Readers return undefined for an absent
- * value, and for a wrong one.
+ * Reads the values of a YAML file and collects errors with their lines. Readers return undefined for absent and invalid
+ * values.
  */
 export class Source {
   readonly value: unknown
@@ -48,7 +48,7 @@ export class Source {
     return this.#lines.linePos(this.#startOf(path)).line
   }
 
-  /** The members of a record with these names and no others. */
+  /** Reads a record; members with unknown names are errors. */
   record(path: Path, value: unknown, known?: readonly string[]): Members | undefined {
     if (value === undefined) return undefined
     const members = asMembers(value)
@@ -80,7 +80,7 @@ export class Source {
     return this.wrong(path, `${nameOf(path)} must be true or false.`)
   }
 
-  /** Of the key of a member, where there is one: that is where a reader looks. */
+  /** Offset of the key of a member, or of the value without a key. */
   #startOf(path: Path): number {
     for (let length = path.length; length > 0; length -= 1) {
       const parent = this.#document.getIn(path.slice(0, length - 1), true)

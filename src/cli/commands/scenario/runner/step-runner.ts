@@ -14,7 +14,7 @@ import { failedAssertions, outcomeOf, type StepOutcome, shown } from './assertio
 import type { AdvanceStep, CallStep, Expected, ReceiveStep, Step } from './document.js'
 import { evaluator } from './evaluate.js'
 import type { Fixture } from './fixture.js'
-import type { Arrived } from './inbox.js'
+import type { ScenarioDelivery } from './inbox.js'
 import { filled, filledExpression, filledText, UnknownVariable } from './variables.js'
 
 const WITHIN_MS = 10_000
@@ -23,14 +23,14 @@ const REPEAT_MS = 100
 /** Why a step failed, a line each; empty if it passed. */
 type Problems = readonly string[]
 
-/** Runs steps in order; later steps know what earlier ones captured. */
+/** Runs steps in order; later steps can use the captures of earlier ones. */
 export class StepRunner {
   readonly #context: Context
   readonly #fixture: Fixture
   readonly #jq: JqThread
   readonly #variables = new Map<string, unknown>()
   readonly #credentials = new Map<CredentialKind, string>()
-  readonly #secrets = new Secrets()
+  readonly #secrets = new SecretMask()
 
   constructor(context: Context, fixture: Fixture, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
     this.#context = context
@@ -65,7 +65,7 @@ export class StepRunner {
     return outcome.ok ? [] : [outcomeOf(outcome)]
   }
 
-  /** Once, or within the time that the step gives it. */
+  /** Makes the call once, or repeats it within the step's time limit until the assertions pass. */
   async #call(step: CallStep, signal: AbortSignal): Promise<Problems> {
     const input = filled(step.with, this.#variables)
     const expect = this.#filledExpectation(step.expect)
@@ -79,7 +79,7 @@ export class StepRunner {
     }
   }
 
-  /** Takes the first delivery of the type that fits. */
+  /** Consumes the first delivery of the type that passes the assertions. */
   async #receive(step: ReceiveStep, signal: AbortSignal): Promise<Problems> {
     const { inbox } = this.#fixture
     const expect = this.#filledExpectation(step.expect)
@@ -100,7 +100,7 @@ export class StepRunner {
       if (limit.aborted)
         return [
           `no ${step.type} that fits arrived within ${withinMs / 1000} s`,
-          ...arrivedInstead(inbox.waiting),
+          ...otherDeliveries(inbox.waiting),
           ...last,
         ]
       await inbox.arrival(limit)
@@ -173,17 +173,17 @@ export class StepRunner {
 
 const encoded = (value: unknown) => encodeURIComponent(String(value))
 
-function arrivedInstead(waiting: readonly Arrived[]): string[] {
+function otherDeliveries(waiting: readonly ScenarioDelivery[]): string[] {
   return waiting.length === 0 ? [] : [`waiting: ${waiting.map((it) => it.type ?? 'no type').join(', ')}`]
 }
 
 /** Members of responses that hold a secret; `value` is that of a voucher's credential. */
 const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
-/** Shorter texts would be found everywhere. */
+/** A shorter text would match everywhere. */
 const SECRET_LENGTH_MIN = 8
 
 /** Secrets of a scenario, which no report shows. */
-class Secrets {
+class SecretMask {
   readonly #known = new Set<string>()
 
   add(secret: string): void {

@@ -1,10 +1,10 @@
-/** `${name}`, and `$${` for the two characters themselves. */
+/** `${name}`; `$${` is an escaped `${`. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
 
 type Variables = ReadonlyMap<string, unknown>
 
-/** A variable that no step has set: the step that would have set it failed or was not run. */
+/** A variable without a value, because the step that sets it failed or did not run. */
 export class UnknownVariable extends Error {
   override readonly name = 'UnknownVariable'
 }
@@ -18,8 +18,8 @@ export function referencesIn(value: unknown): string[] {
 }
 
 /**
- * Puts variables into the texts of a value. A text that is one reference and nothing else becomes the value itself, a
- * number or a record too.
+ * Replaces references in the texts of a value. A text that consists of one reference becomes the value of the variable,
+ * which may be a number or a record.
  * @throws UnknownVariable
  */
 export function filled(value: unknown, variables: Variables): unknown {
@@ -34,15 +34,15 @@ export function filled(value: unknown, variables: Variables): unknown {
   )
 }
 
-/** The same for one text, which stays one. */
+/** Replaces references in a text; the result is a text. */
 export const filledText = (text: string, variables: Variables, write = asText) =>
   replaceReferences(text, (name) => write(valueOf(name, variables)))
 
-/** A jq expression: each variable stands there as the JSON of its value, so that no value can become code. */
+/** Replaces references in a jq expression by JSON, so that no value can become code. */
 export const filledExpression = (expression: string, variables: Variables) =>
   filledText(expression, variables, JSON.stringify)
 
-/** A text with the same in the place of each variable. */
+/** Replaces every reference by the same text. */
 export const filledWith = (text: string, value: string) => replaceReferences(text, () => value)
 
 const replaceReferences = (text: string, replace: (name: string) => string) =>

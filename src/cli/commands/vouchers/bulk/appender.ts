@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** A file that only its owner may read, appended to from a given place. */
+/** Appends to a file with mode 0600 from an offset. */
 export class Appender {
   readonly #file: FileHandle
   #end: number
@@ -10,7 +10,7 @@ export class Appender {
     this.#end = end
   }
 
-  /** Opens a file of an earlier run, or creates one. Bytes beyond `end` were not finished and are cut off. */
+  /** Opens a file of an earlier run, or creates one. It truncates unfinished bytes after `end`. */
   static async resume(path: string, end: number): Promise<Appender> {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
     await file.chmod(0o600)

@@ -6,7 +6,7 @@ import { Appender } from './appender.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
 import { errorColumns, headOf, looksLikeErrors } from './output-lines.js'
 
-/** The rows of one run that have no voucher, and why. Created for the first one; the next run replaces it. */
+/** The failed rows of one run. The first failure creates the file; the next run replaces it. */
 export class ErrorsFile {
   readonly path: string
   readonly format: BulkFormat
@@ -17,7 +17,7 @@ export class ErrorsFile {
     this.format = formatOf(path) ?? 'ndjson'
   }
 
-  /** Refuses a file that no run has written. */
+  /** Refuses an existing file that no run has written. */
   static async at(path: string): Promise<ErrorsFile | Failure> {
     let start = ''
     try {

@@ -12,7 +12,7 @@ import type { Results } from './results.js'
 import type { Counters } from './show-progress.js'
 import type { Throttle } from './throttle.js'
 
-interface Issuing {
+interface IssueOptions {
   readonly template: string
   readonly rows: AsyncIterable<readonly ReadRow[]>
   /** Retries transient failures; throws TooManyCalls for a 429. */
@@ -38,37 +38,37 @@ const PAUSE_MS_MAX = 5 * 60_000
 const TROUBLE_MAX = 10
 
 /** Issues every row once. Returns undefined if all were tried, else why the run ended early. */
-export async function issueRows(issuing: Issuing): Promise<Failure | undefined> {
-  const run = new Run(issuing)
-  const workers = await Promise.allSettled(Array.from({ length: issuing.concurrency }, () => run.work()))
+export async function issueRows(options: IssueOptions): Promise<Failure | undefined> {
+  const run = new Run(options)
+  const workers = await Promise.allSettled(Array.from({ length: options.concurrency }, () => run.work()))
   run.end()
-  await issuing.results.close()
+  await options.results.close()
   const thrown = workers.find((it) => it.status === 'rejected')
   if (thrown !== undefined) throw thrown.reason
-  const { error } = issuing.results
+  const { error } = options.results
   if (error !== undefined) return fail('FILE_UNWRITABLE', `The results cannot be written (${codeOf(error)}).`)
   if (run.failure !== undefined) return run.failure
-  return issuing.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined
+  return options.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined
 }
 
 class Run {
-  readonly #it: Issuing
+  readonly #it: IssueOptions
   readonly #rows: AsyncGenerator<ReadRow, undefined>
   readonly #stop = new AbortController()
   readonly #calls = new AbortController()
   readonly #onSignal = () => this.#interrupt()
   #grace: NodeJS.Timeout | undefined
-  #answers = 0
+  #responses = 0
   #trouble = 0
   failure: Failure | undefined
 
-  constructor(issuing: Issuing) {
-    this.#it = issuing
+  constructor(options: IssueOptions) {
+    this.#it = options
     // Each concurrent call adds a listener; that is no leak.
     setMaxListeners(0, this.#stop.signal, this.#calls.signal)
-    this.#rows = eachOf(issuing.rows, this.#stop.signal)
-    issuing.signal.addEventListener('abort', this.#onSignal, { once: true })
-    if (issuing.signal.aborted) this.#interrupt()
+    this.#rows = eachOf(options.rows, this.#stop.signal)
+    options.signal.addEventListener('abort', this.#onSignal, { once: true })
+    if (options.signal.aborted) this.#interrupt()
   }
 
   /** Takes rows until there are none or the run ends. Ends the other workers before it throws a bug. */
@@ -106,29 +106,29 @@ class Run {
 
   async #issue(row: Row, idempotencyKey: string): Promise<void> {
     for (let again = false; ; again = true) {
-      const answersBefore = this.#answers
-      const result = await this.#ask(row, idempotencyKey)
+      const responsesBefore = this.#responses
+      const result = await this.#callRow(row, idempotencyKey)
       if (result === undefined) return
       if (result.ok) {
-        this.#answered()
+        this.#countResponse()
         this.#it.counters[result.replayed ? 'replayed' : 'issued'] += 1
         return this.#it.results.keep({ row, idempotencyKey, voucher: result.data })
       }
       if (result.code === 'ABORTED') return
-      const verdict = verdictOf(result)
-      if (verdict === 'run') return this.#fail(result)
-      // If other calls got responses meanwhile, the server is there: try the row once more.
-      if (verdict === 'away' && this.#answers === answersBefore) return this.#fail(result)
-      if (verdict === 'away' && !again) continue
-      if (verdict === 'row') this.#answered()
+      const scope = scopeOf(result)
+      if (scope === 'run') return this.#fail(result)
+      // If other calls got responses meanwhile, the server is reachable: try the row once more.
+      if (scope === 'away' && this.#responses === responsesBefore) return this.#fail(result)
+      if (scope === 'away' && !again) continue
+      if (scope === 'row') this.#countResponse()
       else if ((this.#trouble += 1) >= TROUBLE_MAX) return this.#fail(result)
       this.#it.counters.failed += 1
       return this.#it.results.keep({ row, idempotencyKey, failure: result })
     }
   }
 
-  /** Calls until the response is not a 429; undefined if the run ended before. */
-  async #ask(row: Row, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
+  /** Calls until the response is not a 429; undefined if the run ends before. */
+  async #callRow(row: Row, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
     const { throttle, call, template, timeoutMs } = this.#it
     const { line: _line, ...input } = row
     const issue = { template_id: template, ...input } as Parameters<typeof call<typeof contract.issue>>[1]
@@ -138,7 +138,7 @@ class Run {
       } catch (error) {
         if (!(error instanceof TooManyCalls)) throw error
         const { retryAfterMs } = error
-        if (retryAfterMs !== null && retryAfterMs > PAUSE_MS_MAX) return tooLongAWait(retryAfterMs)
+        if (retryAfterMs !== null && retryAfterMs > PAUSE_MS_MAX) return retryAfterTooLong(retryAfterMs)
         const isNew = throttle.pauseMs === 0
         throttle.slowDown(retryAfterMs)
         if (isNew) this.#it.onPause(throttle.pauseMs)
@@ -149,13 +149,13 @@ class Run {
     return undefined
   }
 
-  #answered(): void {
-    this.#answers += 1
+  #countResponse(): void {
+    this.#responses += 1
     this.#trouble = 0
     this.#it.throttle.answered()
   }
 
-  /** The first failure ends the run; those of other calls in flight say the same. */
+  /** Ends the run with its first failure; later failures have the same cause. */
   #fail(result: CallFailure): void {
     // Keys are derived from the rows, so the hint must not suggest --idempotency-key.
     const { idempotencyKey: _key, ...rest } = result
@@ -183,13 +183,13 @@ async function* eachOf(
 }
 
 /**
- * What a failure means: `row` fails this row alone; `run` would fail every row; `away` is no response, or that of a
+ * Scope of a failure: `row` fails this row alone; `run` would fail every row; `away` is no response, or that of a
  * proxy whose server is away; `trouble` is another 5xx.
  */
-type Verdict = 'row' | 'run' | 'away' | 'trouble'
+type FailureScope = 'row' | 'run' | 'away' | 'trouble'
 
 /** Failures of the template or the transport. Not an exhausted quota: existing vouchers are still returned. */
-const ofTheRun: readonly string[] = [
+const runFailures: readonly string[] = [
   'TEMPLATE_NOT_ACTIVE',
   'TEMPLATE_VALIDITY_ENDED',
   'SECURE_TRANSPORT_REQUIRED',
@@ -198,9 +198,9 @@ const ofTheRun: readonly string[] = [
 ]
 const gatewayStatuses: readonly number[] = [502, 503, 504]
 
-function verdictOf(failure: CallFailure): Verdict {
+function scopeOf(failure: CallFailure): FailureScope {
   const { code, status, details } = failure
-  if (ofTheRun.includes(code)) return 'run'
+  if (runFailures.includes(code)) return 'run'
   // Not a response of a voucher service: it decides nothing about the row, so the run ends.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
@@ -212,7 +212,7 @@ function verdictOf(failure: CallFailure): Verdict {
   return exit === 9 ? 'trouble' : 'row'
 }
 
-function tooLongAWait(ms: number): CallFailure {
+function retryAfterTooLong(ms: number): CallFailure {
   return {
     ok: false,
     code: 'RATE_LIMITED',

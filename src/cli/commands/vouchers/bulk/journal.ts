@@ -1,16 +1,16 @@
 // The journal of issue-many (DECISIONS.md#journal-of-issue-many).
 import { parseLine, readLines, withSum } from '../../../../files/summed-lines.js'
 
-/** What a run issues, and where: only a run with the same may continue it. It holds no secret. */
+/** Identity of a run without secrets; only a run with the same identity may continue it. */
 export interface RunIdentity {
   readonly template: string
   /** Origin and path of the base URL. */
   readonly server: string
-  /** SHA-256 of the input file; null for a pipe, whose rows are known by their keys alone. */
+  /** SHA-256 of the input file; null for a pipe, whose rows are identified only by their keys. */
   readonly input_sha256: string | null
 }
 
-/** What a row got: a voucher, whose line in the results ends at byte `end`; or a failure. */
+/** Result of a row: a voucher, whose line in the results ends at byte `end`, or a failure. */
 type JournalEntry =
   | { readonly line: number; readonly key: string; readonly voucher_id: string | null; readonly end: number }
   | { readonly line: number; readonly key?: string; readonly code: string }
@@ -39,7 +39,7 @@ export interface LoadedJournal {
 /**
  * Reads a journal up to its last whole line. Rows of a torn line are requested again under their keys, damaged lines
  * before it are skipped.
- * @throws what the file system throws
+ * @throws errors of the file system
  */
 export function loadJournal(path: string): LoadedJournal {
   const done = new Set<string>()

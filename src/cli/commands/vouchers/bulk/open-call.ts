@@ -7,7 +7,7 @@ import { openInMode, openPool, withRepeats } from '../../../command/transport.js
 import { refuseImpostor } from '../../../config/server-identity.js'
 import type { Failure } from '../../../failure.js'
 
-/** A 429, which is no failure here: the row waits and is sent again. */
+/** A 429, which is not a failure here: the row is retried later. */
 export class TooManyCalls extends Error {
   override readonly name = 'TooManyCalls'
   readonly retryAfterMs: number | null
@@ -24,7 +24,7 @@ interface OpenedCall {
   close(): Promise<void>
 }
 
-/** Opens calls over kept connections in the chosen mode; retries transient failures except a 429. */
+/** Opens calls over pooled connections in the chosen mode; retries transient failures except a 429. */
 export async function openCall(
   context: Context,
   baseUrl: string,

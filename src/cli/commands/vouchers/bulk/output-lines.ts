@@ -12,12 +12,12 @@ export const resultColumns = [
   'valid_until',
 ] as const
 
-/** The same of what failed. */
+/** Columns of the failures, and members of their objects. */
 export const errorColumns = ['line', 'external_issue_id', 'recipient_user_id', 'code', 'message', 'request_id'] as const
 
 type LineOf<Columns extends readonly string[]> = Readonly<Record<Columns[number], string | number | null | undefined>>
 
-/** What a file begins with. */
+/** Header of a file. */
 export const headOf = (columns: readonly string[], format: BulkFormat) => (format === 'csv' ? csvLine(columns) : '')
 
 /** One line: CSV (RFC 4180) with LF and exact values, or a JSON object. An absent value is empty, or null. */
@@ -38,7 +38,7 @@ function csvValue(value: unknown): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** True for a file that a run has written: then another run may write it anew. */
+/** True for an errors file of a run, which another run may replace. */
 export function looksLikeErrors(start: string): boolean {
   const [first = ''] = start.split('\n')
   return first === errorColumns.join(',') || first.startsWith('{"line":')

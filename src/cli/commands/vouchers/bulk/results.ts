@@ -10,7 +10,7 @@ import type { BadRow, Row } from './input/row.js'
 import { encodeEntry } from './journal.js'
 import { encodeLine, errorColumns, resultColumns } from './output-lines.js'
 
-/** Where a run writes. */
+/** Output files of a run. */
 export interface ResultFiles {
   readonly results: Appender
   readonly journal: Appender
@@ -24,23 +24,23 @@ interface RowFailure {
   readonly requestId: string | null
 }
 
-type Entry =
+type ResultEntry =
   | { readonly row: Row; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
   | { readonly row: Row | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
 
-/** Milliseconds in which entries gather, so that one fsync covers many. */
+/** Milliseconds of entries per fsync. */
 const GATHER_MS = 100
-/** Characters of the journal that may wait for the disk. */
+/** Maximum characters of the journal in memory. */
 const WAITING_MAX = 4_000_000
 
 /**
- * Writes what each row got in an order from which another run can continue: first the results, and once they are on
- * disk the journal, which names the byte where each result ends. So the journal never names a missing result; results
- * that it does not name are cut off and requested again.
+ * Writes the result of each row in an order from which another run can continue: first the results, and after their
+ * fsync the journal, which contains the end offset of each result. So the journal never refers to a missing result; a
+ * later run truncates results without a journal entry and requests them again.
  */
 export class Results {
   readonly #files: ResultFiles
-  #taken: Entry[] = []
+  #taken: ResultEntry[] = []
   // Encoded early: objects that wait are promoted to the old generation and stay in memory for long.
   #waiting = { results: '', errors: '', journal: '' }
   #resultsEnd: number
@@ -53,13 +53,13 @@ export class Results {
     this.#resultsEnd = files.results.end
   }
 
-  /** The first error of a file: nothing more is written, and the run must end. */
+  /** The first write error, after which nothing is written and the run must end. */
   get error(): unknown {
     return this.#error
   }
 
   /** Resolves when there is room for more. */
-  async keep(entry: Entry): Promise<void> {
+  async keep(entry: ResultEntry): Promise<void> {
     if (this.#taken.push(entry) === 1) setImmediate(() => this.#encode())
     while (this.#waiting.journal.length > WAITING_MAX && this.#error === undefined) await this.#writing
   }
@@ -72,7 +72,7 @@ export class Results {
     if (taken.length > 0) this.#writing ??= this.#write()
   }
 
-  #add(entry: Entry): void {
+  #add(entry: ResultEntry): void {
     const waiting = this.#waiting
     const { line } = entry.row
     if ('voucher' in entry) {
@@ -88,7 +88,7 @@ export class Results {
     }
   }
 
-  /** Resolves when everything is on disk, or `error` says why not. */
+  /** Resolves when everything is on disk or `error` is set. */
   async close(): Promise<void> {
     this.#encode()
     this.#closing.abort()

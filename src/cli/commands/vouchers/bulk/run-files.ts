@@ -14,7 +14,7 @@ import { encodeHeader, type LoadedJournal, loadJournal, type RunIdentity } from 
 import { headOf, resultColumns } from './output-lines.js'
 import type { ResultFiles } from './results.js'
 
-/** The files of a run by their names. */
+/** Paths of the files of a run. */
 export interface RunPaths {
   readonly out: string
   readonly journal: string
@@ -27,14 +27,14 @@ export const pathsOf = (out: string, errors?: string): RunPaths => ({
   errors: errors ?? out.replace(/(\.\w+)$/, '.errors$1'),
 })
 
-/** Absolute paths: different names may be one file. */
+/** Makes paths absolute, because different names may be one file. */
 export const pathsFrom = (folder: string, { out, journal, errors }: RunPaths): RunPaths => ({
   out: resolve(folder, out),
   journal: resolve(folder, journal),
   errors: resolve(folder, errors),
 })
 
-/** Checks the names alone. */
+/** Checks the paths without opening files. */
 export function checkPaths({ out, errors }: RunPaths, input: string, folder: string): Failure | undefined {
   if (out === '-' || errors === '-') {
     return usage(
@@ -59,7 +59,7 @@ export interface RunFiles {
   close(): Promise<void>
 }
 
-/** Opens the files of a new run or of one that continues. Files of others are not overwritten. */
+/** Opens the files of a new or continued run. It does not overwrite other files. */
 export async function openRun(paths: RunPaths, identity: RunIdentity, resume: boolean): Promise<RunFiles | Failure> {
   try {
     const release = holdLock(`${paths.journal}.lock`)
@@ -93,7 +93,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const begun = before?.identity === undefined ? undefined : before
 
   const format = formatOf(paths.out) as BulkFormat
-  // Rows of damaged lines that whole lines follow are in the results: issued again they would occur twice.
+  // Results of damaged journal lines precede other results: issuing their rows again would duplicate them.
   if (begun !== undefined && begun.damaged.length > 0) {
     for await (const row of readIssuedRows(paths.out, begun.resultsEnd, format)) {
       begun.done.add(idempotencyKeyOf(identity.template, row))

@@ -16,7 +16,7 @@ export interface BulkRun {
   readonly input: BulkInput
   readonly identity: RunIdentity
   readonly paths: RunPaths
-  /** As they were given, for messages. */
+  /** Paths as typed, for messages. */
   readonly names: RunPaths
   readonly resume: boolean
   readonly concurrency: number
@@ -26,12 +26,12 @@ export interface BulkRun {
   readonly total: number | null
 }
 
-/** What a run did, as its one document. */
+/** The summary of a run, its only result document. */
 export interface BulkSummary extends Omit<Counters, 'total'> {
   readonly template_id: string
   readonly total: number
   readonly out: string
-  /** Null where every row has its voucher. */
+  /** Null if every row has its voucher. */
   readonly errors: string | null
   readonly journal: string
   readonly duration_ms: number
@@ -57,7 +57,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
     const rows = readRows(run.input.chunks(), run.input.format)
     const failure = await issueRows({
       template: run.identity.template,
-      // The validation of a file has found its duplicates.
+      // The validation of a file has already marked its duplicates.
       rows: run.input.isFile ? rows : markDuplicates(rows),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,
@@ -66,7 +66,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Outcome<B
       results: new Results(opened.files),
       counters,
       throttle,
-      // Not with JSON: stderr must hold only the error object then.
+      // With JSON, stderr must hold only the error object.
       onPause: (ms) => {
         if (!output.isJson) output.notice(`The server asks to wait: calls go on in ${Math.ceil(ms / 1000)} s.`)
       },
@@ -94,7 +94,7 @@ function summaryOf({ identity, names }: BulkRun, { files }: RunFiles, counters: 
   }
 }
 
-/** Why the run ended before its last row, its counters, and how to continue. */
+/** Adds the counters and how to continue to the failure of an unfinished run. */
 function resumable(failure: Failure, counters: Counters, summary: BulkSummary): Failure {
   const { issued, replayed, skipped, failed } = summary
   const have = (issued + replayed + skipped).toLocaleString('en-US')

@@ -1,7 +1,7 @@
 import type { Context } from '../../../command/context.js'
 import type { Throttle } from './throttle.js'
 
-/** What became of the rows so far. */
+/** Counters of the rows so far. */
 export interface Counters {
   /** Known in advance for a file; null for a pipe until it ends. */
   total: number | null
@@ -17,11 +17,11 @@ export interface Counters {
 export const doneOf = ({ issued, replayed, skipped, failed }: Counters) => issued + replayed + skipped + failed
 
 const FRAME_MS = 200
-/** Without a terminal: a line now and then, so that the log of a job shows progress. */
+/** Interval of progress lines without a terminal, for the logs of jobs. */
 const LINE_MS = 10_000
 /** The rate is an average of this many milliseconds. */
 const RATE_MS = 5_000
-/** Leaves room for the `^C` that a terminal shows, so that clearing the line removes it. */
+/** Columns left for the `^C` that a terminal prints, so that clearing the line removes it. */
 const MARGIN = 3
 const CLEAR_LINE = '\r\u001b[K'
 
@@ -33,7 +33,7 @@ export function showProgress(
 ): () => void {
   const { stderr, env } = host
   const isTerminal = stderr.isTTY === true
-  // The error object of a script stands alone on stderr.
+  // Stderr of a script must hold only the error object.
   if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const rate = rateOf()
@@ -50,7 +50,7 @@ export function showProgress(
   }
 }
 
-/** Rows a second, over the last seconds. */
+/** Measures rows per second over the last seconds. */
 function rateOf(): (count: number) => number {
   const samples = [{ at: performance.now(), count: 0 }]
   return (count) => {
@@ -73,7 +73,7 @@ interface Progress {
 const BAR_LONGEST = 30
 const number = (it: number) => it.toLocaleString('en-US')
 
-/** One line that fits the columns: done and total, share, bar, rate, time left, failures. */
+/** Formats one line that fits the columns: done and total, share, bar, rate, time left, failures. */
 export function progressLine({ counters, perSecond, pauseMs }: Progress, columns: number): string {
   const { total, failed } = counters
   const done = doneOf(counters)

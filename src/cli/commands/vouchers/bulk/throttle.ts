@@ -4,7 +4,7 @@ const PAUSE_MS_MAX = 30_000
 
 /**
  * Limits how many calls run concurrently. A 429 pauses all of them for as long as the server asks and halves the limit;
- * every four responses per concurrent call raise it by one. No row fails for it.
+ * every four responses per concurrent call raise it by one. A 429 never fails a row.
  */
 export class Throttle {
   readonly #most: number
@@ -23,12 +23,12 @@ export class Throttle {
     this.#now = monotonicMs
   }
 
-  /** Milliseconds until calls go out again, 0 when they do. */
+  /** Milliseconds until the pause ends; 0 without a pause. */
   get pauseMs(): number {
     return Math.max(0, this.#pausedUntil - this.#now())
   }
 
-  /** Waits for its turn. False when the signal came first. */
+  /** Waits for a slot; false if the signal aborts first. */
   async enter(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted && (this.#running >= this.#limit || this.pauseMs > 0)) {
       this.#wakeAfterPause()
@@ -49,13 +49,13 @@ export class Throttle {
     return true
   }
 
-  /** A call is over. */
+  /** Releases the slot of a call. */
   leave(): void {
     this.#running -= 1
     this.#wake()
   }
 
-  /** The server took the call. */
+  /** Counts a response other than 429. */
   answered(): void {
     this.#refusals = 0
     if (this.#limit >= this.#most) return
@@ -65,9 +65,9 @@ export class Throttle {
     this.#limit += 1
   }
 
-  /** A 429. @param retryAfterMs what the server asks for, null when it says nothing */
+  /** Reacts to a 429. @param retryAfterMs Retry-After of the response, or null */
   slowDown(retryAfterMs: number | null): void {
-    // Those that were on their way with the first one say nothing new.
+    // Ignore further 429 responses to calls that were in flight with the first one.
     if (this.pauseMs === 0) {
       this.#limit = Math.max(1, Math.floor(this.#limit / 2))
       this.#answered = 0

@@ -11,19 +11,19 @@ import { encodeLine, errorColumns } from './output-lines.js'
 import { errorOf } from './results.js'
 import type { RunPaths } from './run-files.js'
 
-/** Bad rows that the failure itself lists; the file of errors has all. */
+/** Maximum number of bad rows in the failure; the errors file lists all. */
 const SHOWN_MAX = 10
 
-/** What a file holds, known before its first voucher is issued. */
+/** Facts about a file before its first voucher is issued. */
 interface Validation {
   readonly rows: number
-  /** Of its bytes, in hex. */
+  /** SHA-256 of the file in hex. */
   readonly sha256: string
-  /** For a dry run. */
+  /** First row, for a dry run. */
   readonly first: Row | undefined
 }
 
-/** Reads a whole file. One bad row refuses all of it; the file of errors lists every bad row. */
+/** Validates a whole file. One bad row refuses the file; the errors file lists every bad row. */
 export async function validateFile(context: Context, input: BulkInput, paths: RunPaths): Promise<Validation | Failure> {
   const { host, dryRun } = context
   const errors = await ErrorsFile.at(paths.errors)

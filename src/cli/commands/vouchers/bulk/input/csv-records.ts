@@ -10,8 +10,8 @@ interface CsvRecord {
 
 /**
  * Reads records of CSV (RFC 4180) in blocks. Counting quotes finds where a record ends; records are parsed many at a
- * time, and one by one if that fails, so that only the malformed record is bad. If a quote never ends, the line where it
- * begins is bad and reading continues on the next one.
+ * time, and one by one if that fails, so that only the malformed record is bad. If a quote never ends, the line where
+ * it begins is bad and reading continues on the next one.
  */
 export async function* readCsv(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<(CsvRecord | BadRow)[]> {
   let open: ReadLine[] = []
@@ -55,7 +55,7 @@ function recordAt(
     if (text.length > ROW_BYTES_MAX) return neverEnds
     if (!isOpen(next.text)) continue
     const record = { line, text: withoutCr(text) }
-    // The quotes of two malformed lines may look like a record of both.
+    // The quotes of two malformed lines can look like one record.
     return 'fault' in parseOne(record) ? neverEnds : { record, lines: i - start + 1 }
   }
   return final ? neverEnds : undefined
@@ -86,7 +86,7 @@ function parseOne({ line, text }: Line): CsvRecord | BadRow {
     const parsed: string[][] = parse(text, options)
     if (parsed.length === 1) return { line, values: parsed[0] as string[] }
   } catch {
-    // The parser's message counts lines on its own.
+    // The parser's message has other line numbers.
   }
   return bad(line, 'MALFORMED', 'is no CSV: a quote stands beside other text (RFC 4180)')
 }

@@ -6,11 +6,11 @@ import { openFifo } from '../../../../host/files.js'
 import type { Host } from '../../../../host/host.js'
 import { type BulkFormat, formatOf } from './read-rows.js'
 
-/** Where the rows come from. */
+/** Source of the rows. */
 export interface BulkInput {
   /** For messages. */
   readonly name: string
-  /** Undefined if its first byte tells. */
+  /** Undefined if the first byte decides. */
   readonly format: BulkFormat | undefined
   /** False for a pipe, which is read once: its rows are validated while they are issued. */
   readonly isFile: boolean

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type BadRow, bad, UnreadableInput } from './row.js'
 
-/** A line without its line feed; a carriage return before it is still there. */
+/** A line without its line feed; it may end with a carriage return. */
 export interface Line {
   /** Line number, from 1. */
   readonly line: number

@@ -5,7 +5,7 @@ import { type BadRow, bad, ids, isBad, type ReadRow, rowOf, UnreadableInput } fr
 
 export type BulkFormat = 'csv' | 'ndjson'
 
-/** The format that the ending of a name says; undefined for any other name. */
+/** The format of a file extension; undefined for an unknown one. */
 export function formatOf(path: string): BulkFormat | undefined {
   if (/\.csv$/i.test(path)) return 'csv'
   return /\.(ndjson|jsonl)$/i.test(path) ? 'ndjson' : undefined
@@ -13,7 +13,7 @@ export function formatOf(path: string): BulkFormat | undefined {
 
 /**
  * Reads the rows of an input in blocks; a bad row has its fault.
- * @param format undefined: NDJSON when it begins with a brace, else CSV
+ * @param format undefined: NDJSON if the input starts with a brace, else CSV
  * @throws UnreadableInput
  */
 export async function* readRows(
@@ -80,7 +80,7 @@ async function* csvRows(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadR
       if ('fault' in record && header === undefined) throw noHeader(record)
       if ('fault' in record) rows.push(record)
       else if (header === undefined) header = headerOf(record.values)
-      // What spreadsheets leave below a table.
+      // Skip empty rows, which spreadsheets leave below a table.
       else if (record.values.some((it) => it !== '')) rows.push(csvRow(header, record))
     }
     yield rows
@@ -144,7 +144,7 @@ function csvRow(header: readonly string[], { line, values }: { line: number; val
   return rowOf(line, metadata.length === 0 ? row : { ...row, metadata: Object.fromEntries(metadata) })
 }
 
-/** Malformed JSON stays text, so the row fails for metadata that is no object. */
+/** Returns malformed JSON as text, so that the row fails for metadata that is not an object. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

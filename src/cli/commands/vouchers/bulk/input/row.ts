@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { asMembers } from '../../../../../secure/json.js'
 
-/** What one voucher is issued from, and the line on which it stands, from 1. */
+/** The input of one voucher with its line number, from 1. */
 export interface Row {
   readonly line: number
   readonly external_issue_id: string
