@@ -39,7 +39,7 @@ const programs = [
     input: { 'client/index': src('client/index.ts'), 'secure/index': src('secure/index.ts') },
     output: { format: 'esm', chunkFileNames: 'chunks/[name].js' },
   },
-  // For other servers: a single file that loads only node:crypto.
+  // The webhook library is a single file for other servers; it loads only node:crypto.
   { input: { 'webhook/index': src('webhook/index.ts') }, output: { format: 'esm' } },
 ]
 

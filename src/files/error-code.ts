@@ -1,4 +1,4 @@
-/** Code of a system error, such as ENOENT. Only the code goes into messages: other members may hold bytes of a call. */
+/** Code of a system error, such as ENOENT. Print only the code: other members may contain bytes of a call. */
 export function codeOf(error: unknown, otherwise = 'unknown reason'): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : otherwise
 }

@@ -62,7 +62,7 @@ export function createFile(path: string, content: string, flush: boolean): void 
   try {
     linkSync(draft, path)
   } catch (error) {
-    // A file system without links: the last file wins.
+    // Without hard links, the last writer wins.
     if (codeOf(error) !== 'EEXIST') return renameSync(draft, path)
   }
   rmSync(draft, { force: true })

@@ -1,4 +1,4 @@
-// Lines of JSON that each end with the CRC-32 of everything before it, so that each line proves its own integrity.
+// Lines of JSON that each end with the CRC-32 of the rest of the line, so that each line proves its own integrity.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
@@ -21,7 +21,7 @@ const sumOf = (text: string | Buffer) => `${SUM}${crc32(text).toString(16).padSt
 export function parseLine(line: Buffer, end?: string): Record<string, unknown> | undefined {
   const at = line.length - SUM_BYTES
   if (at < 0 || line.toString('latin1', at) !== sumOf(line.subarray(0, at))) return undefined
-  // Inside a string the quotes of the name are escaped.
+  // This cannot match inside a string, where quotes are escaped.
   const cut = end === undefined ? -1 : line.indexOf(`,"${end}":`)
   return JSON.parse(`${line.toString('utf8', 0, cut === -1 ? at : cut)}}`)
 }

@@ -8,7 +8,7 @@ export const webhookHeaders = {
   signature: 'X-Platform-Signature-V2',
   /** Unix seconds of this attempt. */
   timestamp: 'X-Platform-Timestamp',
-  /** Not signed, therefore compared with the body. */
+  /** Not signed, so verification compares it with the body. */
   updateId: 'X-Platform-Update-Id',
 } as const
 
@@ -36,7 +36,7 @@ export interface VerifyWebhookInput {
   readonly secrets: readonly WebhookSecret[]
   /** The receiver's clock: milliseconds since 1970, or a function that returns them. Default: `Date.now`. */
   readonly now?: number | (() => number)
-  /** Whole seconds, inclusive, both ways. Default: 300. */
+  /** Whole seconds that a timestamp may be early or late, inclusive. Default: 300. */
   readonly toleranceSeconds?: number
 }
 

@@ -169,7 +169,7 @@ export class Inbox {
     return failures
   }
 
-  /** By its id, or the newest verified delivery of an update_id (digits). */
+  /** Finds a delivery by its id, or the newest verified one by its update_id (digits). */
   byId(id: string): DeliverySummary | undefined {
     return this.#byId.get(id) ?? this.#entries.findLast((it) => it.update_id === id)
   }

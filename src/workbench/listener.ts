@@ -165,7 +165,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const error = failure?.message ?? null
     const duration_ms = Math.round(performance.now() - started)
     const recorded = { at: now(), status, duration_ms, to, error, headers: result.headers, body: result.body }
-    // Not awaited: a delivery whose response is lost counts as failed and can be replayed.
+    // Do not wait: a delivery whose response is not recorded counts as failed and can be replayed.
     void orNull(inbox.recordResponse({ of: inboxId, ...recorded, replay: false }))
     send(response, result)
     const reason = failure?.reason ?? facts.reason

@@ -7,7 +7,7 @@ import type { Plan, Result } from '../output/outcome.js'
 import type { Output } from '../output/output.js'
 
 export interface ContextCallOptions {
-  /** A command that shows whether the action took place, for an outcome that is unknown. */
+  /** A command to suggest if the outcome is unknown: it shows whether the action took place. */
   readonly check?: string
   /** Milliseconds that remain of --timeout. */
   readonly timeoutMs?: number

@@ -32,7 +32,7 @@ export function downgradeProtection(
   }
 }
 
-/** Sets downgrade protection after a refusal in mode `off`; in the other modes the session has set it. */
+/** Sets downgrade protection after a refusal in mode `off`; in other modes the session sets it. */
 export async function forbidPlaintext(context: Context, baseUrl: string, code: string): Promise<void> {
   if (context.settings.secure.mode.value !== 'off' || code !== 'SECURE_TRANSPORT_REQUIRED') return
   await downgradeProtection(context, baseUrl).set()

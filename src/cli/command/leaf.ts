@@ -26,7 +26,7 @@ export interface Example {
 
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string
-  /** Further paragraphs of its help. */
+  /** Additional paragraphs of help. */
   readonly notes?: readonly string[]
   readonly positional?: P
   /** A second positional, such as the path after a method. */
@@ -70,7 +70,7 @@ interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | u
   input(given: Input<F, P>): InputOf<E>
   /** Id of the resource that an irreversible call acts on; the command prompts before the call. */
   loses?(given: Input<F, P>): string
-  /** A command that shows whether the call took place, for an outcome that is unknown. */
+  /** A command to suggest if the outcome is unknown: it shows whether the call took place. */
   check?(given: Input<F, P>): string
 }
 
@@ -94,7 +94,7 @@ export interface Group {
 
 export type Node = Leaf | Group
 
-/** A group or command on the first page, loaded when it runs. */
+/** A group or command of the first help page, loaded when it runs. */
 export interface Entry {
   readonly name: string
   readonly alias?: string

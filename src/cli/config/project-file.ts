@@ -63,8 +63,8 @@ export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectRes
 }
 
 /**
- * The folders to search, up to the repository root or the home folder. Outside of both the search goes on to the root;
- * on Windows, where no owner can be checked, only the working folder counts then.
+ * The folders to search, up to the repository root or the home folder. Outside of both, the search continues to the
+ * root of the file system, but on Windows, where Node reports no owner, it ends at the working folder.
  */
 function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
   const home = realPathOf(homeDir)
@@ -110,7 +110,7 @@ function readOwnFile(path: string, dir: string): OwnFileResult | undefined {
 function foreignnessOfClosed(path: string, dir: string): string | undefined {
   try {
     const stats = lstatSync(path)
-    // The mode of a link says nothing: everybody may always "write" to it.
+    // Ignore the mode of a link, which always permits writing.
     const judged = stats.isSymbolicLink() ? { uid: stats.uid, gid: stats.gid, mode: 0 } : stats
     return foreignness(path, judged) ?? foreignness(dir, statSync(dir))
   } catch {

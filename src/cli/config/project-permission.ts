@@ -4,7 +4,7 @@ import { type Failure, fail } from '../failure.js'
 import type { Config, Profile } from './config.js'
 import type { ProjectFile } from './project-file.js'
 
-/** Whether a project file may name the server that credentials go to, and why. */
+/** Whether commands may send credentials to the server that a project file names, and why. */
 export interface Permission {
   readonly allowed: boolean
   readonly reason: 'no server' | 'loopback' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'
@@ -18,8 +18,8 @@ export interface UnapprovedServer {
 }
 
 /**
- * Somebody else may have written a project file, so no request goes to the server that it names until the user allows
- * it: credentials from the environment would go there too (DECISIONS.md#project-file).
+ * Another user may have written a project file, so no request goes to the server that it names until the user allows
+ * it: the request could carry credentials from the environment (DECISIONS.md#project-file).
  */
 export function permissionOf(
   { path, content, members }: ProjectFile,

@@ -6,7 +6,7 @@ export interface Setting<T> {
   readonly source: string
 }
 
-/** True for a value that a flag or an environment variable gives. */
+/** True for a value from a flag or an environment variable. */
 export const isGivenForCall = ({ source }: Setting<unknown>): boolean => /^(flag|environment) /.test(source)
 
 /** The first defined candidate. */

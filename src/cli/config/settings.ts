@@ -14,7 +14,7 @@ export interface Settings {
   readonly config: Config
   /** Warnings that need action: open permissions, a skipped project file. */
   readonly warnings: readonly string[]
-  /** The nearest voucherctl.json that counts. */
+  /** The nearest voucherctl.json that was not skipped. */
   readonly project: ProjectFile | undefined
   readonly passedOver: readonly SkippedFile[]
   /** Set if the project file names a server that the user has not allowed; there is no base URL then. */

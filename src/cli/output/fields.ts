@@ -76,7 +76,7 @@ function mayHave(shape: ShapeSchema, [name, ...rest]: readonly string[]): boolea
   if (shape.properties !== undefined) {
     return Object.hasOwn(shape.properties, name) && mayHave(shape.properties[name] as ShapeSchema, rest)
   }
-  // A text or a number has no members; any other schema leaves them open.
+  // Texts and numbers have no members; a schema of another or no type permits any.
   return [shape.type].flat().some((it) => it === undefined || it === 'object')
 }
 

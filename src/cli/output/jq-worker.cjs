@@ -1,5 +1,5 @@
-// jq in a thread of its own: a filter without end is stopped by Ctrl-C, and one that runs out of memory ends nothing
-// else. Plain CommonJS, so that the same file runs from the source and in the bundle.
+// Runs jq in a thread, so that Ctrl-C stops an endless filter and running out of memory ends only the thread.
+// Plain CommonJS, so that the same file runs from the source and in the bundle.
 const { parentPort } = require('node:worker_threads')
 const { loadJq } = require('jq-wasm')
 
@@ -8,6 +8,6 @@ const loaded = loadJq()
 parentPort.on('message', async ({ expression, input }) => {
   const jq = await loaded
   const text = typeof input === 'string' ? input : Buffer.from(input).toString()
-  // After -- an expression may begin with a minus.
+  // After -- an expression may start with a minus.
   parentPort.postMessage(jq.raw(text, expression, ['-c', '--']))
 })

@@ -19,7 +19,7 @@ interface OutputOptions {
   readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
   readonly quiet?: boolean
-  /** Marks headlines: the command changed something. */
+  /** True marks headlines, because the command changed something. */
   readonly changes?: boolean
 }
 
@@ -54,7 +54,7 @@ export class Output {
     }
     const text = await this.#encode(data, selected.data, view)
     if (this.#filterError !== undefined) {
-      this.#filterError = this.#notUndone(this.#filterError, data, view)
+      this.#filterError = this.#withSuccessHint(this.#filterError, data, view)
       return
     }
     this.host.stdout.write(text)
@@ -194,7 +194,7 @@ export class Output {
   }
 
   /** Says that the command succeeded although the filter failed. */
-  #notUndone<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
+  #withSuccessHint<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
     if (!this.options.changes) return failure
     const lost = shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined
     const otherwise = lost ? ` ${shownOnce.member} is not shown again. ${shownOnce.otherwise}` : ''

@@ -117,7 +117,7 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
 /** True for routes that respond without the envelope: health, bootstrap and session of the encrypted transport. */
 export const isBare = (route: Route | undefined) => route?.caller === 'none'
 
-/** Expects what the dedicated command of the route expects; an unknown route needs the envelope alone. */
+/** Success conditions of the dedicated command; for an unknown route, only the envelope. */
 function expectedOf({ route, body }: AnyCall): Expected {
   if (isBare(route)) return { bare: true }
   if (route?.output === undefined) return {}

@@ -70,7 +70,7 @@ export const stop = leaf({
     if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir: dir, base_url: null } }
     const { pid, base_url: baseUrl } = server
     if (context.dryRun) return context.plan(`stop process ${pid}, the server of ${dir} on ${baseUrl}`)
-    // Process ids are reused: stop the process only if it responds with the instance id of this server.
+    // Systems reuse PIDs: stop the process only if it responds with the instance id of this server.
     if ((await identify(server)) !== 'same') {
       return fail(
         'SERVER_STOP_FAILED',

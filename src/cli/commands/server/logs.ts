@@ -60,7 +60,7 @@ async function findTarget(context: Context, data: string | undefined): Promise<L
   )
 }
 
-/** Names the source of the log on a terminal; scripts read log lines alone. */
+/** Prints the source of the log on a terminal; scripts need only the log lines. */
 function announceSource({ host, output }: Context, { dir, baseUrl }: LogTarget): void {
   if (host.stderr.isTTY !== true) return
   const folder = dir === '' ? '' : ` Its data folder is ${dir}.`

@@ -79,7 +79,7 @@ export const issue = leaf({
         ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
         : await context.call((await import('../../../contract/bots.js')).issue, { chat_id: chat, ...what })
     if (!issued.ok) return issued
-    // A bot token cannot verify vouchers, so a replay of its issue is looked up without a code.
+    // A bot token cannot verify vouchers, so the lookup after a replay gets no code.
     const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined
     const voucher = issued.replayed ? (await withVoucherReplay(context, issued.data, code)).data : issued.data
     const answered = credentialOf(voucher, 'qr_token')

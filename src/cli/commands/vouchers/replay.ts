@@ -23,7 +23,7 @@ export const replayShape = { properties: { replayed: {}, since: { properties: { 
 /** Time limit of the lookup, for which the result of a successful command waits. */
 const LOOKUP_MS = 3_000
 
-/** Adds to a replayed redemption or reversal what happened since; a failed look-up never fails the command. */
+/** Adds to a replayed redemption or reversal what happened since; a failed lookup never fails the command. */
 export async function withRedemptionReplay(
   context: Context,
   { data }: Result<Redemption>,
@@ -62,7 +62,7 @@ function replayOf<Data extends object, Now>(
   return { ok: true, data: { ...data, replayed: true, ...since }, reads: true }
 }
 
-/** Reads the member by name, because sentences with undefined members are left out. */
+/** Tests with `in`, because `sentence` drops a line that reads a missing member. */
 export const isReplay = (data: Replay) => 'replayed' in data
 
 /** The headline of a replay, in place of the one that claims a new action. */

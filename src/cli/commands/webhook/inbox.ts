@@ -90,7 +90,7 @@ function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | unde
   return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
 }
 
-/** The text for an empty result: what was searched, and what else the inbox holds. */
+/** The text for an empty result, with the filter and the other contents of the inbox. */
 function nothingFound({ type, verdict, failed }: ListFlags, since: number | undefined, opened: OpenedInbox): string {
   const { inbox, dir } = opened
   if (inbox.count === 0) return `Nothing to show: the inbox ${dir} is empty.`

@@ -101,7 +101,7 @@ function unverifiedOf({ rawBody }: RequestEvent) {
   return { update_id, type, body }
 }
 
-/** With an inbox id of eight characters a line has 80: the longest type with an id of 13 digits is 31. */
+/** Column widths for lines of 80 columns: the longest type with an id of 13 digits has 31 characters. */
 const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 8 } as const
 const INDENT = ' '.repeat(10)
 

@@ -195,7 +195,7 @@ function exitOf(statuses: readonly (number | null)[]): number {
   return statuses.some((it) => it === null || it < 200 || it > 299) ? 8 : 0
 }
 
-/** True if the timestamp is too old: it was on arrival, or it has become so since. */
+/** True if the timestamp was too old on arrival or is too old now. */
 const isStale = ({ at, reason }: DeliverySummary, now: number) =>
   reason === 'stale' || Math.abs(now - at) > DEFAULT_TOLERANCE_SECONDS * 1000
 

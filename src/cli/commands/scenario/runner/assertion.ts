@@ -20,7 +20,7 @@ export type StepOutcome =
       readonly details: Readonly<Record<string, unknown>>
     }
 
-/** Describes each failed assertion in a line. */
+/** Describes each failed assertion on one line. */
 export async function failedAssertions(expect: Expected, outcome: StepOutcome, jq: Jq): Promise<string[]> {
   const isOther =
     (expect.status !== undefined && expect.status !== outcome.status) ||
@@ -52,7 +52,7 @@ export function outcomeOf(outcome: StepOutcome): string {
   return `${outcome.status === 0 ? '' : `${outcome.status} `}${outcome.code}: ${outcome.message}`
 }
 
-/** Describes each difference in a line. Records may have more members, lists may not have more items. */
+/** Describes each difference on one line. Extra members of records are permitted, extra items of lists are not. */
 export function differences(expected: unknown, actual: unknown, path: string): string[] {
   const here = [`${path}: expected ${shown(expected)}, got ${actual === undefined ? 'nothing' : shown(actual)}`]
   if (Array.isArray(expected)) {

@@ -43,7 +43,7 @@ export interface CallStep extends StepCommon {
   readonly idempotencyKey: string | null
 }
 
-/** A call by method and path; the route is absent where the contract has none. */
+/** A call by method and path; `route` is undefined if the contract does not know it. */
 export interface RawTarget {
   readonly method: string
   /** The path from the file. */
@@ -63,7 +63,7 @@ export interface AdvanceStep extends StepCommon {
 
 export type Step = CallStep | ReceiveStep | AdvanceStep
 
-/** A file of steps that passed every check that needs no call. */
+/** A parsed scenario file without errors. */
 export interface Scenario {
   readonly file: string
   readonly name: string

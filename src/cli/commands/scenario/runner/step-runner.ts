@@ -182,7 +182,7 @@ const SECRET_MEMBER = /token$|secret|^jwt$|^value$/i
 /** A shorter text would match everywhere. */
 const SECRET_LENGTH_MIN = 8
 
-/** Secrets of a scenario, which no report shows. */
+/** Hides the secrets of a scenario in reports. */
 class SecretMask {
   readonly #known = new Set<string>()
 

@@ -18,7 +18,7 @@ export class Appender {
     return new Appender(file, end)
   }
 
-  /** Bytes so far. */
+  /** Size of the file in bytes. */
   get end(): number {
     return this.#end
   }

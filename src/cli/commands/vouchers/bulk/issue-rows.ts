@@ -37,7 +37,7 @@ const PAUSE_MS_MAX = 5 * 60_000
 /** Successive rows that fail with a 5xx before the run ends. */
 const TROUBLE_MAX = 10
 
-/** Issues every row once. Returns undefined if all were tried, else why the run ended early. */
+/** Issues every row once. Returns undefined after the last row, or the failure that ended the run early. */
 export async function issueRows(options: IssueOptions): Promise<Failure | undefined> {
   const run = new Run(options)
   const workers = await Promise.allSettled(Array.from({ length: options.concurrency }, () => run.work()))
@@ -64,14 +64,14 @@ class Run {
 
   constructor(options: IssueOptions) {
     this.#it = options
-    // Each concurrent call adds a listener; that is no leak.
+    // Each concurrent call adds a listener, so disable Node's leak warning.
     setMaxListeners(0, this.#stop.signal, this.#calls.signal)
     this.#rows = eachOf(options.rows, this.#stop.signal)
     options.signal.addEventListener('abort', this.#onSignal, { once: true })
     if (options.signal.aborted) this.#interrupt()
   }
 
-  /** Takes rows until there are none or the run ends. Ends the other workers before it throws a bug. */
+  /** Issues rows until the input or the run ends. A bug stops the other workers before it is rethrown. */
   async work(): Promise<void> {
     try {
       await this.#takeRows()
@@ -169,7 +169,7 @@ class Run {
   }
 }
 
-/** The rows one by one, for any number of workers; ends with the signal. */
+/** Yields single rows, which several workers can share; ends with the signal. */
 async function* eachOf(
   blocks: AsyncIterable<readonly ReadRow[]>,
   signal: AbortSignal,
@@ -188,7 +188,7 @@ async function* eachOf(
  */
 type FailureScope = 'row' | 'run' | 'away' | 'trouble'
 
-/** Failures of the template or the transport. Not an exhausted quota: existing vouchers are still returned. */
+/** Failures of the template or transport. An exhausted quota is not one: the server still returns existing vouchers. */
 const runFailures: readonly string[] = [
   'TEMPLATE_NOT_ACTIVE',
   'TEMPLATE_VALIDITY_ENDED',
@@ -201,13 +201,13 @@ const gatewayStatuses: readonly number[] = [502, 503, 504]
 function scopeOf(failure: CallFailure): FailureScope {
   const { code, status, details } = failure
   if (runFailures.includes(code)) return 'run'
-  // Not a response of a voucher service: it decides nothing about the row, so the run ends.
+  // The response is not from a voucher service and tells nothing about the row, so the run ends.
   if (code === 'INVALID_RESPONSE' && status < 500) return 'run'
   if (code === 'NETWORK_ERROR' || code === 'TIMEOUT' || gatewayStatuses.includes(status)) return 'away'
-  // Without a reason, a header cannot carry the credential; with one, the row is too large to encrypt.
+  // With a reason, the row is too large to encrypt; without one, a header cannot carry the credential.
   if (code === 'INVALID_INPUT') return details.reason === undefined ? 'run' : 'row'
   const exit = exitOf(fromCall(failure))
-  // Not allowed, no such template, not encrypted: every row would fail the same way.
+  // Permission, template and encryption are the same for every row.
   if (exit === 4 || exit === 5 || exit === 10) return 'run'
   return exit === 9 ? 'trouble' : 'row'
 }

@@ -37,8 +37,8 @@ export interface LoadedJournal {
 }
 
 /**
- * Reads a journal up to its last whole line. Rows of a torn line are requested again under their keys, damaged lines
- * before it are skipped.
+ * Reads a journal up to its last whole line. It skips damaged lines; the rows of a torn last line
+ * are requested again with their keys.
  * @throws errors of the file system
  */
 export function loadJournal(path: string): LoadedJournal {

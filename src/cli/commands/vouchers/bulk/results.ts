@@ -41,7 +41,7 @@ const WAITING_MAX = 4_000_000
 export class Results {
   readonly #files: ResultFiles
   #taken: ResultEntry[] = []
-  // Encoded early: objects that wait are promoted to the old generation and stay in memory for long.
+  // Encoded early: V8 promotes waiting objects to the old generation, which keeps them in memory for long.
   #waiting = { results: '', errors: '', journal: '' }
   #resultsEnd: number
   #writing: Promise<void> | undefined

@@ -112,7 +112,7 @@ async function openUnderLock(paths: RunPaths, identity: RunIdentity, resume: boo
   const files = { results, journal, format, errors }
   const close = async () => {
     await Promise.all([results.close(), journal.close(), errors.close()])
-    // A run without any result, for example with a wrong token, must not refuse the next one.
+    // Remove the files of a run without results, for example with a wrong token, so that the next run can start.
     if (isFresh && journal.end === headerEnd) await Promise.all([paths.out, paths.journal].map((path) => rm(path)))
   }
   const { done, damaged } = begun ?? { done: new Set(), damaged: [] }

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync'
 import { type Line, type ReadLine, ROW_BYTES_MAX } from './lines.js'
 import { type BadRow, bad } from './row.js'
 
-/** The values of one record, and the line on which it begins. */
+/** The values of one record and the number of its first line. */
 interface CsvRecord {
   readonly line: number
   readonly values: readonly string[]
@@ -36,7 +36,7 @@ function assemble(lines: readonly ReadLine[], final: boolean) {
   return { records, rest: lines.slice(at) }
 }
 
-/** The record that begins with a line, and how many it takes. Undefined when its end has not been read yet. */
+/** The record that starts with the first line, and its number of lines; undefined if its end is not read yet. */
 function recordAt(
   lines: readonly ReadLine[],
   start: number,
@@ -63,7 +63,7 @@ function recordAt(
 
 const withoutCr = (text: string) => (text.endsWith('\r') ? text.slice(0, -1) : text)
 
-/** True when a line has an odd number of quotes: it opens a quoted value, or ends one. */
+/** True if a line has an odd number of quotes: it opens or closes a quoted value. */
 const isOpen = (text: string) => text.split('"').length % 2 === 0
 
 const options = { record_delimiter: '\n', relax_column_count: true, skip_empty_lines: true } as const

@@ -50,7 +50,7 @@ export class UnreadableInput extends Error {
 }
 
 /**
- * The idempotency key of a row: the same in every run, so that a row whose response was lost is sent again and issued
+ * The idempotency key of a row: the same in every run, so that a retry after a lost response issues the voucher only
  * once. It leaves out metadata, which does not identify a voucher (DECISIONS.md#issue).
  */
 export function idempotencyKeyOf(template: string, row: Pick<Row, 'external_issue_id' | 'recipient_user_id'>): string {
