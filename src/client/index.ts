@@ -48,7 +48,7 @@ type Arguments<E extends Endpoint> =
     ? [input?: InputOf<E>, options?: CallOptions]
     : [input: InputOf<E>, options?: CallOptions]
 
-type Method<E extends Endpoint> = E extends { streams: true }
+type ClientMethod<E extends Endpoint> = E extends { streams: true }
   ? (...args: Arguments<E>) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
   : (...args: Arguments<E>) => Promise<CallResult<OutputOf<E>>>
 
@@ -56,7 +56,7 @@ type Method<E extends Endpoint> = E extends { streams: true }
 export type Client = {
   readonly [Group in keyof Contract]: {
     readonly [Name in keyof Contract[Group]]: Contract[Group][Name] extends Endpoint
-      ? Method<Contract[Group][Name]>
+      ? ClientMethod<Contract[Group][Name]>
       : never
   }
 } & { readonly call: Call; readonly stream: Stream }

@@ -70,12 +70,12 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
   }
 }
 
-type AttemptOutcome = TransportResponse | TransportError
+type RetryOutcome = TransportResponse | TransportError
 
-const headersOf = (outcome: AttemptOutcome) =>
+const headersOf = (outcome: RetryOutcome) =>
   isTransportError(outcome) ? (outcome.secure?.headers ?? {}) : outcome.headers
 
-async function attemptOnce(transport: Transport, request: TransportRequest): Promise<AttemptOutcome> {
+async function attemptOnce(transport: Transport, request: TransportRequest): Promise<RetryOutcome> {
   try {
     return await transport(request)
   } catch (error) {
@@ -84,7 +84,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
   }
 }
 
-function isWorthRepeating(outcome: AttemptOutcome, { repeatable = false }: TransportRequest): boolean {
+function isWorthRepeating(outcome: RetryOutcome, { repeatable = false }: TransportRequest): boolean {
   if (isTransportError(outcome)) {
     const { kind, maybeProcessed, secure } = outcome
     if (kind === 'aborted' || secure?.retryable === false) return false
@@ -96,17 +96,17 @@ function isWorthRepeating(outcome: AttemptOutcome, { repeatable = false }: Trans
 }
 
 /** Statuses below 500 and 503 mean that the server did not act; any other 5xx may follow a completed action. */
-function wasMaybeProcessed(outcome: AttemptOutcome): boolean {
+function wasMaybeProcessed(outcome: RetryOutcome): boolean {
   return isTransportError(outcome) ? outcome.maybeProcessed : outcome.status >= 500 && outcome.status !== 503
 }
 
-function describe(outcome: AttemptOutcome): { status: number; code: string } {
+function describe(outcome: RetryOutcome): { status: number; code: string } {
   if (!isTransportError(outcome)) return { status: outcome.status, code: readFailure(outcome).code }
   return { status: outcome.secure?.status ?? 0, code: outcome.secure?.code ?? outcome.kind }
 }
 
 /** Returns the last response, or throws the last error; `maybeProcessed` covers earlier attempts too. */
-function finish(outcome: AttemptOutcome, maybeProcessed: boolean): TransportResponse {
+function finish(outcome: RetryOutcome, maybeProcessed: boolean): TransportResponse {
   if (!isTransportError(outcome)) return maybeProcessed ? { ...outcome, maybeProcessed } : outcome
   if (!maybeProcessed || outcome.maybeProcessed) throw outcome
   const { kind, message, secure } = outcome

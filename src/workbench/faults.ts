@@ -57,8 +57,8 @@ export const faultRules = {
   },
 } satisfies Record<string, FaultRule>
 
-export type Fault = keyof typeof faultRules
-export const faults = Object.keys(faultRules) as Fault[]
+export type FaultName = keyof typeof faultRules
+export const faults = Object.keys(faultRules) as FaultName[]
 
 export interface UnsignedUpdate {
   readonly updateId: string
@@ -72,10 +72,10 @@ interface SigningKey {
 }
 
 /** Number of updates that a fault needs. */
-export const updatesNeeded = (fault: Fault | undefined) => (fault === 'reorder' ? 2 : 1)
+export const updatesNeeded = (fault: FaultName | undefined) => (fault === 'reorder' ? 2 : 1)
 
 /** The updates in sending order, with repetitions. */
-export function sendOrder<T>(updates: readonly T[], fault: Fault | undefined): T[] {
+export function sendOrder<T>(updates: readonly T[], fault: FaultName | undefined): T[] {
   if (fault === 'reorder') return [...updates].reverse()
   return fault === 'duplicate' ? updates.flatMap((it) => [it, it]) : [...updates]
 }
@@ -92,7 +92,7 @@ interface SignedDelivery {
 export function signWithFault(
   { updateId, body }: UnsignedUpdate,
   { secret, timestamp }: SigningKey,
-  fault: Fault | undefined,
+  fault: FaultName | undefined,
 ): SignedDelivery {
   const shift = fault === 'stale' ? -SKEW_SECONDS : fault === 'future' ? SKEW_SECONDS : 0
   const headers = signWebhook({ rawBody: body, secrets: [secret], timestamp: timestamp + shift, updateId })

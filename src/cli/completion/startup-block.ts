@@ -18,19 +18,19 @@ export function withoutBlock(content: string): string | undefined {
   return found === undefined ? undefined : without(content, found)
 }
 
-interface Block {
+interface MarkedBlock {
   readonly start: number
   readonly end: number
 }
 
-function without(content: string, blocks: readonly Block[]): string {
+function without(content: string, blocks: readonly MarkedBlock[]): string {
   return [...blocks].reverse().reduce((text, { start, end }) => text.slice(0, start) + text.slice(end), content)
 }
 
 /** Finds every block with its last line end; undefined if a marker has no partner. */
-function findBlocks(content: string): readonly Block[] | undefined {
+function findBlocks(content: string): readonly MarkedBlock[] | undefined {
   const marks = [...content.matchAll(/^# (?:>>> voucherctl completion >>>|<<< voucherctl completion <<<)\r?(?:\n|$)/gm)]
-  const blocks: Block[] = []
+  const blocks: MarkedBlock[] = []
   for (let i = 0; i < marks.length; i += 2) {
     const [first, last] = [marks[i], marks[i + 1]]
     if (first?.[0].startsWith(FIRST) !== true || last?.[0].startsWith(LAST) !== true) return undefined

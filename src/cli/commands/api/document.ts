@@ -1,5 +1,5 @@
 import { type Failure, usage } from '../../failure.js'
-import type { Field } from './fields.js'
+import type { FieldArgument } from './fields.js'
 
 type DocumentMembers = Record<string, unknown>
 type DocumentResult = { readonly ok: true; readonly document: DocumentMembers } | Failure
@@ -8,7 +8,7 @@ type DocumentResult = { readonly ok: true; readonly document: DocumentMembers } 
  * Builds an object from fields: `a.b=c` and `a[b]=c` set nested members, `a[]=x` appends to a list, and `a[][b]=c` sets
  * a member of the last object of a list, or of a new object if the last one has the member.
  */
-export function documentOf(fields: readonly Field[]): DocumentResult {
+export function documentOf(fields: readonly FieldArgument[]): DocumentResult {
   const document = newMembers()
   for (const { name, value } of fields) {
     const steps = stepsOf(name)

@@ -3,7 +3,7 @@ import type { CredentialKind, Endpoint } from '../../../contract/endpoint.js'
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** A known route, found by method and path. */
-export interface Route {
+export interface ApiRoute {
   readonly id: string
   readonly summary: string
   readonly method: string
@@ -21,7 +21,7 @@ export interface Route {
 }
 
 /** Routes for monitoring, outside the interface (DECISIONS.md#health-routes). */
-const health: readonly Route[] = [
+const health: readonly ApiRoute[] = [
   { id: 'health.live', summary: 'Is the server alive', method: 'GET', path: '/healthz', caller: 'none' },
   { id: 'health.ready', summary: 'Can the server use its store', method: 'GET', path: '/readyz', caller: 'none' },
   {
@@ -35,24 +35,24 @@ const health: readonly Route[] = [
 ]
 
 /** All routes of a voucher service; those of the encrypted transport and of health checks come last. */
-export async function knownRoutes(): Promise<readonly Route[]> {
+export async function knownRoutes(): Promise<readonly ApiRoute[]> {
   const { endpoints } = await import('../../../contract/index.js')
   const { openEndpoints } = await import('../../../contract/secure.js')
-  return [...endpoints, ...openEndpoints.map((it): Route => ({ ...it, caller: 'none' })), ...health]
+  return [...endpoints, ...openEndpoints.map((it): ApiRoute => ({ ...it, caller: 'none' })), ...health]
 }
 
 /** The route of a path without its query; of several, the one with the fewest parameters. */
-export async function findRoute(method: string, path: string): Promise<Route | undefined> {
+export async function findRoute(method: string, path: string): Promise<ApiRoute | undefined> {
   return routeAmong(await knownRoutes(), method, path)
 }
 
-export function routeAmong(routes: readonly Route[], method: string, path: string): Route | undefined {
+export function routeAmong(routes: readonly ApiRoute[], method: string, path: string): ApiRoute | undefined {
   const segments = path.split('/')
   const fitting = routes.filter((it) => {
     const pattern = it.path.split('/')
     const fits = (part: string, i: number) => part.startsWith(':') || part === segments[i]
     return it.method === method && pattern.length === segments.length && pattern.every(fits)
   })
-  const parameters = (it: Route) => it.path.split(':').length
+  const parameters = (it: ApiRoute) => it.path.split(':').length
   return fitting.sort((a, b) => parameters(a) - parameters(b))[0]
 }

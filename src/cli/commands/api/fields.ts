@@ -4,7 +4,7 @@ import { readTextFile } from '../../host/files.js'
 import { kindOf } from '../../host/secrets.js'
 
 /** A field of `-F` or `-f`. */
-export interface Field {
+export interface FieldArgument {
   /** As typed, with its dots and brackets. */
   readonly name: string
   /** Undefined for `name[]` without a value, which means an empty list. */
@@ -13,7 +13,7 @@ export interface Field {
   readonly text: string
 }
 
-type FieldsResult = { readonly ok: true; readonly fields: readonly Field[] } | Failure
+type FieldsResult = { readonly ok: true; readonly fields: readonly FieldArgument[] } | Failure
 
 /** Parses `NAME=VALUE`. With `-F`, numbers, true, false and null become JSON values, and @FILE reads a file. */
 export async function readFields(
@@ -21,7 +21,7 @@ export async function readFields(
   typed: readonly string[],
   raw: readonly string[],
 ): Promise<Fields> {
-  const fields: Field[] = []
+  const fields: FieldArgument[] = []
   for (const [at, text] of [...typed, ...raw].entries()) {
     const field = await readField(context, text, at < typed.length)
     if ('ok' in field) return field
@@ -33,7 +33,7 @@ export async function readFields(
 /** The number of fields that read stdin, of which only one may. */
 export const readsStdin = (typed: readonly string[]) => typed.filter((it) => /^[^=]+=@-$/.test(it)).length
 
-async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped: boolean): Promise<Field | Failure> {
+async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped: boolean): Promise<FieldArgument | Failure> {
   const flag = isTyped ? '--field' : '--raw-field'
   const at = typed.indexOf('=')
   const name = at < 0 ? typed : typed.slice(0, at)

@@ -1,5 +1,5 @@
 import { leaf } from '../../command/leaf.js'
-import { knownRoutes, type Route } from './endpoint.js'
+import { knownRoutes, type ApiRoute } from './endpoint.js'
 
 /** A route in the list. */
 interface ListedRoute {
@@ -40,7 +40,7 @@ function linesOf({ method, path, credential, scope, idempotency_key, command }: 
 
 const METHOD_WIDTH = 8
 
-function listedOf({ id, summary, method, path, caller, scope, idempotent }: Route): ListedRoute {
+function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiRoute): ListedRoute {
   return {
     method,
     path,

@@ -16,7 +16,7 @@ import { refuseImpostor } from '../../config/server-identity.js'
 import type { Failure } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import type { Plan } from '../../output/outcome.js'
-import type { Route } from './endpoint.js'
+import type { ApiRoute } from './endpoint.js'
 
 /** A call by method and path; the contract may not know it. */
 export interface AnyCall {
@@ -25,7 +25,7 @@ export interface AnyCall {
   readonly path: string
   readonly body: string | undefined
   readonly kind: CredentialKind | 'none'
-  readonly route: Route | undefined
+  readonly route: ApiRoute | undefined
 }
 
 export interface CallExchange {
@@ -115,7 +115,7 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
 }
 
 /** True for routes that respond without the envelope: health, bootstrap and session of the encrypted transport. */
-export const isBare = (route: Route | undefined) => route?.caller === 'none'
+export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
 
 /** Success conditions of the dedicated command; for an unknown route, only the envelope. */
 function expectedOf({ route, body }: AnyCall): Expected {

@@ -6,7 +6,7 @@ import type { Context } from '../../command/context.js'
 import { exitOf, type Failure, fromCall } from '../../failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/plain.js'
-import type { Route } from './endpoint.js'
+import type { ApiRoute } from './endpoint.js'
 import { type AnyCall, isBare, type CallExchange } from './send.js'
 
 /** Returns the data of the response, or its failure. */
@@ -21,7 +21,7 @@ export function showData({ method, route }: AnyCall, { result, response }: CallE
 }
 
 /** True for a success of a route that does not respond in JSON: metrics, a stream. */
-const isText = (route: Route | undefined, { status }: TransportResponse) =>
+const isText = (route: ApiRoute | undefined, { status }: TransportResponse) =>
   status >= 200 && status <= 299 && (isBare(route) || route?.streams === true)
 
 async function* linesOf(body: string): AsyncGenerator<unknown, Failure | undefined> {

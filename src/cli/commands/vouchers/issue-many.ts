@@ -5,7 +5,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail } from '../../failure.js'
 import { integer, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import type { Row } from './bulk/input/row.js'
+import type { InputRow } from './bulk/input/row.js'
 import type { BulkRun, BulkSummary } from './bulk/run.js'
 
 /** Twice the size of a server's group commit, so that it has work while the command reads responses. */
@@ -106,7 +106,7 @@ async function issueFrom(context: Context, options: BulkOptions): Promise<Outcom
 async function planFirst(
   { settings }: Context,
   { template, baseUrl, token }: BulkOptions,
-  row: Row | undefined,
+  row: InputRow | undefined,
 ): Promise<{ readonly requests: readonly unknown[] } | Failure> {
   if (row === undefined) return { requests: [] }
   const { prepareCall } = await import('../../../client/prepare.js')

@@ -7,7 +7,7 @@ import { type Failure, fail, usage } from '../../failure.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
 import { textOf } from '../../output/show.js'
-import { isReplay, type Replay, replaySentence, replayShape, withVoucherReplay } from './replay.js'
+import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
 /** The value of a credential of an issued voucher; undefined if the response lacks it. */
 export function credentialOf(
@@ -101,7 +101,7 @@ export const issue = leaf({
       if (failed !== undefined) return { ...failed, details: { voucher_id: voucher?.id } }
     }
     await context.output.print(voucher, {
-      headline: (it: IssuedVoucher & Replay) =>
+      headline: (it: IssuedVoucher & ReplayMembers) =>
         isReplay(it) ? replaySentence(it, it.issuedAt) : `Issued ${it.name} to ${it.recipientUserId}.`,
       body: () => details(voucher, file),
     })

@@ -12,7 +12,7 @@ interface Since {
 }
 
 /** Members added to a replayed response: `since` is null if nothing changed, absent if unknown. */
-export interface Replay {
+export interface ReplayMembers {
   readonly replayed?: true
   readonly since?: Since | null
 }
@@ -27,7 +27,7 @@ const LOOKUP_MS = 3_000
 export async function withRedemptionReplay(
   context: Context,
   { data }: Result<Redemption>,
-): Promise<Result<Redemption & Replay>> {
+): Promise<Result<Redemption & ReplayMembers>> {
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.getRedemption, { redemptionId: data.id }, options)
   return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (it) => {
@@ -44,7 +44,7 @@ export async function withVoucherReplay(
   context: Context,
   data: IssuedVoucher,
   redeemCode: string | undefined,
-): Promise<Result<IssuedVoucher & Replay>> {
+): Promise<Result<IssuedVoucher & ReplayMembers>> {
   if (redeemCode === undefined) return replayOf(data, undefined, () => null)
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.verify, { credential: { type: 'redeem_code', value: redeemCode } }, options)
@@ -57,16 +57,16 @@ function replayOf<Data extends object, Now>(
   data: Data,
   now: Now | null | undefined,
   sinceOf: (now: Now) => Since | null,
-): Result<Data & Replay> {
+): Result<Data & ReplayMembers> {
   const since = now === null || now === undefined ? {} : { since: sinceOf(now) }
   return { ok: true, data: { ...data, replayed: true, ...since }, reads: true }
 }
 
 /** Tests with `in`, because `sentence` drops a line that reads a missing member. */
-export const isReplay = (data: Replay) => 'replayed' in data
+export const isReplay = (data: ReplayMembers) => 'replayed' in data
 
 /** The headline of a replay, in place of the one that claims a new action. */
-export function replaySentence(replay: Replay, at: string | null): string {
+export function replaySentence(replay: ReplayMembers, at: string | null): string {
   const first = `Replayed: first done at ${textOf(at)}`
   const since = 'since' in replay ? replay.since : undefined
   if (since === undefined) return `${first}.`

@@ -6,7 +6,7 @@ import { pairs, text, toggle } from '../../flags/flags.js'
 import { credentialFlags, readCredential } from './credential-input.js'
 import { issue } from './issue.js'
 import { issueMany } from './issue-many.js'
-import { isReplay, type Replay, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
+import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 
 /** Shape of the result of redeem or reverse, with the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
@@ -96,7 +96,7 @@ export const vouchers: Group = {
         { command: 'scan | voucherctl vouchers redeem --qr-token - --json', comment: 'From stdin, for a script' },
       ],
       view: {
-        headline: (it: Redemption & Replay) =>
+        headline: (it: Redemption & ReplayMembers) =>
           isReplay(it)
             ? replaySentence(it, it.redeemedAt)
             : `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
@@ -131,7 +131,7 @@ export const vouchers: Group = {
       flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
       examples: [{ command: 'voucherctl vouchers reverse rdm_01JC… --reason "wrong article"' }],
       view: {
-        headline: (it: Redemption & Replay) =>
+        headline: (it: Redemption & ReplayMembers) =>
           isReplay(it)
             ? replaySentence(it, it.reversedAt)
             : `Reversed. The voucher is ${it.voucher.redeemable ? 'redeemable again' : it.voucher.status}.`,

@@ -1,7 +1,7 @@
 import { closest } from '../../../contract/closest.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { readUpdate } from '../../../webhook/signature.js'
-import type { Fault, UnsignedUpdate } from '../../../workbench/faults.js'
+import type { FaultName, UnsignedUpdate } from '../../../workbench/faults.js'
 import { faultRules, faults, sendOrder, signWithFault, updatesNeeded } from '../../../workbench/faults.js'
 import { isInvalidResponse } from '../../../workbench/final-response.js'
 import { isDelivered, POST_TIMEOUT_MS, type PostResult, post } from '../../../workbench/post.js'
@@ -27,7 +27,7 @@ interface SentDelivery {
   readonly time: string
   readonly update_id: number | string | null
   readonly type: string | null
-  readonly fault: Fault | null
+  readonly fault: FaultName | null
   readonly status: number | null
   readonly error: string | null
   readonly duration_ms: number
@@ -173,7 +173,7 @@ interface SendOptions {
   readonly url: URL
   readonly order: readonly UnsignedUpdate[]
   readonly secret: string
-  readonly fault: Fault | undefined
+  readonly fault: FaultName | undefined
   readonly type: string | null
 }
 
@@ -206,7 +206,7 @@ async function* send(
   return worst
 }
 
-function failureOf(result: PostResult, fault: Fault | undefined, { host }: URL): Failure | undefined {
+function failureOf(result: PostResult, fault: FaultName | undefined, { host }: URL): Failure | undefined {
   const { status, error } = result
   if (status === null) {
     if (error !== null && isInvalidResponse(error)) {

@@ -1,5 +1,5 @@
 import { asMembers } from '../../../../secure/json.js'
-import type { Expected } from './document.js'
+import type { StepExpectation } from './document.js'
 
 /** Evaluates a jq expression on a value. */
 export type Jq = (
@@ -21,7 +21,7 @@ export type StepOutcome =
     }
 
 /** Describes each failed assertion on one line. */
-export async function failedAssertions(expect: Expected, outcome: StepOutcome, jq: Jq): Promise<string[]> {
+export async function failedAssertions(expect: StepExpectation, outcome: StepOutcome, jq: Jq): Promise<string[]> {
   const isOther =
     (expect.status !== undefined && expect.status !== outcome.status) ||
     (expect.code !== undefined && (outcome.ok || expect.code !== outcome.code)) ||
@@ -42,7 +42,7 @@ export async function failedAssertions(expect: Expected, outcome: StepOutcome, j
   return problems
 }
 
-function wanted({ status, code }: Expected): string {
+function wanted({ status, code }: StepExpectation): string {
   return [status, code].filter((it) => it !== undefined).join(' ') || 'success'
 }
 

@@ -1,6 +1,6 @@
 import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
 import type { ScriptedResponse } from '../../../../workbench/responses.js'
-import type { Route } from '../../api/endpoint.js'
+import type { ApiRoute } from '../../api/endpoint.js'
 
 /** Options of the server that is started for a scenario; ignored for a running one. */
 interface FixtureOptions {
@@ -9,7 +9,7 @@ interface FixtureOptions {
 }
 
 /** Requirements for a response or delivery; absent members are not checked. */
-export interface Expected {
+export interface StepExpectation {
   readonly status?: number
   /** Code of the expected refusal; without it the call must succeed. */
   readonly code?: string
@@ -25,7 +25,7 @@ interface StepCommon {
   readonly name: string
   /** Line number, from 1. */
   readonly line: number
-  readonly expect: Expected
+  readonly expect: StepExpectation
   /** jq expressions on the data by the name of the variable for the result. */
   readonly capture: Readonly<Record<string, string>>
   /** Credentials for the following steps, as templates. */
@@ -48,7 +48,7 @@ export interface RawTarget {
   readonly method: string
   /** The path from the file. */
   readonly path: string
-  readonly route: Route | undefined
+  readonly route: ApiRoute | undefined
 }
 
 export interface ReceiveStep extends StepCommon {
@@ -61,7 +61,7 @@ export interface AdvanceStep extends StepCommon {
   readonly seconds: number
 }
 
-export type Step = CallStep | ReceiveStep | AdvanceStep
+export type ScenarioStep = CallStep | ReceiveStep | AdvanceStep
 
 /** A parsed scenario file without errors. */
 export interface Scenario {
@@ -70,7 +70,7 @@ export interface Scenario {
   readonly server: FixtureOptions
   readonly answers: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
-  readonly steps: readonly Step[]
+  readonly steps: readonly ScenarioStep[]
   /** Steps that run after success and failure, even if one of them fails. */
-  readonly teardown: readonly Step[]
+  readonly teardown: readonly ScenarioStep[]
 }

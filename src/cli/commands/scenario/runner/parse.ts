@@ -5,9 +5,9 @@ import type { Members } from '../../../../secure/json.js'
 import { parseScript } from '../../../../workbench/responses.js'
 import { defined } from '../../../flags/defined.js'
 import { durationMs } from '../../../flags/flags.js'
-import { methods, type Route, routeAmong } from '../../api/endpoint.js'
+import { methods, type ApiRoute, routeAmong } from '../../api/endpoint.js'
 import { readPath, withoutQuery } from '../../api/path.js'
-import type { CallStep, Expected, RawTarget, Scenario, Step } from './document.js'
+import type { CallStep, StepExpectation, RawTarget, Scenario, ScenarioStep } from './document.js'
 import { type Path, type Problem, Source, type Yaml } from './source.js'
 import { filledWith, referencesIn } from './variables.js'
 
@@ -24,13 +24,13 @@ const membersOfKind = {
   receive: ['within', 'expect', 'capture', 'use'],
   advance: [],
 } as const
-type Kind = keyof typeof membersOfKind
+type StepKind = keyof typeof membersOfKind
 
 /** Valid names of captured variables. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 /** Parses a scenario and reports all its errors. `routes` resolve `METHOD /path`. */
-export function parseScenario(text: string, file: string, routes: readonly Route[], yaml: Yaml): ParsedScenario {
+export function parseScenario(text: string, file: string, routes: readonly ApiRoute[], yaml: Yaml): ParsedScenario {
   const source = new Source(text, yaml)
   const scenario = source.problems.length === 0 ? new Parser(source, routes).scenario(file) : undefined
   return scenario !== undefined && source.problems.length === 0
@@ -38,15 +38,15 @@ export function parseScenario(text: string, file: string, routes: readonly Route
     : { ok: false, problems: source.problems }
 }
 
-type Common = Pick<Step, 'name' | 'line' | 'expect' | 'capture' | 'use' | 'withinMs'>
+type Common = Pick<ScenarioStep, 'name' | 'line' | 'expect' | 'capture' | 'use' | 'withinMs'>
 
 class Parser {
   readonly #source: Source
-  readonly #routes: readonly Route[]
+  readonly #routes: readonly ApiRoute[]
   /** Variables that are set before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
 
-  constructor(source: Source, routes: readonly Route[]) {
+  constructor(source: Source, routes: readonly ApiRoute[]) {
     this.#source = source
     this.#routes = routes
   }
@@ -78,15 +78,15 @@ class Parser {
     return answers ?? this.#source.wrong(at, 'respond must be a list such as 500,timeout,200.') ?? [200]
   }
 
-  #steps(path: Path, value: unknown): Step[] {
+  #steps(path: Path, value: unknown): ScenarioStep[] {
     return (this.#source.list(path, value) ?? []).flatMap((it, i) => this.#step([...path, i], it) ?? [])
   }
 
-  #step(path: Path, value: unknown): Step | undefined {
+  #step(path: Path, value: unknown): ScenarioStep | undefined {
     const source = this.#source
     const step = source.record(path, value, stepNames)
     if (step === undefined) return undefined
-    const found = (Object.keys(membersOfKind) as Kind[]).filter((it) => Object.hasOwn(step, it))
+    const found = (Object.keys(membersOfKind) as StepKind[]).filter((it) => Object.hasOwn(step, it))
     const [kind] = found
     if (kind === undefined || found.length > 1) return source.wrong(path, 'A step is one of call, receive, advance.')
     for (const name of Object.keys(step)) {
@@ -118,7 +118,7 @@ class Parser {
     return { ...common, kind, seconds: ms / 1000 }
   }
 
-  #call(path: Path, step: Members, common: Common): Step | undefined {
+  #call(path: Path, step: Members, common: Common): ScenarioStep | undefined {
     const source = this.#source
     const at = [...path, 'call']
     const called = source.text(at, step.call)
@@ -161,7 +161,7 @@ class Parser {
     return found ?? this.#source.wrong(path, `as must be one of ${callers.join(', ')}.`)
   }
 
-  #expected(path: Path, value: unknown, kind: Kind): Expected {
+  #expected(path: Path, value: unknown, kind: StepKind): StepExpectation {
     const source = this.#source
     const names = kind === 'receive' ? ['data', 'that'] : ['status', 'code', 'replayed', 'data', 'details', 'that']
     const expect = source.record(path, value, names) ?? {}

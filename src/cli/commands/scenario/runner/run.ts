@@ -1,7 +1,7 @@
 import type { Context } from '../../../command/context.js'
 import type { Failure } from '../../../failure.js'
 import { JqThread } from '../../../output/jq-thread.js'
-import type { Scenario, Step } from './document.js'
+import type { Scenario, ScenarioStep } from './document.js'
 import { openFixture } from './fixture.js'
 import { StepRunner } from './step-runner.js'
 
@@ -63,13 +63,13 @@ export async function runScenario(
   }
 }
 
-async function runTimed(stepRunner: StepRunner, step: Step, signal: AbortSignal): Promise<StepReport> {
+async function runTimed(stepRunner: StepRunner, step: ScenarioStep, signal: AbortSignal): Promise<StepReport> {
   const startedAt = performance.now()
   const problems = await stepRunner.run(step, signal)
   const { name, line } = step
   return { name, line, status: problems.length === 0 ? 'passed' : 'failed', duration_ms: since(startedAt), problems }
 }
 
-const skipped = ({ name, line }: Step): StepReport => ({ name, line, status: 'skipped', duration_ms: 0, problems: [] })
+const skipped = ({ name, line }: ScenarioStep): StepReport => ({ name, line, status: 'skipped', duration_ms: 0, problems: [] })
 
 const since = (startedAt: number) => Math.round(performance.now() - startedAt)

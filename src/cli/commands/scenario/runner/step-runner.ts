@@ -11,7 +11,7 @@ import type { JqThread } from '../../../output/jq-thread.js'
 import { readPath } from '../../api/path.js'
 import { prepareAny } from '../../api/send.js'
 import { failedAssertions, outcomeOf, type StepOutcome, shown } from './assertion.js'
-import type { AdvanceStep, CallStep, Expected, ReceiveStep, Step } from './document.js'
+import type { AdvanceStep, CallStep, StepExpectation, ReceiveStep, ScenarioStep } from './document.js'
 import { evaluator } from './evaluate.js'
 import type { Fixture } from './fixture.js'
 import type { ScenarioDelivery } from './inbox.js'
@@ -44,7 +44,7 @@ export class StepRunner {
     for (const [name, value] of Object.entries(vars)) this.#variables.set(name, filled(value, this.#variables))
   }
 
-  async run(step: Step, signal: AbortSignal): Promise<Problems> {
+  async run(step: ScenarioStep, signal: AbortSignal): Promise<Problems> {
     try {
       const problems = await this.#perform(step, signal)
       return problems.map((it) => this.#secrets.hide(it))
@@ -54,7 +54,7 @@ export class StepRunner {
     }
   }
 
-  #perform(step: Step, signal: AbortSignal): Promise<Problems> {
+  #perform(step: ScenarioStep, signal: AbortSignal): Promise<Problems> {
     if (step.kind === 'advance') return this.#advance(step, signal)
     return step.kind === 'call' ? this.#call(step, signal) : this.#receive(step, signal)
   }
@@ -139,7 +139,7 @@ export class StepRunner {
     return result
   }
 
-  async #keep({ capture, use }: Step, outcome: StepOutcome, signal: AbortSignal): Promise<Problems> {
+  async #keep({ capture, use }: ScenarioStep, outcome: StepOutcome, signal: AbortSignal): Promise<Problems> {
     if (!outcome.ok) return []
     for (const [name, expression] of Object.entries(capture)) {
       const result = await evaluator(this.#jq, signal)(filledExpression(expression, this.#variables), outcome.data)
@@ -162,10 +162,10 @@ export class StepRunner {
     return 'id' in target ? target : { ...target, path: filledText(target.path, this.#variables, encoded) }
   }
 
-  #filledExpectation(expect: Expected): Expected {
+  #filledExpectation(expect: StepExpectation): StepExpectation {
     const { that, ...values } = expect
     return {
-      ...(filled(values, this.#variables) as Omit<Expected, 'that'>),
+      ...(filled(values, this.#variables) as Omit<StepExpectation, 'that'>),
       that: that.map((it) => filledExpression(it, this.#variables)),
     }
   }

@@ -6,7 +6,7 @@ import * as contract from '../../../../contract/vouchers.js'
 import { codeOf } from '../../../../files/error-code.js'
 import { exitOf, type Failure, fail, fromCall } from '../../../failure.js'
 import { untilAborted } from '../../../host/until-aborted.js'
-import { idempotencyKeyOf, isBad, type ReadRow, type Row, UnreadableInput } from './input/row.js'
+import { idempotencyKeyOf, isBad, type ReadRow, type InputRow, UnreadableInput } from './input/row.js'
 import { TooManyCalls } from './open-call.js'
 import type { Results } from './results.js'
 import type { Counters } from './show-progress.js'
@@ -104,7 +104,7 @@ class Run {
     this.#it.signal.removeEventListener('abort', this.#onSignal)
   }
 
-  async #issue(row: Row, idempotencyKey: string): Promise<void> {
+  async #issue(row: InputRow, idempotencyKey: string): Promise<void> {
     for (let again = false; ; again = true) {
       const responsesBefore = this.#responses
       const result = await this.#callRow(row, idempotencyKey)
@@ -128,7 +128,7 @@ class Run {
   }
 
   /** Calls until the response is not a 429; undefined if the run ends before. */
-  async #callRow(row: Row, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
+  async #callRow(row: InputRow, idempotencyKey: string): Promise<CallResult<IssuedVoucher> | undefined> {
     const { throttle, call, template, timeoutMs } = this.#it
     const { line: _line, ...input } = row
     const issue = { template_id: template, ...input } as Parameters<typeof call<typeof contract.issue>>[1]

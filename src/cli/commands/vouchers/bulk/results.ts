@@ -6,7 +6,7 @@ import { credentialOf } from '../issue.js'
 import type { Appender } from './appender.js'
 import type { ErrorsFile } from './errors-file.js'
 import type { BulkFormat } from './input/read-rows.js'
-import type { BadRow, Row } from './input/row.js'
+import type { BadRow, InputRow } from './input/row.js'
 import { encodeEntry } from './journal.js'
 import { encodeLine, errorColumns, resultColumns } from './output-lines.js'
 
@@ -25,8 +25,8 @@ interface RowFailure {
 }
 
 type ResultEntry =
-  | { readonly row: Row; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
-  | { readonly row: Row | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
+  | { readonly row: InputRow; readonly idempotencyKey: string; readonly voucher: Partial<IssuedVoucher> | null }
+  | { readonly row: InputRow | BadRow; readonly idempotencyKey?: string; readonly failure: RowFailure }
 
 /** Milliseconds of entries per fsync. */
 const GATHER_MS = 100
@@ -121,7 +121,7 @@ export class Results {
 const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
 
 /** The voucher of a response is typed and not validated. */
-function resultOf({ line, external_issue_id, recipient_user_id }: Row, voucher: Partial<IssuedVoucher> | null) {
+function resultOf({ line, external_issue_id, recipient_user_id }: InputRow, voucher: Partial<IssuedVoucher> | null) {
   return {
     line,
     external_issue_id,
@@ -134,7 +134,7 @@ function resultOf({ line, external_issue_id, recipient_user_id }: Row, voucher: 
   }
 }
 
-export function errorOf({ line, external_issue_id, recipient_user_id }: Row | BadRow, failure: RowFailure) {
+export function errorOf({ line, external_issue_id, recipient_user_id }: InputRow | BadRow, failure: RowFailure) {
   const { code, message, requestId: request_id } = failure
   return { line, external_issue_id, recipient_user_id, code, message: plainLine(message), request_id }
 }

@@ -62,7 +62,7 @@ function rateOf(): (count: number) => number {
   }
 }
 
-interface Progress {
+interface BulkProgress {
   readonly counters: Readonly<Counters>
   /** Recent rate of responses. */
   readonly perSecond: number
@@ -74,7 +74,7 @@ const BAR_LONGEST = 30
 const number = (it: number) => it.toLocaleString('en-US')
 
 /** Formats one line that fits the columns: done and total, share, bar, rate, time left, failures. */
-export function progressLine({ counters, perSecond, pauseMs }: Progress, columns: number): string {
+export function progressLine({ counters, perSecond, pauseMs }: BulkProgress, columns: number): string {
   const { total, failed } = counters
   const done = doneOf(counters)
   const share = total === null || total === 0 ? undefined : done / total

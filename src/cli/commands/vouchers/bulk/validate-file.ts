@@ -6,7 +6,7 @@ import { type Failure, fail } from '../../../failure.js'
 import { ErrorsFile } from './errors-file.js'
 import type { BulkInput } from './input/input.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
-import { isBad, type Row, UnreadableInput } from './input/row.js'
+import { isBad, type InputRow, UnreadableInput } from './input/row.js'
 import { encodeLine, errorColumns } from './output-lines.js'
 import { errorOf } from './results.js'
 import type { RunPaths } from './run-files.js'
@@ -20,7 +20,7 @@ interface Validation {
   /** SHA-256 of the file in hex. */
   readonly sha256: string
   /** First row, for a dry run. */
-  readonly first: Row | undefined
+  readonly first: InputRow | undefined
 }
 
 /** Validates a whole file. One bad row refuses the file; the errors file lists every bad row. */
@@ -37,12 +37,12 @@ export async function validateFile(context: Context, input: BulkInput, paths: Ru
   }
   const shown: ValidationIssue[] = []
   let [rows, bad] = [0, 0]
-  let first: Row | undefined
+  let first: InputRow | undefined
   try {
     for await (const block of markDuplicates(readRows(summed(), input.format))) {
       if (host.signal.aborted) break
       rows += block.length
-      first ??= block.find((it): it is Row => !isBad(it))
+      first ??= block.find((it): it is InputRow => !isBad(it))
       for (const row of block.filter(isBad)) {
         bad += 1
         const { code, message } = row.fault

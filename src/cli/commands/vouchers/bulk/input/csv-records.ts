@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import { type Line, type ReadLine, ROW_BYTES_MAX } from './lines.js'
+import { type TextLine, type ReadLine, ROW_BYTES_MAX } from './lines.js'
 import { type BadRow, bad } from './row.js'
 
 /** The values of one record and the number of its first line. */
@@ -81,7 +81,7 @@ function parseAll(records: readonly ReadLine[]): (CsvRecord | BadRow)[] {
   return records.map((it) => ('fault' in it ? it : { line: it.line, values: values[i++] as string[] }))
 }
 
-function parseOne({ line, text }: Line): CsvRecord | BadRow {
+function parseOne({ line, text }: TextLine): CsvRecord | BadRow {
   try {
     const parsed: string[][] = parse(text, options)
     if (parsed.length === 1) return { line, values: parsed[0] as string[] }

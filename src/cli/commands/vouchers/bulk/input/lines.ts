@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import { type BadRow, bad, UnreadableInput } from './row.js'
 
 /** A line without its line feed; it may end with a carriage return. */
-export interface Line {
+export interface TextLine {
   /** Line number, from 1. */
   readonly line: number
   readonly text: string
 }
 
-export type ReadLine = Line | BadRow
+export type ReadLine = TextLine | BadRow
 
 /** Maximum length of a row: a line that never ends must not fill the memory. */
 export const ROW_BYTES_MAX = 1024 * 1024

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { asMembers } from '../../../../../secure/json.js'
 
 /** The input of one voucher with its line number, from 1. */
-export interface Row {
+export interface InputRow {
   readonly line: number
   readonly external_issue_id: string
   readonly recipient_user_id: string
@@ -31,7 +31,7 @@ export interface BadRow {
   readonly recipient_user_id?: string
 }
 
-export type ReadRow = Row | BadRow
+export type ReadRow = InputRow | BadRow
 export const isBad = (row: ReadRow): row is BadRow => 'fault' in row
 
 export const bad = (line: number, code: RowFault['code'], message: string): BadRow => ({
@@ -53,7 +53,7 @@ export class UnreadableInput extends Error {
  * The idempotency key of a row: the same in every run, so that a retry after a lost response issues the voucher only
  * once. It leaves out metadata, which does not identify a voucher (DECISIONS.md#issue).
  */
-export function idempotencyKeyOf(template: string, row: Pick<Row, 'external_issue_id' | 'recipient_user_id'>): string {
+export function idempotencyKeyOf(template: string, row: Pick<InputRow, 'external_issue_id' | 'recipient_user_id'>): string {
   const what = JSON.stringify(['issue-many', template, row.external_issue_id, row.recipient_user_id])
   return `issue-many-${hash('sha256', what, 'base64url')}`
 }
@@ -72,5 +72,5 @@ export function rowOf(line: number, members: Readonly<Record<string, unknown>>):
   if (metadata !== undefined && asMembers(metadata) === undefined) {
     return { ...bad(line, 'VALUE_WRONG', 'metadata must be a JSON object'), ...read }
   }
-  return { line, ...read, ...(metadata === undefined ? {} : { metadata }) } as Row
+  return { line, ...read, ...(metadata === undefined ? {} : { metadata }) } as InputRow
 }
