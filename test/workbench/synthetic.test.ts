@@ -7,7 +7,7 @@ import { updateTypes } from '../../src/contract/updates.js'
 import { redemption, voucher } from '../../src/contract/vouchers.js'
 import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
 import { pathsOf, readOverride, syntheticUpdate } from '../../src/workbench/synthetic.js'
-import type { Shape } from '../../src/workbench/synthetic-shapes.js'
+import type { ObjectShape } from '../../src/workbench/synthetic-shapes.js'
 import { payloadShapes } from '../../src/workbench/synthetic-shapes.js'
 
 const now = Date.UTC(2026, 10, 21, 10)
@@ -34,7 +34,7 @@ interface Json {
 }
 
 /** What a shape says of a member, next to what the contract says. */
-function compare(shape: Shape, schema: Json, at: string): void {
+function compare(shape: ObjectShape, schema: Json, at: string): void {
   const properties = schema.properties ?? {}
   expect([at, Object.keys(shape)]).toEqual([at, Object.keys(properties)])
   for (const [name, member] of Object.entries(shape)) {

@@ -44,10 +44,7 @@ export interface Context {
   baseUrl(mayBeNew?: boolean): Ok<string> | Failure
   credential(kind: CredentialKind, baseUrl: string): Promise<(Ok<string> & { source: string }) | Failure>
   /** Prompts the user; fails with exit code 3 without a terminal. */
-  ask<T>(
-    missing: () => Failure,
-    question: (questions: Questions) => Promise<T | undefined>,
-  ): Promise<Ok<T> | Failure>
+  ask<T>(missing: () => Failure, question: (questions: Questions) => Promise<T | undefined>): Promise<Ok<T> | Failure>
   /** Prompts before an irreversible action unless `--yes` confirms it. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
   /** The command line, quoted for a shell. */

@@ -3,9 +3,9 @@ import { durationMs } from '../flags/flags.js'
 import type { Host } from '../host/host.js'
 import { plainLine } from '../output/plain.js'
 import type { Word } from './command-words.js'
+import { type CompletionTarget, completionTargetAt } from './completion-target.js'
 import type { LocalKind } from './kinds.js'
 import { isShell, shells } from './shells.js'
-import { type CompletionTarget, completionTargetAt } from './completion-target.js'
 
 /** Milliseconds since the start of the process; the user waits after pressing Tab (DECISIONS.md#completion). */
 const CAP_MS = 150

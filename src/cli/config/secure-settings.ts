@@ -4,7 +4,7 @@ import { isCanonicalOrigin } from '../../secure/origin.js'
 import type { Failure } from '../failure.js'
 import { type Globals, secureModes } from '../flags/globals.js'
 import type { Profile, SecureProfile } from './config.js'
-import { byDefault, choose, first, invalid, type SettingSources, type Setting } from './setting.js'
+import { byDefault, choose, first, invalid, type Setting, type SettingSources } from './setting.js'
 
 /** How calls are encrypted, each value with its source. */
 export interface SecureSettings {

@@ -5,8 +5,8 @@ import { type Format, formatIn, formats, type Globals } from '../flags/globals.j
 import type { Host } from '../host/host.js'
 import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'
 import { dataDirOf, findLocalServer, type LocalServer } from './local-server.js'
-import { type SkippedFile, type ProjectFile, type ProjectResult, readProjectFile } from './project-file.js'
-import { type UnapprovedServer, originOf, permissionOf } from './project-permission.js'
+import { type ProjectFile, type ProjectResult, readProjectFile, type SkippedFile } from './project-file.js'
+import { originOf, permissionOf, type UnapprovedServer } from './project-permission.js'
 import { resolveSecure, type SecureSettings } from './secure-settings.js'
 import { byDefault, choose, first, invalid, type Setting } from './setting.js'
 

@@ -20,7 +20,7 @@ export async function readFields(
   context: Pick<Context, 'host' | 'globals'>,
   typed: readonly string[],
   raw: readonly string[],
-): Promise<Fields> {
+): Promise<FieldsResult> {
   const fields: FieldArgument[] = []
   for (const [at, text] of [...typed, ...raw].entries()) {
     const field = await readField(context, text, at < typed.length)
@@ -33,7 +33,11 @@ export async function readFields(
 /** The number of fields that read stdin, of which only one may. */
 export const readsStdin = (typed: readonly string[]) => typed.filter((it) => /^[^=]+=@-$/.test(it)).length
 
-async function readField({ host }: Pick<Context, 'host'>, typed: string, isTyped: boolean): Promise<FieldArgument | Failure> {
+async function readField(
+  { host }: Pick<Context, 'host'>,
+  typed: string,
+  isTyped: boolean,
+): Promise<FieldArgument | Failure> {
   const flag = isTyped ? '--field' : '--raw-field'
   const at = typed.indexOf('=')
   const name = at < 0 ? typed : typed.slice(0, at)

@@ -1,5 +1,5 @@
 import { leaf } from '../../command/leaf.js'
-import { knownRoutes, type ApiRoute } from './endpoint.js'
+import { type ApiRoute, knownRoutes } from './endpoint.js'
 
 /** A route in the list. */
 interface ListedRoute {

@@ -7,7 +7,7 @@ import { exitOf, type Failure, fromCall } from '../../failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/plain.js'
 import type { ApiRoute } from './endpoint.js'
-import { type AnyCall, isBare, type CallExchange } from './send.js'
+import { type AnyCall, type CallExchange, isBare } from './send.js'
 
 /** Returns the data of the response, or its failure. */
 export function showData({ method, route }: AnyCall, { result, response }: CallExchange): Outcome<unknown> {

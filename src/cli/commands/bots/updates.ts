@@ -84,7 +84,8 @@ interface Payload {
   readonly new_status?: string
 }
 
-export interface FollowOptions extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
+export interface FollowOptions
+  extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
   /** Reads updates from an id on, which confirms those before it. */
   poll(from: number | undefined): Promise<PollResult>
   /** Confirms the updates before this one, after the signal. */

@@ -1,7 +1,7 @@
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { updateConfig } from '../../config/config.js'
-import type { SkippedFile, ProjectFile } from '../../config/project-file.js'
+import type { ProjectFile, SkippedFile } from '../../config/project-file.js'
 import { type Permission, permissionOf } from '../../config/project-permission.js'
 import { type Failure, fail } from '../../failure.js'
 import { plainLine } from '../../output/plain.js'

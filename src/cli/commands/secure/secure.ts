@@ -10,7 +10,7 @@ import { readJsonBody } from '../api/body.js'
 import { findRoute, methods } from '../api/endpoint.js'
 import { sendAny } from '../api/send.js'
 import { pin } from './pin.js'
-import type { WalkStep, WalkReport } from './walk.js'
+import type { WalkReport, WalkStep } from './walk.js'
 
 interface SecureReport {
   readonly v?: number
@@ -135,7 +135,9 @@ export const secure: Group = {
       summary: 'Show what the server says of its encrypted transport',
       notes: ['The key with its pin, and how far the clock of the server is ahead of this one. Needs no credential.'],
       examples: [{ command: 'voucherctl secure bootstrap --base-url https://vouchers.example' }],
-      view: { headline: ({ enabled }: SecureReport) => `The encrypted transport is switched ${enabled ? 'on' : 'off'}.` },
+      view: {
+        headline: ({ enabled }: SecureReport) => `The encrypted transport is switched ${enabled ? 'on' : 'off'}.`,
+      },
       run: async (context): Promise<Outcome<SecureReport>> => {
         const { describeServer, failureOf, reach } = await import('./server.js')
         const reached = await reach(context)

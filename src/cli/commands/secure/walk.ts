@@ -68,7 +68,10 @@ class Walk {
     return [9, 7, 10].find((it) => this.#exits.includes(it))
   }
 
-  async take<Value>(step: string, work: () => Promise<WalkStepResult<Value>> | WalkStepResult<Value>): Promise<Value | undefined> {
+  async take<Value>(
+    step: string,
+    work: () => Promise<WalkStepResult<Value>> | WalkStepResult<Value>,
+  ): Promise<Value | undefined> {
     const startedAt = performance.now()
     const verdict = await work()
     const ms = Math.round((performance.now() - startedAt) * 10) / 10
@@ -236,7 +239,11 @@ async function takeDispatch(
   })
 }
 
-async function expectRefusal(server: SecureServer, code: SecureCode, request: HttpRequest): Promise<WalkStepResult<true>> {
+async function expectRefusal(
+  server: SecureServer,
+  code: SecureCode,
+  request: HttpRequest,
+): Promise<WalkStepResult<true>> {
   const sent = await server.send(request, 'dispatch')
   if (!sent.ok) return sent
   const { response: answer } = sent

@@ -110,7 +110,12 @@ interface ReplaySelection {
 }
 
 /** Selects deliveries; fails if a named one or all found ones cannot be sent (DECISIONS.md#replay-of-deliveries). */
-function pick(context: Context, flags: ReplayFlags, { inbox, dir }: OpenedInbox, secret: string): ReplaySelection | Failure {
+function pick(
+  context: Context,
+  flags: ReplayFlags,
+  { inbox, dir }: OpenedInbox,
+  secret: string,
+): ReplaySelection | Failure {
   const isNamed = flags.id.length > 0
   const found: DeliverySummary[] = isNamed
     ? []

@@ -70,6 +70,12 @@ async function runTimed(stepRunner: StepRunner, step: ScenarioStep, signal: Abor
   return { name, line, status: problems.length === 0 ? 'passed' : 'failed', duration_ms: since(startedAt), problems }
 }
 
-const skipped = ({ name, line }: ScenarioStep): StepReport => ({ name, line, status: 'skipped', duration_ms: 0, problems: [] })
+const skipped = ({ name, line }: ScenarioStep): StepReport => ({
+  name,
+  line,
+  status: 'skipped',
+  duration_ms: 0,
+  problems: [],
+})
 
 const since = (startedAt: number) => Math.round(performance.now() - startedAt)

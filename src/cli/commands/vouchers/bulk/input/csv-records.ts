@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import { type TextLine, type ReadLine, ROW_BYTES_MAX } from './lines.js'
+import { type ReadLine, ROW_BYTES_MAX, type TextLine } from './lines.js'
 import { type BadRow, bad } from './row.js'
 
 /** The values of one record and the number of its first line. */

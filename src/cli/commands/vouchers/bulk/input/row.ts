@@ -53,7 +53,10 @@ export class UnreadableInput extends Error {
  * The idempotency key of a row: the same in every run, so that a retry after a lost response issues the voucher only
  * once. It leaves out metadata, which does not identify a voucher (DECISIONS.md#issue).
  */
-export function idempotencyKeyOf(template: string, row: Pick<InputRow, 'external_issue_id' | 'recipient_user_id'>): string {
+export function idempotencyKeyOf(
+  template: string,
+  row: Pick<InputRow, 'external_issue_id' | 'recipient_user_id'>,
+): string {
   const what = JSON.stringify(['issue-many', template, row.external_issue_id, row.recipient_user_id])
   return `issue-many-${hash('sha256', what, 'base64url')}`
 }
