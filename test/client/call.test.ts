@@ -21,7 +21,7 @@ function recorder(answer: Partial<TransportResponse> | TransportError) {
   return { requests, call }
 }
 
-test('a call carries its credential and its media types', async () => {
+test('a call sends its credential, media types and user agent as headers', async () => {
   const { requests, call } = recorder({})
   await call(vouchers.verify, { credential })
   expect(requests[0]).toMatchObject({
@@ -37,13 +37,13 @@ test('a call carries its credential and its media types', async () => {
   })
 })
 
-test('a call without a body names no content type', async () => {
+test('a call without a body sends no Content-Type header', async () => {
   const { requests, call } = recorder({})
   await call(templates.list, {})
   expect(requests[0]?.headers).not.toHaveProperty('content-type')
 })
 
-test('issue, redeem and reverse carry an Idempotency-Key: the given one, else a fresh one; others none', async () => {
+test('only issue, redeem and reverse send an Idempotency-Key: the given one or a generated one', async () => {
   const { requests, call } = recorder({})
   await call(vouchers.redeem, { credential })
   await call(vouchers.reverse, { redemptionId: 'rdm_1' }, { idempotencyKey: 'mine' })
@@ -51,7 +51,7 @@ test('issue, redeem and reverse carry an Idempotency-Key: the given one, else a 
   expect(requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['fresh-key', 'mine', undefined])
 })
 
-test('only reads and idempotent calls are repeatable', async () => {
+test('only reads and idempotent calls are marked as repeatable', async () => {
   const { requests, call } = recorder({})
   await call(templates.list, {})
   await call(vouchers.verify, { credential })
@@ -61,7 +61,7 @@ test('only reads and idempotent calls are repeatable', async () => {
   expect(requests.map(({ repeatable }) => repeatable)).toEqual([true, true, true, false, false])
 })
 
-test('the credential may be chosen by the kind that the endpoint takes', async () => {
+test('a token function receives the credential kind of the endpoint and chooses the credential', async () => {
   const sent: (string | undefined)[] = []
   const call = createCall(
     async ({ headers }) => {
@@ -81,7 +81,7 @@ test.each([
   ['lost', 'NETWORK_ERROR', true],
   ['timeout', 'TIMEOUT', true],
   ['aborted', 'ABORTED', true],
-] as const)('a mutation that met `%s` is the failure %s, outcome unknown: %s', async (kind, code, outcomeUnknown) => {
+] as const)('a mutation that fails with `%s` returns %s with outcomeUnknown %s', async (kind, code, outcomeUnknown) => {
   const { call } = recorder(new TransportError(kind, 'gone'))
   expect(await call(vouchers.redeem, { credential })).toEqual({
     ok: false,
@@ -97,7 +97,7 @@ test.each([
   })
 })
 
-test('the outcome of a read is never unknown', async () => {
+test('a read whose response is lost returns outcomeUnknown false', async () => {
   const { call } = recorder(new TransportError('lost', 'gone'))
   expect(await call(vouchers.verify, { credential })).toMatchObject({ ok: false, outcomeUnknown: false })
   expect(await call(templates.list, {})).toMatchObject({ ok: false, outcomeUnknown: false })
@@ -112,17 +112,17 @@ test.each([
   [500, 'x', true],
   [504, 'x', true],
   [200, 'x', true],
-])('a mutation answered %i %j leaves the outcome unknown: %s', async (status, body, outcomeUnknown) => {
+])('a mutation with the response %i %j returns outcomeUnknown %s', async (status, body, outcomeUnknown) => {
   const { call } = recorder({ status, body })
   expect(await call(apps.create, { name: 'Shop' })).toMatchObject({ ok: false, status, outcomeUnknown })
 })
 
-test('a doubt left by an earlier try makes the outcome unknown', async () => {
+test('a failure returns outcomeUnknown true when an earlier attempt may have been processed', async () => {
   const { call } = recorder({ status: 429, body: '', maybeProcessed: true })
   expect(await call(vouchers.redeem, { credential })).toMatchObject({ status: 429, outcomeUnknown: true })
 })
 
-test('a path parameter that no path can carry is a failure that was not sent', async () => {
+test('a path parameter of ".." returns INVALID_INPUT and sends nothing', async () => {
   const { requests, call } = recorder({})
   expect(await call(vouchers.getRedemption, { redemptionId: '..' })).toMatchObject({
     ok: false,
@@ -135,7 +135,7 @@ test('a path parameter that no path can carry is a failure that was not sent', a
 })
 
 test.each(['a\nb', 'é', 'a\u0000'])(
-  'a credential or key %j that no header can carry is not sent and not repeated',
+  'a credential or key %j that is invalid in a header is neither sent nor quoted',
   async (text) => {
     const transport: Transport = async () => expect.unreachable('sent')
     const failure = await createCall(transport, { token: text })(templates.list, {})
@@ -147,7 +147,7 @@ test.each(['a\nb', 'é', 'a\u0000'])(
   },
 )
 
-test('a failure does not repeat the credential that an answer echoes', async () => {
+test('a failure hides the credential that a response echoes', async () => {
   const { call } = recorder({
     status: 400,
     headers: { 'x-echo': `Bearer ${token}` },
@@ -160,14 +160,14 @@ test('a failure does not repeat the credential that an answer echoes', async () 
   expect(JSON.stringify(page)).not.toContain('sop_')
 })
 
-test('a bug of a transport is thrown, not reported as a failure', async () => {
+test('an exception that is not a TransportError is thrown instead of returned as a failure', async () => {
   const call = createCall(async () => {
     throw new RangeError('bug')
   })
   await expect(call(templates.list, {})).rejects.toThrow(RangeError)
 })
 
-test('an endpoint that streams is refused by the plain call', async () => {
+test('a call of a streaming endpoint throws TypeError without createStream', async () => {
   const { call } = recorder({})
   await expect(call(platform.requests, {})).rejects.toThrow(TypeError)
 })

@@ -8,7 +8,7 @@ import { rawServer } from '../support/listen.js'
 const baseUrl = 'http://voucher.test'
 const emptyList = 'HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"success":true,"data":{"items":[]}}'
 
-test('every endpoint of the contract has a method of its name', () => {
+test('the client has a method for every endpoint of the contract', () => {
   const client = createClient({ baseUrl, transport: async () => expect.unreachable('sent') })
   for (const { id } of endpoints) {
     const [group = '', name = ''] = id.split('.')
@@ -16,7 +16,7 @@ test('every endpoint of the contract has a method of its name', () => {
   }
 })
 
-test('a method sends its endpoint through the given transport', async () => {
+test('a client method sends path, body and key through the given transport', async () => {
   const app = Fastify()
   app.post('/api/v1/open-platform/vouchers/redemptions/:id/reverse', async (request) => ({
     success: true,
@@ -34,7 +34,7 @@ test('a method sends its endpoint through the given transport', async () => {
   })
 })
 
-test('failed calls are repeated, with the same Idempotency-Key', async () => {
+test('the client retries a 503 with the same Idempotency-Key', async () => {
   const keys: unknown[] = []
   const client = createClient({
     baseUrl,
@@ -51,20 +51,20 @@ test('failed calls are repeated, with the same Idempotency-Key', async () => {
   expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('without a transport it speaks HTTP', async () => {
+test('a client without a transport option sends over HTTP', async () => {
   const server = await rawServer((socket) => socket.end(emptyList))
   const client = createClient({ baseUrl: server.baseUrl, token: 'sop_x' })
   expect(await client.templates.list()).toMatchObject({ ok: true, data: { items: [] } })
 })
 
-test('streaming endpoints answer a stream', async () => {
+test('a streaming endpoint returns its entries as an async iterable', async () => {
   const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"status":200}'))
   const result = await createClient({ baseUrl: server.baseUrl }).platform.requests()
   if (!result.ok) return expect.unreachable()
   for await (const entry of result.data) expect(entry.status).toBe(200)
 })
 
-test('a pool serves as the transport', async () => {
+test('a client sends through a pool that is passed as its transport', async () => {
   const server = await rawServer((socket) => socket.end(emptyList))
   const pool = await createPoolTransport(server.baseUrl, { connections: 2 })
   const client = createClient({ baseUrl: server.baseUrl, transport: pool.send })
@@ -72,7 +72,7 @@ test('a pool serves as the transport', async () => {
   await pool.close()
 })
 
-test('inject: a destroyed connection is `lost`, a silent handler a timeout, an aborted signal sends nothing', async () => {
+test('the inject transport reports lost connections, timeouts and aborts as transport errors', async () => {
   const app = Fastify()
   let calls = 0
   app.get('/drop', (request) => {
@@ -88,6 +88,6 @@ test('inject: a destroyed connection is `lost`, a silent handler a timeout, an a
   expect(calls).toBe(1)
 })
 
-test('refuses a base URL that is none', () => {
+test('createClient throws TypeError for an invalid base URL', () => {
   expect(() => createClient({ baseUrl: 'vouchers.example' })).toThrow(TypeError)
 })

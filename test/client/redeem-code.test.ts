@@ -10,16 +10,16 @@ interface Vectors {
 const vectors = JSON.parse(readFileSync(new URL('../vectors/credentials.json', import.meta.url), 'utf8')) as Vectors
 const { alphabet, redeem_codes: codes, normalises_to: forms } = vectors
 
-test.each(codes)('$redeem_code has its check symbol, and no other', ({ redeem_code: code }) => {
+test.each(codes)('$redeem_code is accepted with its own check symbol only', ({ redeem_code: code }) => {
   const accepted = [...alphabet].filter((symbol) => checkRedeemCode(code.slice(0, -1) + symbol) === 'ok')
   expect(accepted).toEqual([code.slice(-1)])
 })
 
-test.each(forms.inputs)('%j is read as it was meant', (input) => {
+test.each(forms.inputs)('checkRedeemCode accepts the spelling %j', (input) => {
   expect(checkRedeemCode(input)).toBe('ok')
 })
 
-test('every wrong symbol and every swap of two different ones is found', () => {
+test('checkRedeemCode detects every wrong symbol and every swap of two different symbols', () => {
   const symbols = [...forms.redeem_code.replaceAll('-', '')]
   for (let i = 0; i < 16; i += 1) {
     for (const symbol of alphabet) {
@@ -39,11 +39,11 @@ test.each([
   'M9S3-46Q3-D25V-T4FU',
   'M9S3-46Q3-D25V-T4FJ-0',
   'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
-])('%j is no redeem code', (input) => {
+])('checkRedeemCode reports %j as malformed', (input) => {
   expect(checkRedeemCode(input)).toBe('malformed')
 })
 
-test('letters that look like digits are read as digits', () => {
+test('checkRedeemCode reads the letters O and l as the digits 0 and 1', () => {
   expect(checkRedeemCode('OOOO-OOOO-OOOO-OOOO')).toBe('ok')
   expect(checkRedeemCode('0123-4567-89AB-CDE4'.replace('1', 'l'))).toBe('ok')
 })

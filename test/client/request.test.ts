@@ -7,7 +7,7 @@ import * as tokens from '../../src/contract/tokens.js'
 import * as vouchers from '../../src/contract/vouchers.js'
 import { anyCharacter } from '../support/any-character.js'
 
-test('the body holds the members of a POST', () => {
+test('the body of a POST holds the input members', () => {
   const credential = { type: 'redeem_code', value: 'ABCD' }
   expect(buildRequest(vouchers.redeem, { credential, reference: 'till 7' })).toEqual({
     ok: true,
@@ -17,7 +17,7 @@ test('the body holds the members of a POST', () => {
   })
 })
 
-test('path parameters are taken out of the input and percent-encoded', () => {
+test('path parameters are percent-encoded and left out of the body', () => {
   expect(buildRequest(tokens.revoke, { appId: 'a/b', tokenId: 'é %?#' })).toEqual({
     ok: true,
     method: 'DELETE',
@@ -25,7 +25,7 @@ test('path parameters are taken out of the input and percent-encoded', () => {
   })
 })
 
-test('the other members of a GET are its query', () => {
+test('input members of a GET that are not path parameters become its query', () => {
   expect(buildRequest(templates.list, { page: 2, status: 'active', limit: undefined })).toEqual({
     ok: true,
     method: 'GET',
@@ -33,7 +33,7 @@ test('the other members of a GET are its query', () => {
   })
 })
 
-test('an optional body without members is not sent, a required one is', () => {
+test('an empty body is sent only where the endpoint requires a body', () => {
   expect(buildRequest(vouchers.reverse, { redemptionId: 'rdm_1', reason: undefined })).not.toHaveProperty('body')
   expect(buildRequest(vouchers.reverse, { redemptionId: 'rdm_1', reason: 'wrong till' })).toHaveProperty(
     'body',
@@ -42,7 +42,7 @@ test('an optional body without members is not sent, a required one is', () => {
   expect(buildRequest(vouchers.issue, {})).toHaveProperty('body', '{}')
 })
 
-test('members that the contract does not know are left to the server', () => {
+test('unknown input members are sent, so that the server can reject them', () => {
   expect(buildRequest(vouchers.issue, { external_isue_id: '1' })).toHaveProperty('body', '{"external_isue_id":"1"}')
   expect(buildRequest(apps.get, { appId: 'a', pgae: 1 })).toHaveProperty(
     'path',
@@ -50,14 +50,14 @@ test('members that the contract does not know are left to the server', () => {
   )
 })
 
-test.each([undefined, null, '', '.', '..', '\ud800'])('a path parameter %j is refused by its name', (redemptionId) => {
+test.each([undefined, null, '', '.', '..', '\ud800'])('a failure for the invalid path parameter %j names the parameter', (redemptionId) => {
   expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({
     ok: false,
     details: { parameter: 'redemptionId' },
   })
 })
 
-test('whatever a path parameter holds, a URL parser reads exactly that one segment', () => {
+test('a URL parser reads any path parameter as exactly one path segment', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (redemptionId) => {
       const built = buildRequest(vouchers.getRedemption, { redemptionId })

@@ -5,7 +5,7 @@ import { failures } from '../../src/contract/errors.js'
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   readResponse({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-test('a success is unwrapped from its envelope', () => {
+test('a success returns the data of its envelope', () => {
   expect(answer(201, { success: true, data: { id: 'vch_1' }, requestId: 'req_1' })).toMatchObject({
     ok: true,
     data: { id: 'vch_1' },
@@ -30,7 +30,7 @@ test.each([
   ['null', 'JSON, but no object'],
   ['<html>Please log in to this network', '<html>Please log in to this network'],
   ['', 'it is empty'],
-])('a 200 with the body %j is not a response of a voucher service', (body, why) => {
+])('a 200 with the body %j returns INVALID_RESPONSE', (body, why) => {
   expect(answer(200, body)).toMatchObject({
     ok: false,
     code: 'INVALID_RESPONSE',
@@ -38,27 +38,27 @@ test.each([
   })
 })
 
-test('the failure for an invalid success never quotes its values, which may be codes', () => {
+test('the failure for a success without an envelope quotes no values, which may be codes', () => {
   expect(JSON.stringify(answer(200, { id: 'vch_1', credentials: [{ value: 'M9S3' }] }))).not.toContain('M9S3')
 })
 
-test('a route without the envelope succeeds with any JSON except `success: false`', () => {
+test('an endpoint without an envelope succeeds with any JSON except `success: false`', () => {
   const bare = (body: unknown) => readResponse({ status: 200, headers: {}, body: JSON.stringify(body) }, { bare: true })
   expect(bare({ v: 1 })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: true, data: { v: 1 } })).toMatchObject({ ok: true, data: { v: 1 } })
   expect(bare({ success: false, code: 'X' })).toMatchObject({ ok: false, code: 'X' })
 })
 
-test('null is data like any other', () => {
+test('a success accepts null as its data', () => {
   expect(answer(200, { success: true, data: null })).toMatchObject({ ok: true, data: null })
 })
 
-test('a replay is known by its header, the request id by body or header', () => {
+test('replayed comes from its header, and requestId from the header when the body has none', () => {
   const headers = { 'idempotent-replayed': 'true', 'x-request-id': 'req_h' }
   expect(answer(200, { success: true, data: {} }, headers)).toMatchObject({ replayed: true, requestId: 'req_h' })
 })
 
-test('`success: false` is a failure whatever the status', () => {
+test('a 200 with `success: false` is a failure', () => {
   expect(answer(200, { success: false, code: 'VOUCHER_EXPIRED', message: 'Over.' })).toMatchObject({
     ok: false,
     code: 'VOUCHER_EXPIRED',
@@ -66,17 +66,17 @@ test('`success: false` is a failure whatever the status', () => {
   })
 })
 
-test('a failing status is a failure whatever the body says', () => {
+test('a 500 with `success: true` is a failure', () => {
   expect(answer(500, { success: true, data: {} })).toMatchObject(notOfAService)
 })
 
-test.each([401, 403, 404, 409, 426, 500])('a %i without the envelope is not a refusal of the platform', (status) => {
+test.each([401, 403, 404, 409, 426, 500])('a %i without the envelope returns INVALID_RESPONSE, not an error code of the platform', (status) => {
   for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
     expect(answer(status, body)).toMatchObject({ ...notOfAService, retryable: false })
   }
 })
 
-test('a failure keeps code, message, details and request id', () => {
+test('a failure returns the code, message, details and request id of the response', () => {
   const body = {
     success: false,
     code: 'VOUCHER_ALREADY_REDEEMED',
@@ -94,14 +94,14 @@ test('a failure keeps code, message, details and request id', () => {
   })
 })
 
-test.each(Object.entries(failures))('%s is retryable as the table says, whatever the answer says', (code, rule) => {
+test.each(Object.entries(failures))('%s is retryable as the error table says, not as the response says', (code, rule) => {
   expect(answer(rule.status, { success: false, code, message: 'x', retryable: !rule.retryable })).toMatchObject({
     code,
     retryable: rule.retryable,
   })
 })
 
-test('an unknown code is kept and the answer decides whether it is retryable', () => {
+test('a failure with an unknown code takes code and retryable from the response', () => {
   expect(answer(409, { success: false, code: 'MOON_PHASE', retryable: true })).toMatchObject({
     code: 'MOON_PHASE',
     retryable: true,
@@ -110,7 +110,7 @@ test('an unknown code is kept and the answer decides whether it is retryable', (
   expect(answer(409, { success: false, code: 'MOON_PHASE' })).toMatchObject({ retryable: false })
 })
 
-test('members of a wrong type count as missing', () => {
+test('error members of a wrong type count as missing', () => {
   expect(answer(400, { success: false, code: 7, message: {}, details: [1], requestId: 1 })).toMatchObject({
     code: 'HTTP_400',
     details: {},
@@ -118,7 +118,7 @@ test('members of a wrong type count as missing', () => {
   })
 })
 
-test("a proxy's page becomes its status and a short line without control characters", () => {
+test("the failure for a proxy page quotes one short line without control characters", () => {
   const page = `<html>\u001b[31m\r\nBad gateway\u0007\u009b\u202e ${'x'.repeat(5000)}`
   const failure = answer(502, page)
   expect(failure).toMatchObject({ ok: false, code: 'INVALID_RESPONSE', retryable: false })
@@ -127,12 +127,12 @@ test("a proxy's page becomes its status and a short line without control charact
   expect(failure.message.length).toBeLessThan(270)
 })
 
-test('a gateway without a code is retryable by its status', () => {
+test('a 429 or 503 without an envelope is retryable', () => {
   expect(answer(503, 'busy')).toMatchObject({ code: 'INVALID_RESPONSE', retryable: true })
   expect(answer(429, '')).toMatchObject({ code: 'INVALID_RESPONSE', retryable: true })
 })
 
-test('a 2xx nested deeper than 500 levels is an invalid response: what walks the value would break', () => {
+test('a 2xx nested deeper than 500 levels returns INVALID_RESPONSE', () => {
   const nested = (levels: number) => `{"success":true,"data":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
   expect(readResponse({ status: 200, headers: {}, body: nested(500) }).ok).toBe(true)
   expect(readResponse({ status: 200, headers: {}, body: nested(501) })).toMatchObject({
@@ -141,7 +141,7 @@ test('a 2xx nested deeper than 500 levels is an invalid response: what walks the
   })
 })
 
-test('a redirect says where to', () => {
+test('the failure for a redirect names its target', () => {
   expect(answer(301, '', { location: 'https://new.example/' })).toMatchObject({
     code: 'INVALID_RESPONSE',
     message:

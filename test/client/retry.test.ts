@@ -12,7 +12,7 @@ const ok = { status: 200 }
 const read: TransportRequest = { method: 'GET', path: '/x', headers: {}, repeatable: true }
 const mutation: TransportRequest = { method: 'POST', path: '/x', headers: {}, repeatable: false }
 
-/** A transport that goes through the steps, and a clock that only sleeping and calls (10 ms each) move. */
+/** A transport that returns the steps in order; only sleeps and calls (10 ms each) advance its clock. */
 function setup(steps: Step[], options: RetryOptions = {}) {
   const sleeps: number[] = []
   const sent: TransportRequest[] = []
@@ -45,7 +45,7 @@ const inProgress = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KE
 const reused = { status: 409, body: '{"success":false,"code":"IDEMPOTENCY_KEY_REUSED","retryable":true}' }
 const unknownRetryable = { status: 409, body: '{"success":false,"code":"BUSY","retryable":true}' }
 
-describe('a repeatable call', () => {
+describe('repeatable calls', () => {
   test.each<Step>([
     'refused',
     'lost',
@@ -56,14 +56,14 @@ describe('a repeatable call', () => {
     { status: 503 },
     inProgress,
     unknownRetryable,
-  ])('is sent again after %j', async (step) => {
+  ])('a repeatable call is retried after %j', async (step) => {
     const { send, sent } = setup([step, ok])
     expect(await send(read)).toMatchObject(ok)
     expect(sent).toHaveLength(2)
   })
 
   test.each<Answer>([{ status: 200 }, { status: 302 }, { status: 400 }, { status: 404 }, { status: 426 }, reused])(
-    'is not sent again after %j',
+    'a repeatable call is not retried after %j',
     async (step) => {
       const { send, sent } = setup([step])
       expect(await send(read)).toMatchObject(step)
@@ -71,13 +71,13 @@ describe('a repeatable call', () => {
     },
   )
 
-  test('is not sent again after an abort', async () => {
+  test('a repeatable call is not retried after an abort', async () => {
     const { send, sent } = setup(['aborted'])
     await expect(send(read)).rejects.toMatchObject({ kind: 'aborted' })
     expect(sent).toHaveLength(1)
   })
 
-  test('is sent again unchanged', async () => {
+  test('a retry sends the same request', async () => {
     const { send, sent } = setup(['lost', ok])
     const request = { ...read, method: 'POST', body: '{"a":1}', headers: { 'idempotency-key': 'k' } }
     await send(request)
@@ -85,9 +85,9 @@ describe('a repeatable call', () => {
   })
 })
 
-describe('any other mutation', () => {
+describe('other mutations', () => {
   test.each<Step>(['refused', { status: 429 }, { status: 503 }])(
-    'is sent again after %j: it was not processed',
+    'a mutation without a key is retried after %j, because it was not processed',
     async (step) => {
       const { send, sent } = setup([step, ok])
       expect(await send(mutation)).toMatchObject(ok)
@@ -95,14 +95,14 @@ describe('any other mutation', () => {
     },
   )
 
-  test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])('is not sent again after `%s`', async (kind) => {
+  test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])('a mutation without a key is not retried after `%s`', async (kind) => {
     const { send, sent } = setup([kind])
     await expect(send(mutation)).rejects.toMatchObject({ kind, maybeProcessed: true })
     expect(sent).toHaveLength(1)
   })
 
   test.each<Answer>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])(
-    'is not sent again after %j',
+    'a mutation without a key is not retried after %j',
     async (step) => {
       const { send, sent } = setup([step])
       expect(await send(mutation)).toMatchObject(step)
@@ -111,8 +111,8 @@ describe('any other mutation', () => {
   )
 })
 
-describe('how often and when', () => {
-  test('4 tries, then the last outcome', async () => {
+describe('attempts and delays', () => {
+  test('a call returns the last outcome after 4 failed attempts', async () => {
     const { send, sent, repeats } = setup(['refused', { status: 503 }, 'lost', { status: 502, body: 'last' }])
     expect(await send(read)).toMatchObject({ status: 502, body: 'last' })
     expect(sent).toHaveLength(4)
@@ -123,13 +123,13 @@ describe('how often and when', () => {
     ])
   })
 
-  test('one try when told so', async () => {
+  test('a call is sent once with `tries: 1`', async () => {
     const { send, sent } = setup([{ status: 503 }], { tries: 1 })
     expect(await send(read)).toMatchObject({ status: 503 })
     expect(sent).toHaveLength(1)
   })
 
-  test('the delay is a random share of one that doubles up to 5 s', async () => {
+  test('the retry delay is a random share of a bound that doubles up to 5 s', async () => {
     const shares = [0, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5]
     const { send, sleeps } = setup([...shares.map(() => 'lost' as const), ok], {
       tries: 8,
@@ -139,31 +139,31 @@ describe('how often and when', () => {
     expect(sleeps).toEqual([0, 200, 200, 800, 1600, 2500, 2500])
   })
 
-  test('waits at least as long as Retry-After says', async () => {
+  test('a retry waits at least as long as Retry-After says', async () => {
     const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '7' } }, ok])
     await send(read)
     expect(sleeps).toEqual([7000])
   })
 
-  test('a short Retry-After does not undo the backoff', async () => {
+  test('a retry waits for its backoff when Retry-After is shorter', async () => {
     const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '0' } }, ok])
     await send(read)
     expect(sleeps).toEqual([200])
   })
 
-  test('gives up at once where the wait would pass the time limit', async () => {
+  test('a call returns the failure without a wait when Retry-After exceeds its time limit', async () => {
     const { send, sleeps } = setup([{ status: 429, headers: { 'retry-after': '60' } }])
     expect(await send({ ...read, timeoutMs: 30_000 })).toMatchObject({ status: 429 })
     expect(sleeps).toEqual([])
   })
 
-  test('each try gets what is left of the time limit', async () => {
+  test('each attempt gets the rest of the time limit', async () => {
     const { send, sent } = setup(['lost', 'lost', ok])
     await send({ ...read, timeoutMs: 1000 })
     expect(sent.map(({ timeoutMs }) => timeoutMs)).toEqual([1000, 790, 380])
   })
 
-  test('an abort ends the wait', async () => {
+  test('an abort during the sleep before a retry rejects with `aborted`', async () => {
     const controller = new AbortController()
     const { send } = setup(['refused'], {
       sleep: async () => {
@@ -179,7 +179,7 @@ describe('how often and when', () => {
   test.each<[string, (abort: () => void) => void]>([
     ['before', (abort) => abort()],
     ['during', (abort) => setImmediate(abort)],
-  ])('a signal that fires %s the real wait ends it', async (_when, schedule) => {
+  ])('an abort %s the default sleep ends the call', async (_when, schedule) => {
     const controller = new AbortController()
     const send = withRetry(async () => ({ status: 429, headers: { 'retry-after': '600' }, body: '' }), {
       onRepeat: () => schedule(() => controller.abort()),
@@ -187,7 +187,7 @@ describe('how often and when', () => {
     await expect(send({ ...read, signal: controller.signal })).rejects.toMatchObject({ kind: 'aborted' })
   })
 
-  test('the real wait ends by itself', async () => {
+  test('the default sleep resolves after its delay', async () => {
     let tries = 0
     const send = withRetry(async () => ({ status: (tries += 1) < 2 ? 503 : 200, headers: {}, body: '' }), {
       random: () => 0,
@@ -196,24 +196,24 @@ describe('how often and when', () => {
   })
 })
 
-describe('the doubt of an earlier try', () => {
-  test('stays when a later one is refused a connection', async () => {
+describe('maybeProcessed after retries', () => {
+  test('maybeProcessed stays true when a later attempt is refused a connection', async () => {
     const { send } = setup(['lost', 'refused', 'refused', 'refused'])
     await expect(send(read)).rejects.toMatchObject({ kind: 'refused', maybeProcessed: true })
   })
 
-  test('stays when a later one is answered', async () => {
+  test('maybeProcessed stays true when a later attempt gets a response', async () => {
     const { send } = setup([{ status: 504 }, { status: 401 }])
     expect(await send(read)).toMatchObject({ status: 401, maybeProcessed: true })
   })
 
-  test('is not there when no try was processed', async () => {
+  test('maybeProcessed is absent when no attempt can have been processed', async () => {
     const { send } = setup(['refused', { status: 429 }, { status: 503 }, { status: 401 }])
     expect(await send(read)).not.toHaveProperty('maybeProcessed')
   })
 })
 
-test('a bug of a transport is thrown at once', async () => {
+test('an exception that is not a TransportError is thrown without a retry', async () => {
   let tries = 0
   const send = withRetry(async () => {
     tries += 1
@@ -238,7 +238,7 @@ describe('Retry-After', () => {
     [{ 'retry-after': 'soon' }, null],
     [{ 'retry-after': '2027' }, 2_027_000],
     [{ 'retry-after': 'Foo, 99 Bar 2027 00:00:30 GMT' }, null],
-  ])('%j asks for %s ms', (headers, expected) => {
+  ])('readRetryAfter reads %j as %s ms', (headers, expected) => {
     expect(at(headers as Record<string, string>)).toBe(expected)
   })
 })

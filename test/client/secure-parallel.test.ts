@@ -9,7 +9,7 @@ import { codeOf, newTenant } from '../support/server-tenant.js'
 
 const CALLS = 40
 
-/** How often each call of the protocol was made. */
+/** Counts the calls of each protocol path. */
 function counted(transport: Transport) {
   const counts = { bootstrap: 0, session: 0, dispatch: 0, other: 0 }
   const names = Object.fromEntries(Object.entries(paths).map(([name, path]) => [path, name as keyof typeof paths]))
@@ -37,7 +37,7 @@ async function callAll(client: Client, credential: ReturnType<typeof codeOf>) {
   expect(results.filter((it) => !it.ok)).toEqual([])
 }
 
-test('40 parallel calls share the first negotiation, and the one at the renewal instant, to the millisecond', async () => {
+test('40 parallel calls share one negotiation at first use and one exactly at the renewal time', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
@@ -56,7 +56,7 @@ test('40 parallel calls share the first negotiation, and the one at the renewal 
   await server.close()
 })
 
-test('the renewal instant passes while 40 calls are made: one negotiation, and nothing is sent twice', async () => {
+test('40 parallel calls that span the renewal time cause one negotiation and no resends', async () => {
   const server = testApp()
   const tenant = await newTenant(server)
   const credential = codeOf(await tenant.issue())
@@ -64,7 +64,7 @@ test('the renewal instant passes while 40 calls are made: one negotiation, and n
   let dispatches = 0
   const moving: Transport = async (request) => {
     if (request.path === paths.dispatch) dispatches += 1
-    // The first call, and half of the others.
+    // After the first call and half of the others, time reaches the renewal.
     if (dispatches === 1 + CALLS / 2) server.clock.advance(1)
     return send(request)
   }
@@ -78,11 +78,11 @@ test('the renewal instant passes while 40 calls are made: one negotiation, and n
   await server.close()
 })
 
-test('the server restarts in the middle of 40 parallel calls: one negotiation, at most one resend a call', async () => {
+test('a server restart during 40 parallel calls causes one negotiation, and one resend per call', async () => {
   const before = testApp()
   const tenant = await newTenant(before)
   const credential = codeOf(await tenant.issue())
-  // The same database, and another process: sessions are gone.
+  // The same database in a new process, which has no sessions.
   const after = testApp({ store: before.deps.store, clock: before.clock })
   const servers: Record<'before' | 'after', TestApp> = { before, after }
   let dispatches = 0
@@ -103,7 +103,7 @@ test('the server restarts in the middle of 40 parallel calls: one negotiation, a
   await before.close()
 })
 
-test('over sockets, a server that was started again on its port and folder: one negotiation, all answered', async () => {
+test('40 parallel calls over sockets succeed with one negotiation after the server was restarted', async () => {
   await inFolder(async (dataDir) => {
     const first = await liveServer({ dataDir })
     const tenant = await newTenant(first)

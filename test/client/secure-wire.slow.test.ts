@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const key = 'canary-key-1'
-/** Whatever must not be seen on the wire, as it is and in the ways that a client might write it. */
+/** Values that must not appear on the wire, verbatim or in the encodings a client might use. */
 const canaries = () =>
   [tenant.token, code, code.replaceAll('-', ''), key, 'open-platform', 'redeem', 'Bearer', 'idempotency', 'canary-till']
     .flatMap((it) => [it, Buffer.from(it).toString('base64').slice(1, -4), encodeURIComponent(it)])
@@ -60,14 +60,14 @@ const redeem = (client: ReturnType<typeof clientOf>, timeoutMs = 5_000) =>
     { idempotencyKey: key, timeoutMs },
   )
 
-test.each(transports)('%s: without a fault the call is answered, and nothing of it is readable', async (_, create) => {
+test.each(transports)('an encrypted call over the %s transport succeeds and leaves nothing readable on the wire', async (_, create) => {
   const proxy = await recordingProxy(server.baseUrl)
   expect(await redeem(clientOf(proxy, create))).toMatchObject({ ok: true, data: { reference: 'canary-till' } })
   expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`])
   expectNothingReadable(proxy)
 })
 
-test('the search finds what it is made to find: the same call in plain text', async () => {
+test('the search for canaries finds them when the call is sent in plain text', async () => {
   const proxy = await recordingProxy(server.baseUrl)
   const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token })
   expect(await redeem(client)).toMatchObject({ ok: true })
@@ -77,7 +77,7 @@ test('the search finds what it is made to find: the same call in plain text', as
   }
 })
 
-/** A transport adds to the faults how it meets a broken connection and a redirect; all else is the session's. */
+/** Only broken connections and redirects behave differently per transport; the rest is session code. */
 const dependsOnTransport = ({ how, name }: SecureFault) => typeof how === 'string' || name === 'redirects'
 const cases = transports.flatMap(([name, create]) =>
   secureFaults
@@ -85,7 +85,7 @@ const cases = transports.flatMap(([name, create]) =>
     .map((fault) => [name, fault.at.split('/').at(-1) ?? '', fault.name, create, fault] as const),
 )
 test.each(cases)(
-  '%s, required: where the %s call %s, no business byte is readable',
+  '%s transport in required mode leaks no business byte when the %s call %s',
   async (_n, _at, _f, create, fault) => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
@@ -93,7 +93,7 @@ test.each(cases)(
     const timeoutMs = fault.how === 'hang' ? 300 : 5_000
     const failed = await redeem(client, timeoutMs)
     expect(failed).toMatchObject({ ok: false, code: fault.code })
-    // Once more, with what the client may have learned, and then without the fault.
+    // Repeat with the state that the client has now, then without the fault.
     expect((await redeem(client, timeoutMs)).ok).toBe(false)
     proxy.meddle = () => 'pass'
     expect(await redeem(client)).toMatchObject({ ok: true })
@@ -101,7 +101,7 @@ test.each(cases)(
   },
 )
 
-test('a server that answers everything with 200 and a plain success gets nothing', async () => {
+test('a server that responds 200 with a plain success to everything receives no request body', async () => {
   const bodies: string[] = []
   const impostor = http.createServer((request, response) => {
     request.on('data', (chunk: Buffer) => bodies.push(chunk.toString('latin1')))
@@ -113,7 +113,7 @@ test('a server that answers everything with 200 and a plain success gets nothing
   expectNothingReadable(proxy)
 })
 
-test('a pin that does not fit ends everything after the bootstrap', async () => {
+test('a client with a wrong pin sends nothing after the bootstrap request', async () => {
   const proxy = await recordingProxy(server.baseUrl)
   const secure = { mode: 'required', pins: [`sha256:${'A'.repeat(43)}`] } as const
   const client = createClient({ baseUrl: proxy.baseUrl, token: tenant.token, secure })

@@ -25,7 +25,7 @@ function setup(options: Partial<SecureOptions> = {}) {
   return { server, send }
 }
 
-/** A typed client of the fake server, that sleeps in no time. */
+/** A typed client of the fake server whose retries do not sleep. */
 function clientOf(server: FakeServer, retry: RetryOptions = {}, transport: Transport = server.send) {
   const sleeps: number[] = []
   const client = createClient({
@@ -46,8 +46,8 @@ const failureOf = (sent: Promise<unknown>) =>
 
 const credential = { type: 'redeem_code', value: 'CANA-RYCA-NARY-CODE' } as const
 
-describe('what travels', () => {
-  it('is every call of the interface, runtime, console and bot', async () => {
+describe('encrypted and plain paths', () => {
+  it('runtime, console and bot calls are sent encrypted', async () => {
     const { server, send } = setup()
     const base = '/api/v1'
     for (const path of [read.path, `${base}/console/open-platform/apps`, `${base}/bot/getMe`, `${base}/x`]) {
@@ -57,14 +57,14 @@ describe('what travels', () => {
     expect(server.processed).toHaveLength(4)
   })
 
-  it('sends the operator API, health and metrics in plain text over a trusted channel', async () => {
+  it('operator API, health and metrics calls are sent in plain text over a trusted channel', async () => {
     const { server, send } = setup({ trustedChannel: true })
     const plain = ['/_platform/v1/reviews?kind=bot', '/healthz', '/readyz', '/metrics']
     for (const path of plain) await send({ ...read, path })
     expect(server.requests.map(({ path }) => path)).toEqual(plain)
   })
 
-  it('leaves the operator’s plane unsent in required mode over a channel that is not trusted', async () => {
+  it('operator API calls fail with SECURE_PLAIN_REFUSED over an untrusted channel when required', async () => {
     const { server, send } = setup()
     const error = await failureOf(send({ ...read, path: '/_platform/v1/reviews' }))
     expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { code: 'SECURE_PLAIN_REFUSED' } })
@@ -85,7 +85,7 @@ describe('what travels', () => {
     '/_platform/../api/v1/vouchers',
     '/_platform/%2E%2e/api/v1/vouchers',
     '/',
-  ])('cannot be %s: refused before anything is sent, in auto too', async (path) => {
+  ])('the path %s is rejected before anything is sent, in auto mode too', async (path) => {
     const { server, send } = setup({ trustedChannel: true })
     const error = await failureOf(send({ ...read, path }))
     expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { phase: 'local', part: 'path' } })
@@ -95,7 +95,7 @@ describe('what travels', () => {
     expect(auto.server.processed).toEqual([])
   })
 
-  it('is told to the typed client as an input: what cannot travel for its path, or for its size', async () => {
+  it('the typed client returns INVALID_INPUT for a path or size that cannot be encrypted', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     const umlaut = await client.vouchers.redemption({ redemptionId: 'ä' })
@@ -108,9 +108,9 @@ describe('what travels', () => {
   })
 })
 
-describe('a failure', () => {
+describe('failures of encrypted calls', () => {
   it.each(['refused', 'lost', 'timeout'] as const)(
-    'of the network keeps its kind (%s): certain before the dispatch, doubtful in it unless nothing was sent',
+    'a network failure (%s) keeps its kind; maybeProcessed is true only after a dispatch',
     async (kind) => {
       for (const at of [paths.bootstrap, paths.session, paths.dispatch]) {
         const { server, send } = setup()
@@ -127,7 +127,7 @@ describe('a failure', () => {
     },
   )
 
-  it('of the protocol has its code, its phase and the status of the outer answer', async () => {
+  it('a protocol failure has its code, its phase and the status of the outer response', async () => {
     const { server, send } = setup()
     server.intercept = (request, next) => (request.path === paths.dispatch ? refusal(400, 'DECRYPTION_FAILED') : next())
     expect(await failureOf(send(redeem))).toMatchObject({
@@ -138,7 +138,7 @@ describe('a failure', () => {
     })
   })
 
-  it('is no business answer, whatever an outer answer claims', async () => {
+  it('a voucher error code in an unencrypted response returns SECURE_ANSWER_REFUSED', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     server.intercept = (request, next) =>
@@ -146,7 +146,7 @@ describe('a failure', () => {
     expect(await client.vouchers.redeem({ credential })).toMatchObject({ code: 'SECURE_ANSWER_REFUSED', status: 409 })
   })
 
-  it('is not taken from an outer answer whose code and status do not belong together', async () => {
+  it('an outer response whose code does not match its status returns HTTP_500 without the code', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server, { tries: 1 })
     server.intercept = () => refusal(500, 'TOKEN_INVALID')
@@ -159,7 +159,7 @@ describe('a failure', () => {
     ['a success without data', json(200, { success: true })],
     ['a success without an id', json(200, { success: true, data: { status: 'succeeded' } })],
     ['a 404 without the envelope', json(404, { message: 'no such page' })],
-  ])('is INVALID_RESPONSE with the outcome unknown, for %s inside of the encryption', async (_what, response) => {
+  ])('%s inside the encryption returns INVALID_RESPONSE with outcomeUnknown true', async (_what, response) => {
     const server = makeFakeServer(() => START)
     server.answer = () => response
     const { client } = clientOf(server)
@@ -173,15 +173,15 @@ describe('a failure', () => {
     expect(server.processed).toHaveLength(1)
   })
 
-  it('that a transport throws for a bug stays what it is', async () => {
+  it('an exception that is not a TransportError passes through withSecure unchanged', async () => {
     const bug = new RangeError('a bug')
     const send = withSecure(() => Promise.reject(bug), { mode: 'required' })
     await expect(send(redeem)).rejects.toBe(bug)
   })
 })
 
-describe('repeats', () => {
-  it('are new envelopes with the same body and key inside', async () => {
+describe('retries of encrypted calls', () => {
+  it('each retry sends a new envelope with the same body and key inside', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     let failures = 2
@@ -197,7 +197,7 @@ describe('repeats', () => {
     expect(server.count(paths.session)).toBe(1)
   })
 
-  it('retries a dispatch that got no response in 15 s within the 30 s of the call', async () => {
+  it('a dispatch without a response in 15 s is retried within the 30 s of the call', async () => {
     const server = makeFakeServer(() => START)
     const timers = makeTimers()
     let elapsed = 0
@@ -218,7 +218,7 @@ describe('repeats', () => {
     expect(server.count(paths.dispatch)).toBe(2)
   })
 
-  it('follow a handshake that failed, also for a mutation without a key: it was certainly not sent', async () => {
+  it('a mutation without a key is retried after a failed handshake, because it was not sent', async () => {
     for (const at of [paths.bootstrap, paths.session]) {
       const server = makeFakeServer(() => START)
       const { client } = clientOf(server)
@@ -232,7 +232,7 @@ describe('repeats', () => {
     }
   })
 
-  it('do not follow a dispatch that got lost with a mutation without a key: the outcome is unknown', async () => {
+  it('a mutation without a key is not retried after a lost dispatch, and its outcome is unknown', async () => {
     const server = makeFakeServer(() => START)
     const { client } = clientOf(server)
     server.intercept = (request, next) => {
@@ -242,12 +242,12 @@ describe('repeats', () => {
     }
     expect(await client.apps.create({ name: 'Shop' })).toMatchObject({ code: 'NETWORK_ERROR', outcomeUnknown: true })
     expect(server.processed).toHaveLength(1)
-    // With a key they do.
+    // A redemption has a key and is retried.
     await client.vouchers.redeem({ credential })
     expect(server.processed).toHaveLength(5)
   })
 
-  it('wait as a 429 of the handshake says, and end with its code', async () => {
+  it('retries wait for the Retry-After of a 429 in the handshake and return its code', async () => {
     const server = makeFakeServer(() => START)
     const { client, sleeps } = clientOf(server, { tries: 3 })
     const limited = refusal(429, 'RATE_LIMITED')
@@ -262,7 +262,7 @@ describe('repeats', () => {
     expect(sleeps).toEqual([7000, 7000])
   })
 
-  it('do not follow what the protocol refuses, a wrong pin or an answer that cannot be verified', async () => {
+  it('a refused dispatch and a response that cannot be verified are not retried', async () => {
     for (const answer of [refusal(400, 'DECRYPTION_FAILED'), json(200, { success: true, data: {} })]) {
       const server = makeFakeServer(() => START)
       const { client } = clientOf(server)
@@ -273,8 +273,8 @@ describe('repeats', () => {
   })
 })
 
-describe('modes', () => {
-  it('off sends as it is, loads nothing, and sets the latch after a 426', async () => {
+describe('modes off, auto and required', () => {
+  it('mode off sends plain text and sets the downgrade protection after a 426', async () => {
     let latched = 0
     const latch = { isSet: () => latched > 0, set: () => void (latched += 1) }
     const { server, send } = setup({ mode: 'off', latch })
@@ -286,7 +286,7 @@ describe('modes', () => {
     expect(server.requests.map(({ path }) => path)).toEqual([redeem.path, redeem.path])
   })
 
-  it('auto goes in plain text over a trusted channel where the transport is switched off, and never once latched', async () => {
+  it('mode auto falls back to plain text on a trusted channel without downgrade protection only', async () => {
     const latch = { isSet: () => true, set: () => {} }
     for (const [options, plain] of [
       [{ trustedChannel: true }, true],
@@ -301,7 +301,7 @@ describe('modes', () => {
     }
   })
 
-  it('take an origin and pins, and refuse malformed ones at once', async () => {
+  it('withSecure sends the given origin and throws TypeError for malformed origins and pins', async () => {
     const origin = 'https://shop.example'
     const pins = [pinOf(Buffer.from(serverKeys[0].publicKey, 'base64url'))]
     const { server, send } = setup({ origin, pins })

@@ -14,7 +14,7 @@ async function collect(data: AsyncIterable<unknown>): Promise<unknown[]> {
   return items
 }
 
-test('documents come out one a line, however the bytes are cut', async () => {
+test('a stream yields one document per line wherever the bytes are split', async () => {
   const bytes = Buffer.from('{"path":"é"}\n\n{"path":null}\n{"path":"last"}')
   const server = await rawServer((socket) => {
     socket.write(head)
@@ -29,7 +29,7 @@ test('documents come out one a line, however the bytes are cut', async () => {
   expect(server.received[0]?.toLowerCase()).toContain('authorization: bearer opk_x')
 })
 
-test('a document arrives while the stream is still open; leaving the loop closes the connection', async () => {
+test('a stream yields a document before its end and closes the connection when the loop breaks', async () => {
   let closed: () => void = () => {}
   const closing = new Promise<void>((resolve) => {
     closed = resolve
@@ -48,7 +48,7 @@ test('a document arrives while the stream is still open; leaving the loop closes
   await closing
 })
 
-test('an abort ends an open stream', async () => {
+test('an abort makes an open stream throw `aborted`', async () => {
   const controller = new AbortController()
   const server = await rawServer((socket) => {
     socket.write(head)
@@ -62,7 +62,7 @@ test('an abort ends an open stream', async () => {
   await expect(entries.next()).rejects.toMatchObject({ kind: 'aborted' })
 })
 
-test('a stream that breaks off throws `lost`', async () => {
+test('a stream that ends without its last chunk throws `lost`', async () => {
   const server = await rawServer((socket) => {
     socket.write(head)
     socket.end(chunk(Buffer.from('{"path":"a"}\n')))
@@ -72,14 +72,14 @@ test('a stream that breaks off throws `lost`', async () => {
   await expect(collect(result.data)).rejects.toMatchObject({ name: 'TransportError', kind: 'lost' })
 })
 
-test('a line that is not JSON throws `lost`', async () => {
+test('a stream line that is not JSON throws `lost`', async () => {
   const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\noops'))
   const result = await createStream(server.baseUrl)(requests, {})
   if (!result.ok) return expect.unreachable()
   await expect(collect(result.data)).rejects.toMatchObject({ kind: 'lost' })
 })
 
-test('a refusal is a value', async () => {
+test('a stream request that gets a 401 returns a failure with its code', async () => {
   const body = '{"success":false,"code":"TOKEN_INVALID","message":"No."}'
   const server = await rawServer((socket) =>
     socket.end(`HTTP/1.1 401 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
@@ -91,7 +91,7 @@ test('a refusal is a value', async () => {
   })
 })
 
-test('no connection, and no beginning in time, are values', async () => {
+test('a stream request returns NETWORK_ERROR without a connection and TIMEOUT without a response', async () => {
   const stream = createStream(`http://127.0.0.1:${await closedPort()}`)
   expect(await stream(requests, {})).toMatchObject({ ok: false, code: 'NETWORK_ERROR', status: 0 })
   const silent = await rawServer(() => {})

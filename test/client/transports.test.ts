@@ -33,7 +33,7 @@ describe.each([
   ['http', createHttpTransport],
   ['pool', pooled],
 ])('%s transport', (_name, create) => {
-  test('sends method, path after the prefix of the base URL, headers and body, and answers what came back', async () => {
+  test('a transport sends method, prefixed path, headers and body, and returns status, headers and body', async () => {
     const server = await rawServer((socket) =>
       socket.end(
         'HTTP/1.1 201 Created\r\nX-Request-Id: req_1\r\nVary: a\r\nVary: b\r\nContent-Length: 8\r\n\r\n{"b":1}\n',
@@ -49,14 +49,14 @@ describe.each([
     expect(Buffer.from(body ?? '', 'latin1').toString('utf8')).toBe('{"a":"é"}')
   })
 
-  test('a DELETE with a body says how long it is', async () => {
+  test('a transport sends Content-Length for a DELETE with a body', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'))
     await create(server.baseUrl)({ method: 'DELETE', path: '/x', headers: {}, body: '{"a":1}' })
     expect(server.received[0]?.toLowerCase()).toContain('content-length: 7')
     expect(server.received[0]).toMatch(/\{"a":1\}$/)
   })
 
-  test('does not follow redirects', async () => {
+  test('a transport does not follow redirects', async () => {
     const server = await rawServer((socket) =>
       socket.end('HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n'),
     )
@@ -64,7 +64,7 @@ describe.each([
     expect(server.received).toHaveLength(1)
   })
 
-  test('an error answer to a body that was not read is still the answer', async () => {
+  test('a transport returns an error response that arrives before the server has read the body', async () => {
     const server = await rawServer((socket) =>
       socket.end('HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'),
     )
@@ -73,19 +73,19 @@ describe.each([
     })
   })
 
-  test('no connection is `refused`: certainly not processed', async () => {
+  test('a transport rejects with `refused` and maybeProcessed false without a connection', async () => {
     const error = await failureOf(create(`http://127.0.0.1:${await closedPort()}`)(post))
     expect(error).toMatchObject({ name: 'TransportError', kind: 'refused', maybeProcessed: false })
     expect(error.message).toContain('ECONNREFUSED')
   })
 
-  test('a server that ends the TLS handshake is `refused`: nothing was sent', async () => {
+  test('a transport rejects with `refused` when the server closes during the TLS handshake', async () => {
     const port = await listen(createNetServer((socket) => socket.on('data', () => socket.destroy())))
     const error = await failureOf(create(`https://127.0.0.1:${port}`)(post))
     expect(error).toMatchObject({ kind: 'refused', maybeProcessed: false })
   })
 
-  test('a server whose certificate is not trusted is `refused` before it receives a request', async () => {
+  test('a transport rejects with `refused` for an untrusted certificate before the request is sent', async () => {
     let requests = 0
     const server = createTlsServer(selfSigned, (socket) => {
       socket.on('data', () => {
@@ -98,55 +98,55 @@ describe.each([
     expect(requests).toBe(0)
   })
 
-  test('a connection that closes before the answer is `lost`', async () => {
+  test('a transport rejects with `lost` when the connection closes before the response', async () => {
     const server = await rawServer((socket) => socket.destroy())
     const error = await failureOf(create(server.baseUrl)(post))
     expect(error).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
-  test('a body that ends before its length is `lost`, not a shorter answer', async () => {
+  test('a transport rejects with `lost` when the body is shorter than its Content-Length', async () => {
     const server = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}'))
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
-  test('a chunked body without its last chunk is `lost`', async () => {
+  test('a transport rejects with `lost` when a chunked body has no last chunk', async () => {
     const server = await rawServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n'),
     )
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost', maybeProcessed: true })
   })
 
-  test('something that is no HTTP is `lost`', async () => {
+  test('a transport rejects with `lost` when the response is not HTTP', async () => {
     const server = await rawServer((socket) => socket.end('SSH-2.0-server\r\n\r\n'))
     expect(await failureOf(create(server.baseUrl)(post))).toMatchObject({ kind: 'lost' })
   })
 
-  test('no answer in time is `timeout`', async () => {
+  test('a transport rejects with `timeout` without a response in time', async () => {
     const server = await rawServer(() => {})
     const error = await failureOf(create(server.baseUrl)({ ...post, timeoutMs: 100 }))
     expect(error).toMatchObject({ kind: 'timeout', maybeProcessed: true })
   })
 
-  test('the time limit covers the body too', async () => {
+  test('a transport rejects with `timeout` when the body is not complete in time', async () => {
     const server = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}'))
     expect(await failureOf(create(server.baseUrl)({ ...post, timeoutMs: 100 }))).toMatchObject({ kind: 'timeout' })
   })
 
-  test('a signal ends a running call as `aborted`', async () => {
+  test('a transport rejects with `aborted` when the signal fires during the call', async () => {
     const controller = new AbortController()
     const server = await rawServer(() => controller.abort())
     const error = await failureOf(create(server.baseUrl)({ ...post, signal: controller.signal }))
     expect(error).toMatchObject({ kind: 'aborted', maybeProcessed: true })
   })
 
-  test('a signal that has fired already sends nothing', async () => {
+  test('a transport sends nothing when the signal has fired already', async () => {
     const server = await rawServer(() => {})
     const error = await failureOf(create(server.baseUrl)({ ...post, signal: AbortSignal.abort() }))
     expect(error).toMatchObject({ kind: 'aborted', maybeProcessed: false })
     expect(server.received).toEqual([])
   })
 
-  test('an answer above 64 MiB is given up', async () => {
+  test('a transport rejects with `lost` when the response exceeds 64 MiB', async () => {
     const server = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
       const chunk = Buffer.alloc(1024 * 1024, 'x')
@@ -164,7 +164,7 @@ describe.each([
     expect(error.message).toContain('larger')
   })
 
-  test('no error holds the credential', async () => {
+  test('transport errors never contain the credential', async () => {
     const dropping = await rawServer((socket, request) => socket.end(request))
     const errors = [
       await failureOf(create(dropping.baseUrl)(post)),
@@ -176,7 +176,7 @@ describe.each([
   })
 
   test.each(['ftp://x', 'x', '', 'http://user:pw@x', 'http://x/?a=1', 'http://x/#a'])(
-    'refuses the base URL %j',
+    'a transport throws TypeError for the base URL %j',
     (baseUrl) => {
       expect(() => create(baseUrl)).toThrow(TypeError)
       expect(() => create(baseUrl)).not.toThrow(/pw/)
@@ -184,7 +184,7 @@ describe.each([
   )
 })
 
-test('the pool uses connections again', async () => {
+test('the pool reuses connections for consecutive calls', async () => {
   let connections = 0
   const server = createServer((request, response) => request.resume().on('end', () => response.end('{}')))
   server.on('connection', () => {
@@ -195,7 +195,7 @@ test('the pool uses connections again', async () => {
   expect(connections).toBeLessThan(3)
 })
 
-test('a transport error is recognised by its code, whichever module made it', () => {
+test('isTransportError recognises an error by its code, also one of another module copy', () => {
   const other = Object.assign(new Error('No connection'), { code: 'TRANSPORT_ERROR' })
   expect(
     [other, new TransportError('refused', 'No connection'), new Error('No connection')].map(isTransportError),
