@@ -64,7 +64,7 @@ describe('encrypted and plain paths', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(plain)
   })
 
-  it('operator API calls fail with SECURE_PLAIN_REFUSED over an untrusted channel when required', async () => {
+  it('required mode refuses operator API calls over an untrusted channel (SECURE_PLAIN_REFUSED)', async () => {
     const { server, send } = setup()
     const error = await failureOf(send({ ...read, path: '/_platform/v1/reviews' }))
     expect(error).toMatchObject({ kind: 'secure', maybeProcessed: false, secure: { code: 'SECURE_PLAIN_REFUSED' } })

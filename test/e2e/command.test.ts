@@ -10,17 +10,17 @@ const installed = JSON.parse(readFileSync(join(folder, 'node_modules', 'voucherc
   version: string
 }
 
-test('runs on the Node that it is meant to', async () => {
+test('the tests run the packed package on the Node major version of VOUCHERCTL_E2E_MAJOR', async () => {
   const { stdout } = await execa(node, ['-p', 'process.versions.node'], { extendEnv: false })
   expect(stdout.split('.', 1)[0]).toBe(major)
 })
 
-test('--version is the version of the package', async () => {
+test('--version prints the version of the installed package', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('--version')
   expect({ stdout, stderr, exitCode }).toEqual({ stdout: installed.version, stderr: '', exitCode: 0 })
 })
 
-test('--help names the groups', async () => {
+test('--help lists the command groups', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('--help')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   for (const group of [
@@ -39,13 +39,13 @@ test('--help names the groups', async () => {
   }
 })
 
-test('an unknown command is wrong usage', async () => {
+test('an unknown command exits with 2 and suggests a command', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('vuchers')
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 })
   expect(stderr).toContain('vouchers')
 })
 
-test('quickstart issues, redeems and reverses a voucher and delivers one by bot and webhook; --json is one document', async () => {
+test('quickstart --json prints one document with the steps from issue to a verified signature', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('quickstart', '--json')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const document = JSON.parse(stdout) as unknown
@@ -54,7 +54,7 @@ test('quickstart issues, redeems and reverses a voucher and delivers one by bot 
     expect(text).toContain(step)
 })
 
-test('the interface is printed as OpenAPI', async () => {
+test('server openapi prints the interface as OpenAPI 3.1 with the package version', async () => {
   const { stdout, exitCode } = await voucherctl('server', 'openapi', '--json')
   expect(exitCode).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', info: { version: installed.version } })

@@ -71,7 +71,7 @@ afterAll(() => {
   removeHome()
 })
 
-test('a strict TypeScript project compiles against the three libraries, declarations checked too', async () => {
+test('a strict TypeScript project compiles against the three libraries with skipLibCheck false', async () => {
   const { stdout, exitCode } = await execaNode({ cwd: folder, reject: false })(
     join(packageFolder('typescript'), 'bin', 'tsc'),
     ['-p', 'tsconfig.json'],
@@ -79,7 +79,7 @@ test('a strict TypeScript project compiles against the three libraries, declarat
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 0 })
 })
 
-test('voucherctl/client runs: one-shot calls and the pool, refusals as values', async () => {
+test('voucherctl/client returns failures as values from one-shot calls and from the pool', async () => {
   const { stdout, stderr, exitCode } = await run('consumer.mjs')
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   const refused = { code: 'NETWORK_ERROR', outcomeUnknown: false }

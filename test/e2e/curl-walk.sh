@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every runtime and console endpoint of the interface, and the operator's plane where it is needed, with curl alone: no
-# client of this project takes part. Prints `METHOD PATH STATUS` of each call; ends at the first status that is another.
-# Usage: curl-walk.sh NODE SCRIPT, the command line to start the server with.
+# Calls every runtime and console endpoint, and the operator API where needed, with curl and no client of this project.
+# Prints `METHOD PATH STATUS` of each call and exits at the first unexpected status.
+# Usage: curl-walk.sh NODE SCRIPT, the Node binary and the CLI script that start the server.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -12,13 +12,13 @@ finish() {
 }
 trap finish EXIT
 
-# A pipe, so that the ready line is waited for and the end of a server that does not start is seen.
+# Reading the pipe blocks until the ready line, or until a server that fails to start closes it.
 mkfifo "$work/ready"
 "$1" "$2" server start --memory --port 0 --json >"$work/ready" 2>"$work/log" &
 server=$!
 read -r ready <"$work/ready" || { cat "$work/log" >&2; exit 1; }
 
-# text NAME: the first member of that name in the last answer (or of $ready) that is a text.
+# text NAME [JSON]: prints the first string member of that name in the last response, or in JSON.
 text() { printf '%s' "${2-$(cat "$work/body")}" | grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
 
 base_url=$(text base_url "$ready")
@@ -37,7 +37,7 @@ call() {
   [ "$status" = "$4" ] || { printf 'expected %s: %s\n' "$4" "$(cat "$work/body")" >&2; exit 1; }
 }
 
-# says PATTERN: the last answer holds it.
+# says PATTERN: fails unless the last response matches.
 says() { grep -Eq "$1" "$work/body" || { printf 'no %s in %s\n' "$1" "$(cat "$work/body")" >&2; exit 1; }; }
 hides() { ! grep -qF "$1" "$work/body" || { echo 'a secret is shown again' >&2; exit 1; }; }
 replayed() { grep -qi '^idempotent-replayed: true' "$work/head" || { echo 'not marked as replayed' >&2; exit 1; }; }
@@ -131,7 +131,7 @@ says "\"botId\":\"$bot\""
 call "$jwt" DELETE $api/applications/"$app"/bots/"$bot" 200
 says '"linkedBots":\[\]'
 
-# C. The end of a token and of an application
+# C. Revoking a token, disabling an application
 call "$jwt" DELETE $api/applications/"$app"/tokens/"$reader_id" 200
 says '"status":"revoked"'
 call "$reader" GET $api/vouchers/templates 401

@@ -9,16 +9,16 @@ function required(name: string): string {
   return value
 }
 
-/** The folder that the packed package was installed into. */
+/** Folder that the packed package is installed in. */
 export const folder = required('VOUCHERCTL_E2E_FOLDER')
-/** The Node to run it with, and the major version that it must have. */
+/** Node binary to test with, and its expected major version. */
 export const node = required('VOUCHERCTL_E2E_NODE')
 export const major = required('VOUCHERCTL_E2E_MAJOR')
 
 export const home = mkdtempSync(join(tmpdir(), 'voucherctl-e2e-home-'))
 export const removeHome = () => rmSync(home, { recursive: true, force: true })
 
-/** Runs a script with that Node, an empty home and nothing of this process's environment. */
+/** Runs a script with that Node, an empty home and an environment without other variables. */
 export function run(script: string, ...args: string[]) {
   return execa(node, [script, ...args], {
     cwd: folder,

@@ -153,36 +153,36 @@ const planted: [MismatchCause, string, Planted][] = [
   ['body_empty', 'a stream read before', { body: '' }],
 ]
 
-describe('a planted mistake is found', () => {
-  it.each(planted)('%s: %s', (cause, _, mistake) => {
+describe('explained mismatches', () => {
+  it.each(planted)('explainMismatch returns %s for the mistake: %s', (cause, _, mistake) => {
     expect(verifyWebhook(inputOf(mistake)).ok).toBe(cause === 'old_secret')
     expect(explainMismatch(inputOf(mistake))).toMatchObject({ cause })
   })
 
-  it('of every cause that can be told', () => {
+  it('the planted mistakes cover every mismatch cause', () => {
     expect([...new Set(planted.map(([cause]) => cause))].sort()).toEqual(Object.keys(mismatchCauses).sort())
   })
 
-  it('with the second secret too', () => {
+  it('a mistake is explained when the second secret is the right one', () => {
     const secrets = ['first', secret]
     expect(causeOf({ secrets, body: `${compact}\n` })).toBe('body_trailing_newline_added')
     expect(causeOf({ secrets: ['first', `${secret}\n`] })).toBe('secret_trailing_newline')
     expect(causeOf({ secrets, headers: mac(compact) })).toBe('body_only')
   })
 
-  it('while a secret is replaced, in the second of two signatures', () => {
+  it('a mistake is explained during secret rotation when only the second signature matches', () => {
     const headers = { ...signature(`${'0'.repeat(64)},${right}`).headers }
     expect(causeOf({ headers, body: `${compact}\n` })).toBe('body_trailing_newline_added')
     expect(causeOf({ headers })).toBeUndefined()
   })
 
-  it('behind an age that would be refused first', () => {
+  it('a wrong secret is explained before the age of a stale delivery', () => {
     expect(causeOf({ now: (seconds + 9999) * 1000, secrets: [`${secret}\n`] })).toBe('secret_trailing_newline')
     expect(causeOf({ now: (seconds + 9999) * 1000, secrets: ['unrelated'] })).toBe('stale')
   })
 
   it.each(vectors.filter((it) => it.body_text?.includes('update_id')))(
-    'in the vector "$name" with its body written again',
+    'a reserialised body of the vector "$name" is explained',
     (vector) => {
       const value: unknown = JSON.parse(vector.body.toString().replace(mark, ''))
       const id = /"update_id":(\d+)/.exec(vector.body.toString())?.[1] ?? ''
@@ -196,13 +196,13 @@ describe('a planted mistake is found', () => {
         secrets: [vector.secret_token],
         now: seconds * 1000,
       })
-      // Line breaks within a body and its byte order mark cannot be told from how it looks after parsing.
+      // Parsing loses line breaks and the byte order mark, so these two cannot be reconstructed.
       const lost = vector.name === 'crlf' || vector.name === 'bom'
       expect(explained?.cause).toBe(lost ? undefined : 'body_reserialised')
     },
   )
 
-  it('whatever the text of the message', () => {
+  it('a body with another indentation is explained for any message text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom(0, 1, 2, 4, '\t'), (text, indent) => {
         const body = { update_id: 2, message: { text } }
@@ -214,12 +214,12 @@ describe('a planted mistake is found', () => {
   })
 })
 
-describe('nothing is explained', () => {
-  it('of a delivery that verifies', () => {
+describe('no explanation', () => {
+  it('explainMismatch returns null for a delivery that verifies', () => {
     expect(explainMismatch(inputOf({}))).toBeNull()
   })
 
-  it('when nothing known fits: another secret, another body', () => {
+  it('explainMismatch returns null for an unrelated secret and an unrelated body', () => {
     expect(explainMismatch(inputOf({ secrets: ['unrelated'] }))).toBeNull()
     expect(explainMismatch(inputOf({ body: '{"update_id":2,"type":"ping"}' }))).toBeNull()
     fc.assert(
@@ -237,15 +237,15 @@ it.each([
   ['full of line ends', `${'\n'.repeat(1_000_000)}x`],
   ['full of carriage returns', `${'\r'.repeat(1_000_000)}x`],
   ['nearly base64', `${'A'.repeat(1_000_000)}${' '.repeat(40_000)}!`],
-])('a megabyte %s is no trouble', (_, body) => {
+])('explainMismatch returns null for a megabyte %s', (_, body) => {
   expect(explainMismatch(inputOf({ body }))).toBeNull()
 })
 
-it('a header of nothing but prefixes is no trouble', () => {
+it('explainMismatch reports malformed_signature for a megabyte of signature prefixes', () => {
   expect(causeOf(signature('a='.repeat(500_000)))).toBe('malformed_signature')
 })
 
-it('an explanation says what is wrong and what to do, in sentences, and holds neither secret nor body', () => {
+it('each explanation and fix is a sentence without the secret or the body', () => {
   for (const [, , mistake] of planted) {
     const { explanation, fix } = explainMismatch(inputOf(mistake)) ?? { explanation: '', fix: '' }
     expect(explanation).toMatch(/^[A-Z"].*\.$/)
@@ -255,7 +255,7 @@ it('an explanation says what is wrong and what to do, in sentences, and holds ne
   }
 })
 
-it('a mistake of the caller is thrown, as by the verifier', () => {
+it('explainMismatch throws TypeError for a parsed body and an empty secret', () => {
   expect(() => explainMismatch({ ...inputOf({}), rawBody: update as unknown as string })).toThrow(TypeError)
   expect(() => explainMismatch({ ...inputOf({}), secrets: [''] })).toThrow(TypeError)
 })

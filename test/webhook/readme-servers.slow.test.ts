@@ -12,17 +12,17 @@ const programs = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^``
   (match) => match[1] as string,
 )
 const named = (words: string) => programs.filter((it) => it.includes(words))
-// Below node_modules, where the packages of the examples are found from.
+// Below node_modules, so that the examples can import express and fastify.
 const dir = join(root, 'node_modules', '.cache', `voucherctl-readme-${process.pid}`)
 const library = pathToFileURL(join(root, 'dist', 'webhook', 'index.js')).href
 const secret = 'whsec_test_secret_0123456789abcdef'
-/** Time for a body that arrives in pieces: short of the 2 s of `webhook trigger`, so that the test waits little. */
+/** Pause between body pieces in ms; `webhook trigger` waits 2 s, which would slow the test. */
 const PACE_MS = 200
 
 beforeAll(() => mkdirSync(dir, { recursive: true }))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-/** Starts the program of the README that contains these words, with the built library. */
+/** Starts the README program that contains the given words, with the built library. */
 function start(words: string, port: number, ...nodeOptions: readonly string[]) {
   const file = join(dir, `${words.replaceAll(/\W/g, '')}.mjs`)
   writeFileSync(file, (named(words)[0] as string).replace("'voucherctl/webhook'", JSON.stringify(library)))
@@ -45,7 +45,7 @@ const reportPort = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`
 
-test('the README has a server for each of node:http, Express and Fastify, and a sender', () => {
+test('the README contains a sender and one server each for node:http, Express and Fastify', () => {
   for (const words of ["'node:http'", "'express'", "'fastify'", 'fetch(']) expect(named(words)).toHaveLength(1)
   expect(programs).toHaveLength(4)
 })
@@ -73,7 +73,7 @@ describe.each([
   const body = Buffer.from('{ "update_id": 41,\r\n "type": "ping", "text": "ü" }\n')
   const signing = () => ({ secret, timestamp: Math.floor(Date.now() / 1000) })
 
-  test('takes a delivery byte for byte, acts once on its repeat, and explains what it refuses', async () => {
+  test('a README server accepts a delivery, ignores its duplicate and explains refusals', async () => {
     const send = (bytes: Buffer) => {
       const { headers } = signWithFault({ updateId: '41', body }, signing(), undefined)
       return post({ url, headers, body: bytes, timeoutMs: 5_000 })
@@ -88,7 +88,7 @@ describe.each([
     expect(server.output.stderr).not.toContain(secret)
   })
 
-  test('answers every fault as it should', async () => {
+  test('a README server responds 401 to every fault except those that must be accepted', async () => {
     const postOf = async (fault: (typeof faults)[number]) => {
       const { headers, body: sent, paceMs } = signWithFault({ updateId: '41', body }, signing(), fault)
       const pace = paceMs === undefined ? {} : { paceMs: PACE_MS }
@@ -100,14 +100,14 @@ describe.each([
     }
   })
 
-  test('takes what the sender of the README sends', async () => {
+  test('a README server accepts the delivery of the README sender', async () => {
     const { child, output } = start('fetch(', port)
     await once(child, 'close')
     expect(output.stdout).toBe('204\n')
   })
 })
 
-test('the built library loads nothing but node:crypto', () => {
+test('the built webhook library imports node:crypto only', () => {
   const text = readFileSync(new URL(library), 'utf8')
   const imported = [...text.matchAll(/\bfrom\s*["']([^"']+)|\bimport\s*\(?\s*["']([^"']+)/g)].map(([, a, b]) => a ?? b)
   expect(imported).toEqual(['node:crypto'])

@@ -24,13 +24,13 @@ const signature = 'X-Platform-Signature-V2'
 const timestamp = 'X-Platform-Timestamp'
 const updateId = 'X-Platform-Update-Id'
 
-describe('the signature', () => {
-  it.each(vectors)('of the vector "$name" is the known one', ({ secret_token, timestamp: time, body, ...vector }) => {
+describe('signWebhook and the vectors', () => {
+  it.each(vectors)('signWebhook produces the signature of the vector "$name"', ({ secret_token, timestamp: time, body, ...vector }) => {
     const headers = signWebhook({ rawBody: body, secrets: [secret_token], timestamp: time, updateId: 7 })
     expect(headers).toEqual({ [signature]: vector.signature, [timestamp]: time, [updateId]: '7' })
   })
 
-  it.each(vectors)('of the vector "$name" is accepted, and only then is the body looked at', (vector) => {
+  it.each(vectors)('verifyWebhook accepts the signature of the vector "$name" before it parses the body', (vector) => {
     const id = /"update_id":(\d+)/.exec(vector.body.toString())?.[1] ?? '1'
     const verdict = verifyWebhook({
       headers: { [signature]: vector.signature, [timestamp]: vector.timestamp, [updateId]: id },
@@ -46,7 +46,7 @@ describe('the signature', () => {
     )
   })
 
-  it('is made by every secret, new before old, and each of them is enough', () => {
+  it('signWebhook signs with both secrets, and either verifies the delivery', () => {
     const headers = signed(rawBody, ['new', 'old'])
     expect(headers[signature]).toBe(`${signed(rawBody, ['new'])[signature]},${signed(rawBody, ['old'])[signature]}`)
     expect(verify({ headers, secrets: ['new'] })).toMatchObject({ ok: true, secretIndex: 0 })
@@ -56,7 +56,7 @@ describe('the signature', () => {
     expect(verify({ headers, secrets: ['older'] })).toEqual(refusal('bad_signature'))
   })
 
-  it('takes timestamps and ids that are whole numbers from 0 only, and at most two secrets', () => {
+  it('signWebhook rejects a third secret, and timestamps and ids that are not whole numbers', () => {
     const sign = (changed: object) => () =>
       signWebhook({ rawBody, secrets: [secret], timestamp: seconds, updateId: 1, ...changed })
     for (const value of [1.5, -1, Number.NaN, 2 ** 53, '', ' 1', '1\n', '1e3', '0x1', -1n]) {
@@ -70,7 +70,7 @@ describe('the signature', () => {
   })
 })
 
-describe('a signed delivery', () => {
+describe('altered deliveries', () => {
   const body = fc
     .uint8Array({ maxLength: 200 })
     .map((payload) =>
@@ -78,7 +78,7 @@ describe('a signed delivery', () => {
     )
   const key = fc.string({ unit: fc.constantFrom(...'azAZ09_-'), minLength: 1, maxLength: 256 })
 
-  it('is accepted whatever its body and secret, at any place among the secrets', () => {
+  it('verifyWebhook accepts any body and secret, at any position in the list of secrets', () => {
     fc.assert(
       fc.property(body, key, fc.nat(4), (bytes, token, place) => {
         const secrets = ['!1', '!2', '!3', '!4']
@@ -95,7 +95,7 @@ describe('a signed delivery', () => {
     )
   })
 
-  it('is refused when any bit of the body is another', () => {
+  it('verifyWebhook refuses a body with any flipped bit', () => {
     fc.assert(
       fc.property(body, fc.nat(), fc.nat(7), (bytes, at, bit) => {
         const altered = Buffer.from(bytes)
@@ -105,7 +105,7 @@ describe('a signed delivery', () => {
     )
   })
 
-  it.each([0, 1])('is refused when any character of signature %i of two is another', (which) => {
+  it.each([0, 1])('verifyWebhook refuses signature %i of two when any of its characters is changed', (which) => {
     const parts = signed(rawBody, [secret, other])[signature].split(',') as [string, string]
     const secrets = [[secret, other][which] as string]
     for (let at = 0; at < 64; at++) {
@@ -118,7 +118,7 @@ describe('a signed delivery', () => {
     }
   })
 
-  it('is refused when any digit of the timestamp is another', () => {
+  it('verifyWebhook refuses a timestamp with any changed digit', () => {
     for (let at = 0; at < 10; at++) {
       for (const digit of '0123456789') {
         const altered = `${String(seconds).slice(0, at)}${digit}${String(seconds).slice(at + 1)}`
@@ -129,11 +129,11 @@ describe('a signed delivery', () => {
     }
   })
 
-  it('is refused with the leading zero that its signature does not cover', () => {
+  it('verifyWebhook refuses a timestamp with a leading zero that was not signed', () => {
     expect(verify(changed({ [timestamp]: `0${seconds}` }))).toEqual(refusal('bad_signature'))
   })
 
-  it('is refused for any other secret', () => {
+  it('verifyWebhook refuses a delivery signed with any other secret', () => {
     fc.assert(
       fc.property(key, (token) => {
         expect(verify({ secrets: [`${token}!`] })).toEqual(refusal('bad_signature'))
@@ -142,7 +142,7 @@ describe('a signed delivery', () => {
   })
 })
 
-describe('the timestamp', () => {
+describe('timestamps', () => {
   it.each([
     [-301, undefined, 'future'],
     [-300, undefined, undefined],
@@ -154,13 +154,13 @@ describe('the timestamp', () => {
     [1, 0, 'stale'],
     [-0.001, 0, 'future'],
     [86_400, 86_400, undefined],
-  ])('%d s ago with a tolerance of %s: %s', (ago, toleranceSeconds, reason) => {
+  ])('a delivery %d s old with a tolerance of %s s has the refusal reason %s', (ago, toleranceSeconds, reason) => {
     const now = (seconds + ago) * 1000
     const verdict = verify({ now, ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }) })
     expect(verdict.ok ? undefined : verdict.reason).toBe(reason)
   })
 
-  it('is read against the clock of the system when none is given', () => {
+  it('verifyWebhook uses the system clock without `now`', () => {
     const fresh = signWebhook({ rawBody, secrets: [secret], timestamp: Math.floor(Date.now() / 1000), updateId: 1 })
     expect(verifyWebhook({ headers: fresh, rawBody, secrets: [secret] }).ok).toBe(true)
     expect(verifyWebhook({ headers: signed(), rawBody, secrets: [secret] })).toEqual(refusal('stale'))
@@ -177,18 +177,18 @@ describe('the timestamp', () => {
     '١٧٣٥٦٨٩٦٠٠',
     '1735689600\n',
     'Infinity',
-  ])('%j is malformed', (value) => {
+  ])('the timestamp %j is malformed', (value) => {
     expect(verify({ ...changed({ [timestamp]: value }), toleranceSeconds: 1e12 })).toEqual(
       refusal('malformed_timestamp'),
     )
   })
 
-  it('of more digits than a number holds is in the future', () => {
+  it('a timestamp of 400 digits is refused as future', () => {
     expect(verify(changed({ [timestamp]: '9'.repeat(400) }))).toEqual(refusal('future'))
   })
 })
 
-describe('headers', () => {
+describe('header containers', () => {
   const names = [signature, timestamp, updateId]
 
   it.each<[string, WebhookHeaders]>([
@@ -205,18 +205,18 @@ describe('headers', () => {
     ['a Fetch Headers', new Headers(signed())],
     ['a Map', new Map(Object.entries(signed()))],
     ['pairs', Object.entries(signed())],
-  ])('may be %s', (_, headers) => {
+  ])('verifyWebhook accepts headers in %s', (_, headers) => {
     expect(verify({ headers })).toMatchObject({ ok: true, body: ping })
   })
 
-  it.each(names)('%s missing is refused, by name', (name) => {
+  it.each(names)('a delivery without %s is refused with the name of the header', (name) => {
     const present = Object.entries(signed()).filter(([it]) => it !== name)
     expect(verify({ headers: present })).toEqual({ ...refusal('missing_header'), message: `${name} is missing.` })
     expect(verify({ headers: { ...signed(), [name]: undefined } })).toEqual(refusal('missing_header'))
     expect(verify({ headers: { ...signed(), [name]: [] } })).toEqual(refusal('missing_header'))
   })
 
-  it.each(names)('%s given twice is refused, in every form it can take, equal or not', (name) => {
+  it.each(names)('a repeated %s is refused in every header container, also with equal values', (name) => {
     const value = signed()[name as typeof signature]
     const joined = new Headers(signed())
     joined.append(name, value)
@@ -230,7 +230,7 @@ describe('headers', () => {
     for (const headers of repeated) expect(verify({ headers })).toEqual(refusal('repeated_header'))
   })
 
-  it('of another kind are a mistake of the caller', () => {
+  it('verifyWebhook throws TypeError for headers of an unsupported type', () => {
     for (const headers of [undefined, null, 'x-platform-timestamp: 1', ['X-Platform-Timestamp', '1'], new Set(['a'])]) {
       expect(() => verify({ headers: headers as unknown as WebhookHeaders })).toThrow(TypeError)
     }
@@ -241,7 +241,7 @@ function lower([name, value]: [string, string]): [string, string] {
   return [name.toLowerCase(), value]
 }
 
-describe('a signature', () => {
+describe('signature format', () => {
   const hex = signed()[signature]
   it.each([
     ['', 'empty'],
@@ -254,12 +254,12 @@ describe('a signature', () => {
     [`${hex},${hex},${hex}`, 'of three parts'],
     [`${hex}\n`, 'with a line end'],
     [` ${hex}`, 'with a space'],
-  ])('%j (%s) is malformed', (value) => {
+  ])('the signature %j (%s) is malformed', (value) => {
     expect(verify(changed({ [signature]: value }))).toEqual(refusal('malformed_signature'))
   })
 })
 
-describe('a body with a right signature', () => {
+describe('bodies with a valid signature', () => {
   const signedVerdict = (text: string | Uint8Array, id: number | string = 1) =>
     verify({ rawBody: text, headers: signed(text, [secret], id) })
 
@@ -270,7 +270,7 @@ describe('a body with a right signature', () => {
     "{'update_id':1}",
     new Uint8Array([0xff]),
     Buffer.from('{"update_id":1,"t":"\xe9"}', 'latin1'),
-  ])('%j that is not JSON in UTF-8 is refused', (text) => {
+  ])('the signed body %j is refused because it is not JSON in UTF-8', (text) => {
     expect(signedVerdict(text)).toEqual(refusal('body_not_json'))
   })
 
@@ -286,11 +286,11 @@ describe('a body with a right signature', () => {
     '{"update_id":-1}',
     '{"update_id":null}',
     '{"update_id":1e300}',
-  ])('%s without a whole update_id at its top is refused', (text) => {
+  ])('the signed body %s is refused because it has no whole number as update_id', (text) => {
     expect(signedVerdict(text)).toEqual(refusal('body_without_update_id'))
   })
 
-  it('needs an update_id only', () => {
+  it('a signed body with only an update_id is accepted', () => {
     expect(signedVerdict('{"update_id":1}')).toEqual({
       ok: true,
       updateId: '1',
@@ -301,7 +301,7 @@ describe('a body with a right signature', () => {
   })
 
   it.each(['2', '01', '1.0', '', ' 1', 'abc', '9007199254740993'])(
-    'and another update id in its header, %j, is refused',
+    'a header update id %j that differs from the body is refused',
     (id) => {
       expect(verify(changed({ [updateId]: id }))).toEqual(refusal('update_id_mismatch'))
     },
@@ -313,12 +313,12 @@ describe('a body with a right signature', () => {
     ['{"update_id":9007199254740993,"a":{"update_id":4}}', '9007199254740993'],
     ['{"update\\u005fid":18446744073709551615,"x":{}}', '18446744073709551615'],
     ['{"update_id":9007199254740993,"update_id":9007199254740995}', '9007199254740995'],
-  ])('%s has all the digits of its id', (text, id) => {
+  ])('the update id of %s keeps all its digits', (text, id) => {
     expect(signedVerdict(text, id)).toMatchObject({ ok: true, updateId: id })
     expect(signedVerdict(text, '9007199254740992')).toEqual(refusal('update_id_mismatch'))
   })
 
-  it('may come as any kind of bytes, or as a string', () => {
+  it('verifyWebhook accepts a body as Uint8Array, Buffer slice, ArrayBuffer or string', () => {
     const padded = Buffer.concat([Buffer.from('xx'), rawBody, Buffer.from('yy')])
     const bytes = new Uint8Array(rawBody)
     for (const body of [bytes, padded.subarray(2, -2), bytes.buffer, rawBody.toString()]) {
@@ -327,8 +327,8 @@ describe('a body with a right signature', () => {
   })
 })
 
-describe('what is checked first', () => {
-  it('is the order of the list of reasons', () => {
+describe('order of checks', () => {
+  it('verifyWebhook reports the first failing check in the order of the reason list', () => {
     const body = Buffer.from('{"update_id":')
     const valid = signed(body)
     const wrong = { [signature]: 'x', [timestamp]: 'x', [updateId]: '2' }
@@ -357,7 +357,7 @@ describe('what is checked first', () => {
   })
 })
 
-describe('a mistake of the caller is thrown, whatever the request', () => {
+describe('caller errors', () => {
   const headers = {}
   it.each<[string, object]>([
     ['a parsed body', { rawBody: ping }],
@@ -367,11 +367,11 @@ describe('a mistake of the caller is thrown, whatever the request', () => {
     ['a secret that is not set', { secrets: [undefined] }],
     ['no secret', { secrets: [] }],
     ['secrets that are one string', { secrets: secret }],
-  ])('%s: TypeError', (_, input) => {
+  ])('verifyWebhook throws TypeError for %s', (_, input) => {
     expect(() => verify({ headers, ...input })).toThrow(TypeError)
   })
 
-  it('a parsed body is told to be the bytes of the request', () => {
+  it('the TypeError for a parsed body asks for the bytes of the request', () => {
     expect(() => verify({ rawBody: ping as unknown as string })).toThrow('the bytes of the request as they came')
   })
 
@@ -381,12 +381,12 @@ describe('a mistake of the caller is thrown, whatever the request', () => {
     ['toleranceSeconds', { toleranceSeconds: -1 }],
     ['toleranceSeconds', { toleranceSeconds: Number.NaN }],
     ['toleranceSeconds', { toleranceSeconds: '300' }],
-  ])('%s that is none: RangeError', (name, input) => {
+  ])('verifyWebhook throws RangeError for an invalid %s', (name, input) => {
     expect(() => verify({ headers, ...input })).toThrow(RangeError)
     expect(() => verify({ headers, ...input })).toThrow(name)
   })
 
-  it('no message repeats a secret or a body', () => {
+  it('messages of caller errors contain neither the secret nor the body', () => {
     const messages = [{ rawBody: { a: 'body' } }, { secrets: ['secret', 5] }].map((input) => {
       try {
         return verify(input as object)
@@ -398,7 +398,7 @@ describe('a mistake of the caller is thrown, whatever the request', () => {
   })
 })
 
-it('an empty key does not verify what was signed with it', () => {
+it('verifyWebhook throws for an empty secret instead of verifying a delivery signed with it', () => {
   const forged = createHmac('sha256', '').update(`${seconds}.`).update(rawBody).digest('hex')
   expect(() => verify({ ...changed({ [signature]: forged }), secrets: [''] })).toThrow(TypeError)
 })

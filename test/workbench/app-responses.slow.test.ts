@@ -26,7 +26,7 @@ async function listenerBefore(first: RawResponse, timeoutMs?: number) {
 
 describe('the listener', () => {
   test.each(Object.entries(invalidResponses))(
-    'the listener responds 502 and records the reason for: %s',
+    'the listener responds 502 and records the reason when the application sends: %s',
     async (_name, response) => {
       const { url, emitted, recorded, close } = await listenerBefore(response)
       expect((await deliver(url, 1)).status).toBe(502)
@@ -41,7 +41,7 @@ describe('the listener', () => {
   )
 
   test.each(Object.entries(unendingResponses))(
-    'the listener responds 504 and records the reason for: %s',
+    'the listener responds 504 and records the reason when the application sends: %s',
     async (_name, response) => {
       const { url, emitted, recorded, close } = await listenerBefore(response, 300)
       expect((await deliver(url, 1)).status).toBe(504)
@@ -53,7 +53,7 @@ describe('the listener', () => {
   )
 
   test.each(Object.entries(validResponses))(
-    'the listener passes the status back for: %s',
+    'the listener passes the status back when the application sends: %s',
     async (_name, { response, status }) => {
       const { url, emitted, close } = await listenerBefore(response)
       const first = await deliver(url, 1)
@@ -99,7 +99,7 @@ describe('the listener', () => {
   })
 })
 
-describe('a post of the bridge and of trigger', () => {
+describe('posts of bridge and trigger', () => {
   test.each([
     ['status 000', 'INVALID_STATUS'],
     ['status 099', 'INVALID_STATUS'],
@@ -109,14 +109,14 @@ describe('a post of the bridge and of trigger', () => {
     ['HTTP/0.9', 'HPE_INVALID_CONSTANT'],
     ['endless headers', 'HPE_HEADER_OVERFLOW'],
     ['no bytes at all', 'ECONNRESET'],
-  ] as const)('has no status for: %s', async (name, error) => {
+  ] as const)('a post of bridge or trigger has no status when the receiver sends: %s', async (name, error) => {
     const url = await rawApp(() => invalidResponses[name] as RawResponse)
     const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 10_000 })
     expect(posted).toMatchObject({ status: null, error })
   })
 
   test.each(['silence', 'status 199 alone', 'half a head'])(
-    'a post of bridge or trigger ends at its time-out for: %s',
+    'a post of bridge or trigger ends at its time-out when the receiver sends: %s',
     async (name) => {
       const url = await rawApp(() => unendingResponses[name] as RawResponse)
       const posted = await post({ url, headers: {}, body: Buffer.from('{}'), timeoutMs: 200 })

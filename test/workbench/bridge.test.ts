@@ -13,14 +13,14 @@ const refused: PollOutcome<string> = { ok: false, isAway: false, failure: 'Refus
 
 interface BridgeRun {
   readonly polls: readonly PollOutcome<string>[]
-  /** Of each attempt in order, 200 after the last one. */
+  /** Status of each attempt in order; 200 after the last one. */
   readonly statuses?: readonly (number | null)[]
   readonly options?: Partial<BridgeOptions<string>>
-  /** The signal comes during this attempt, from 1. */
+  /** The signal fires during this attempt, counted from 1. */
   readonly signalAt?: number
 }
 
-/** Runs a bridge whose polls end as told; the signal comes after the last one. */
+/** Runs a bridge whose polls return the given outcomes; the signal fires after the last one. */
 async function runBridge({ polls, statuses = [], options = {}, signalAt }: BridgeRun) {
   const stop = new AbortController()
   const calls: string[] = []
@@ -76,7 +76,7 @@ async function runBridge({ polls, statuses = [], options = {}, signalAt }: Bridg
 const ending = 'Ending after the delivery in flight.'
 const unconfirmed = 'last deliveries could not be confirmed: they come again with the next run.'
 
-test('ready after the first poll, which answers at once; what was delivered is confirmed by the next poll', async () => {
+test('the bridge is ready after an unheld first poll and confirms deliveries with its next poll', async () => {
   const { calls, end } = await runBridge({ polls: [found(7, 8), found()] })
   expect(end).toBeUndefined()
   expect(calls).toEqual([
@@ -89,7 +89,7 @@ test('ready after the first poll, which answers at once; what was delivered is c
   ])
 })
 
-test('the offset never passes an update that the app did not take; those before it are confirmed while it waits', async () => {
+test('the bridge confirms earlier updates while it retries a failed one and never skips it', async () => {
   const { calls, lines } = await runBridge({ polls: [found(7, 8, 9)], statuses: [200, 500, null, 302, 299] })
   expect(calls).toEqual([
     'poll - none',
@@ -114,17 +114,17 @@ test('the offset never passes an update that the app did not take; those before 
   ])
 })
 
-test('the signal lets the delivery in flight end, confirms it, and begins no other', async () => {
+test('the bridge finishes and confirms the delivery in flight at the signal and starts no other', async () => {
   const { calls } = await runBridge({ polls: [found(7, 8, 9)], signalAt: 2 })
   expect(calls.slice(2)).toEqual(['deliver 7: 200', 'deliver 8: 200', ending, 'confirm 9'])
 })
 
-test('a delivery in flight that fails after the signal is not confirmed and not repeated', async () => {
+test('the bridge neither confirms nor retries a delivery in flight that fails after the signal', async () => {
   const { calls } = await runBridge({ polls: [found(7, 8, 9)], statuses: [200, 500], signalAt: 2 })
   expect(calls.slice(2)).toEqual(['deliver 7: 200', 'deliver 8: 500', ending, 'confirm 8'])
 })
 
-test('the signal ends a wait of an hour at once', async () => {
+test('the signal ends a retry delay of an hour immediately', async () => {
   const stop = new AbortController()
   const options = { delaysMs: [3_600_000], signal: stop.signal, confirm: async () => true }
   const running = runBridge({ polls: [found(7)], statuses: [500], options })
@@ -132,7 +132,7 @@ test('the signal ends a wait of an hour at once', async () => {
   expect((await running).lines).toHaveLength(1)
 })
 
-test('after so many attempts an update is a dead letter, and the next one follows', async () => {
+test('the bridge records a dead letter after the last attempt and delivers the next update', async () => {
   const { calls, letters, lines } = await runBridge({
     polls: [found(7, 8)],
     statuses: [500, null],
@@ -160,13 +160,13 @@ test('after so many attempts an update is a dead letter, and the next one follow
   ])
 })
 
-test('a dead letter that cannot be kept ends the bridge, and its update is not confirmed', async () => {
+test('the bridge ends without confirming the update when its dead letter cannot be recorded', async () => {
   const options = { attemptsMax: 1, addDeadLetter: async () => 'Disk full.' }
   const { calls, end } = await runBridge({ polls: [found(7, 8)], statuses: [200, 500], options })
   expect([end, calls.at(-1)]).toEqual(['Disk full.', 'confirm 8'])
 })
 
-test('attempts follow the delays in order, and the last one goes on', async () => {
+test('the bridge uses the retry delays in order and then repeats the last one', async () => {
   const delaysMs = [1, 2, 3]
   const { lines } = await runBridge({ polls: [found(7)], statuses: [500, 500, 500, 500, 500], options: { delaysMs } })
   expect(lines.map(({ retry_in_ms }) => retry_in_ms)).toEqual([1, 2, 3, 3, 3, null])
@@ -174,7 +174,7 @@ test('attempts follow the delays in order, and the last one goes on', async () =
   expect([FAST_DELAYS_MS[0], FAST_DELAYS_MS.at(-1)]).toEqual([100, 10_000])
 })
 
-test('a server that is away is tried again, is asked at once whether it is back, and both are said', async () => {
+test('the bridge polls an unreachable server again without hold and reports loss and return', async () => {
   const { calls, end } = await runBridge({ polls: [found(7), away, away, found(8), away, found()] })
   expect(end).toBeUndefined()
   expect(calls).toEqual([
@@ -195,31 +195,31 @@ test('a server that is away is tried again, is asked at once whether it is back,
   ])
 })
 
-test('a server that stays away is given up with what it said, and what is not confirmed is told', async () => {
+test('the bridge ends when the server stays unreachable and reports unconfirmed deliveries', async () => {
   const { end, calls } = await runBridge({ polls: [found(7), away, away, away] })
   expect(end).toBe(`No connection. The ${unconfirmed}`)
   expect(calls.filter((it) => it.startsWith('confirm'))).toEqual([])
 })
 
-test('a server that never answered, and a refusal, end it at once and without ready', async () => {
+test('the bridge ends without ready when its first poll fails or is refused', async () => {
   for (const first of [away, refused]) {
     const { calls, end } = await runBridge({ polls: [first] })
     expect([calls, end]).toEqual([['poll - none'], first.ok ? '' : first.failure])
   }
 })
 
-test('a refusal later on is not answered by another poll: that would end the one which took over', async () => {
+test('the bridge ends after a refused poll without a further poll, which would end its successor', async () => {
   const { calls, end } = await runBridge({ polls: [found(7), refused] })
   expect(end).toBe(`Refused. The ${unconfirmed}`)
   expect(calls.at(-1)).toBe('poll 8 longest')
 })
 
-test('a refusal of a server that was away and is back is what ends it, not the failure before it', async () => {
+test('the bridge ends with the refusal, not with the connection failure before it', async () => {
   const { end } = await runBridge({ polls: [found(), away, refused] })
   expect(end).toBe('Refused.')
 })
 
-test('a last confirmation that fails is told', async () => {
+test('the bridge warns when its last confirmation fails', async () => {
   const { calls, end } = await runBridge({ polls: [found(7)], signalAt: 1, options: { confirm: async () => false } })
   expect([end, calls.at(-1)]).toEqual([undefined, `warning: the ${unconfirmed}`])
 })

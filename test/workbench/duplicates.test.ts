@@ -12,13 +12,13 @@ function first(duplicates: Duplicates<string>, id = '1', body = one) {
   return admission as FirstDelivery<string>
 }
 
-test('a repeat of what was answered is not passed on', () => {
+test('a duplicate of a delivery that succeeded is not forwarded', () => {
   const duplicates = new Duplicates<string>()
   first(duplicates).settle('done', true)
   expect(duplicates.admit('1', one)).toEqual({ kind: 'done' })
 })
 
-test('repeats of what is on its way share its answer, whatever it is', async () => {
+test('duplicates of a delivery in flight get its response, also a failed one', async () => {
   const duplicates = new Duplicates<string>()
   const admitted = first(duplicates)
   const repeats = [duplicates.admit('1', one), duplicates.admit('1', one)]
@@ -26,13 +26,13 @@ test('repeats of what is on its way share its answer, whatever it is', async () 
   for (const it of repeats) expect(it.kind === 'in_flight' && (await it.response)).toBe('broken')
 })
 
-test('what failed is passed on again, and is not marked', () => {
+test('a duplicate of a failed delivery is forwarded and not marked as idReused', () => {
   const duplicates = new Duplicates<string>()
   first(duplicates).settle('broken', false)
   expect(first(duplicates).idReused).toBe(false)
 })
 
-test('the same id with other bytes is passed on and marked, also while the first is on its way', () => {
+test('a delivery that reuses an id with another body is forwarded and marked as idReused', () => {
   const duplicates = new Duplicates<string>()
   const admitted = first(duplicates)
   expect(first(duplicates, '1', other).idReused).toBe(true)
@@ -40,7 +40,7 @@ test('the same id with other bytes is passed on and marked, also while the first
   expect(duplicates.admit('1', one).kind).toBe('done')
 })
 
-test('as many ids as asked for are remembered, and at most twice as many', () => {
+test('the given number of ids is remembered, and at most twice as many', () => {
   const duplicates = new Duplicates<string>(2)
   const ids = ['1', '2', '3', '4', '5']
   for (const id of ids) first(duplicates, id).settle('done', true)
@@ -48,7 +48,7 @@ test('as many ids as asked for are remembered, and at most twice as many', () =>
   expect(duplicates.admit('1', one).kind).toBe('first')
 })
 
-test('in every interleaving a body goes out only while it is neither answered nor on its way', () => {
+test('a body is forwarded only while it is neither done nor in flight, in every interleaving', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ id: fc.constantFrom('1', '2'), body: fc.constantFrom(one, other), act: fc.nat(2) })),

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../support/cli.js'
 
-/** Sizes that the file had when it was synced. */
+/** File size at each sync. */
 const synced: number[] = []
 
 vi.mock('node:fs', async (original) => {

@@ -101,7 +101,7 @@ function contentOf(dir: string): Map<string, string> {
   return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
 }
 
-/** For each byte of a file, the line that it belongs to, line end included. */
+/** Offsets at which the lines of a file start. */
 function lineStarts(bytes: Buffer): number[] {
   const starts = [0]
   for (let at = bytes.indexOf(10); at !== -1 && at + 1 < bytes.length; at = bytes.indexOf(10, at + 1))
@@ -207,7 +207,7 @@ test('megabytes of garbage after the last inbox line are skipped', async () => {
 test.each([
   ['another program', '{"level":"info","message":"started"}\n', /000001\.ndjson is not an inbox file of voucherctl\.$/],
   ['another version', withSum({ v: VERSION + 1 }), /has the inbox format 2; .* reads 1\.$/],
-])('a file of %s is refused by readers, writers and clear, and stays', (_name, text, message) => {
+])('inbox readers, writers and clear refuse a file of %s and leave it unchanged', (_name, text, message) => {
   const dir = temporaryDir()
   writeFileSync(fileIn(dir), text)
   for (const use of [() => new Inbox(dir), () => new InboxWriter(dir), () => clearInbox(dir)]) {
@@ -310,7 +310,7 @@ test('refused deliveries of ended processes keep the newest within one limit of 
   expect(existsSync(refusedIn(dir, 1))).toBe(false)
 })
 
-test('failed is what was not answered 2xx, neither itself nor by a later repeat of the same bytes', async () => {
+test('a delivery counts as failed without a 2xx for it or for a later delivery of the same bytes', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   const put = async (value: RecordedDelivery, ...statuses: (number | null)[]) => {
@@ -350,7 +350,7 @@ test('a delivery that waits for its response, and its duplicates, do not count a
   expect(ids(new Inbox(dir), { failed: true })).toEqual([left, '2-1', failed, '2-3'])
 })
 
-test('filters by type, verdict and time', async () => {
+test('Inbox.find filters by type, verdict and time', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1))
@@ -363,7 +363,7 @@ test('filters by type, verdict and time', async () => {
   expect(ids(inbox, { since: 1_800_000_000_002 })).toEqual(['1-2', '1-3'])
 })
 
-test('clear removes what is the inbox and nothing else, and nothing at all while somebody writes', async () => {
+test('inbox clear removes only inbox files, and none while a writer is open', async () => {
   const dir = temporaryDir()
   writeFileSync(join(dir, 'notes.txt'), 'mine')
   const writer = new InboxWriter(dir)
@@ -392,7 +392,7 @@ const listed = (dir: string) =>
   new Inbox(dir).find({}).map(({ id, at, status, body_bytes }) => ({ id, at, status, body_bytes }))
 
 test.each([1, 2, 7, 12, 20, 21])(
-  'clear before %i removes what arrived before; the others keep ids, bytes and answers',
+  'inbox clear before %i removes earlier deliveries and leaves the others unchanged',
   async (time) => {
     const dir = temporaryDir()
     await aged(dir, 1, 20)
@@ -405,7 +405,7 @@ test.each([1, 2, 7, 12, 20, 21])(
       kept.map(({ at }) => [at % 2 === 0 ? 200 : 500]),
     )
     expect(all.slice(0, time - 1).map(({ id }) => inbox.byId(id))).toEqual(Array(time - 1).fill(undefined))
-    // Again, and it is written on: no id comes twice.
+    // New deliveries after a clear reuse no id.
     expect(clearInbox(dir, time)).toMatchObject({ removed: 0, bytes: 0 })
     await aged(dir, 21, 24)
     const later = listed(dir)
@@ -432,7 +432,7 @@ test('inbox clear --before keeps a damaged line', async () => {
   expect(new Inbox(dir).damage).toHaveLength(1)
 })
 
-test('update ids above 2^53 are told apart', async () => {
+test('inbox lookup distinguishes update ids above 2^53', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir)
   await writer.recordDelivery(delivery(1, { update_id: '9007199254740993' }))
@@ -441,7 +441,7 @@ test('update ids above 2^53 are told apart', async () => {
   expect(new Inbox(dir).byId('9007199254740993')?.id).toBe('1-1')
 })
 
-test('an inbox that is not there is empty', () => {
+test('an inbox whose folder is missing is empty', () => {
   const dir = temporaryDir()
   rmSync(dir, { recursive: true })
   expect(ids(new Inbox(dir))).toEqual([])

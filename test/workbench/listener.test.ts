@@ -18,7 +18,7 @@ const post = (url: string, body: Buffer, headers: Readonly<Record<string, string
 const verdicts = (events: readonly { verdict: string; reason: string | null; status: number | null }[]) =>
   events.map(({ verdict, reason, status }) => [verdict, reason, status])
 
-/** An application that keeps what it got; `answer` decides when and how it answers. */
+/** An application that records request bodies; `answer` returns the status of each response. */
 async function application(answer: (index: number) => number | Promise<number> = () => 200) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
@@ -36,7 +36,7 @@ function forwarder(timeoutMs?: number): Forwarder {
   return it
 }
 
-test('a delivery over https asks for the certificate of the host name, and an IP address for none', async () => {
+test('forwarding over https sends the host name as SNI, and none for an IP address', async () => {
   const asked: (string | null)[] = []
   const server = createTlsServer(newAuthority('Test authority').issue(['localhost']))
   server.on('tlsClientError', (_error, socket) =>
@@ -54,7 +54,7 @@ test('a delivery over https asks for the certificate of the host name, and an IP
   await vi.waitFor(() => expect(asked).toEqual(['localhost', null]))
 })
 
-test('a signed delivery on any path is answered 200 without an application, and told with its update', async () => {
+test('the listener without an application responds 200 on any path and emits the update', async () => {
   const { url, emitted } = await listening()
   const answered = await deliver(`${url}/any/path?x=1`, 7)
   expect([answered.status, await answered.text()]).toEqual([200, ''])
@@ -78,7 +78,7 @@ test.each([
   ['body_not_json', Buffer.from('{'), signed(Buffer.from('{'), 1)],
   ['body_without_update_id', Buffer.from('{}'), signed(Buffer.from('{}'), 1)],
 ])(
-  '%s: 401 with that reason, recorded, never passed on, and nothing of its body is told as an update',
+  'the listener refuses a delivery with 401 %s, records it and does not forward it',
   async (reason, body, headers) => {
     const app = vi.fn(async () => emptyResponse(200))
     const { url, emitted, dir, close } = await listening({ app })
@@ -93,7 +93,7 @@ test.each([
   },
 )
 
-test('the edges of the clock are inside: 300 s either way', async () => {
+test('the listener accepts a timestamp of exactly 300 s in the past or future', async () => {
   const { url } = await listening()
   for (const at of [nowSeconds - 300, nowSeconds + 300]) {
     const body = updateBody(at)
@@ -101,7 +101,7 @@ test('the edges of the clock are inside: 300 s either way', async () => {
   }
 })
 
-test('every secret is tried; without any everything is refused', async () => {
+test('the listener tries every secret and refuses every delivery without one', async () => {
   const body = updateBody(1)
   const two = await listening({ secrets: ['new', secret] })
   expect((await post(two.url, body, signed(body, 1))).status).toBe(200)
@@ -111,7 +111,7 @@ test('every secret is tried; without any everything is refused', async () => {
   expect([refused.status, await refused.json()]).toEqual([401, { error: { reason: 'no_secret' } }])
 })
 
-test('another method is 405 with Allow, and is no delivery', async () => {
+test('the listener responds 405 with Allow to a GET and records no delivery', async () => {
   const { url, emitted, dir } = await listening()
   const answered = await fetch(url)
   expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST'])
@@ -119,14 +119,14 @@ test('another method is 405 with Allow, and is no delivery', async () => {
   expect(new Inbox(dir).count).toBe(0)
 })
 
-test('a body of 1 MiB passes; one byte more is 413, which a client that is still sending can read', async () => {
+test('the listener accepts a body of 1 MiB and responds 413 to more, also while it is sent', async () => {
   const { url, port, emitted } = await listening()
   const text = 'x'.repeat(1024 * 1024 - updateBody(1, 'message', '').length)
   expect(updateBody(1, 'message', text)).toHaveLength(1024 * 1024)
   expect((await deliver(url, 1, 'message', text)).status).toBe(200)
   expect((await deliver(url, 2, 'message', `${text}x`)).status).toBe(413)
 
-  // In chunks, with no length ahead: it goes on sending 8 MiB before it reads.
+  // A chunked client that sends 8 MiB before it reads.
   const socket = connect(port, '127.0.0.1')
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
   const chunk = `100000\r\n${'y'.repeat(0x100000)}\r\n`
@@ -134,7 +134,7 @@ test('a body of 1 MiB passes; one byte more is 413, which a client that is still
   socket.write('0\r\n\r\n')
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1.1 413 .*body_too_large/s)
-  // And the connection can be used again.
+  // The connection stays usable.
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 405 /)
   socket.destroy()
@@ -144,7 +144,7 @@ test('a body of 1 MiB passes; one byte more is 413, which a client that is still
   ])
 })
 
-test('a body that is announced as too long is refused before it is sent', async () => {
+test('the listener responds 413 to Expect: 100-continue with an excessive Content-Length', async () => {
   const { port } = await listening()
   const request = httpRequest({
     port,
@@ -161,7 +161,7 @@ test('a body that is announced as too long is refused before it is sent', async 
   request.destroy()
 })
 
-test('the application gets the bytes, and its own status, headers and body go back', async () => {
+test('the listener forwards the exact body and returns the response of the application', async () => {
   const app = await application(() => 418)
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -172,7 +172,7 @@ test('the application gets the bytes, and its own status, headers and body go ba
   expect(verdicts(await emitted(1))).toEqual([['ok', null, 418]])
 })
 
-test('nothing listens: 502 that names both addresses of this machine', async () => {
+test('the listener responds 502 and names both loopback addresses when the application is down', async () => {
   const port = await closedPort()
   const send = forwarder()
   const { url, emitted, dir, close } = await listening({
@@ -187,7 +187,7 @@ test('nothing listens: 502 that names both addresses of this machine', async () 
   expect(answer).toMatchObject({ status: 502, to: `http://localhost:${port}/`, error: event?.failure, replay: false })
 })
 
-test('an application on ::1 only is found behind 127.0.0.1 and localhost, one on 127.0.0.1 only behind [::1]', async () => {
+test('a loopback host name reaches an application that listens on only ::1 or only 127.0.0.1', async () => {
   const server = createServer((_request, response) => response.end('six'))
   await new Promise<void>((resolve) => server.listen(0, '::1', resolve))
   onTestFinished(() => void server.close())
@@ -201,7 +201,7 @@ test('an application on ::1 only is found behind 127.0.0.1 and localhost, one on
   expect((await send.send(new URL(`http://[::1]:${four.url.port}/`), it)).status).toBe(200)
 })
 
-test('an application that takes too long: 504; one that breaks off: 502; one that says too much: 502', async () => {
+test('the forwarder returns 504 for a slow response and 502 for a broken or oversized one', async () => {
   const silent = createServer(() => {})
   const broken = createServer((request) => request.socket.destroy())
   const halting = createServer((_request, response) => response.writeHead(200, { 'Content-Length': 9 }).write('half'))
@@ -218,7 +218,7 @@ test('an application that takes too long: 504; one that breaks off: 502; one tha
   expect(await to(chatty)).toEqual([502, 'app_answer_too_long'])
 })
 
-test('an application that was restarted on its port gets the next delivery over a new connection', async () => {
+test('the forwarder opens a new connection to an application that restarted on its port', async () => {
   const send = forwarder()
   const it = { headers: [], body: updateBody(1) }
   const first = createServer((_request, response) => response.end('first'))
@@ -234,7 +234,7 @@ test('an application that was restarted on its port gets the next delivery over 
   second.closeAllConnections()
 })
 
-test('a delivery that a kept connection took with it is not sent again: the application may have acted on it', async () => {
+test('the forwarder does not resend a delivery that was lost with a reused connection', async () => {
   const paths: string[] = []
   const app = createServer((request, response) => {
     const second = paths.push(request.url ?? '') === 2
@@ -251,7 +251,7 @@ test('a delivery that a kept connection took with it is not sent again: the appl
   ])
 })
 
-test('body and headers pass byte for byte, but for those of the connection', async () => {
+test('the forwarder passes body and headers byte for byte, without hop-by-hop headers', async () => {
   let seen: { raw: string[]; body: Buffer } | undefined
   const app = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -287,7 +287,7 @@ test('body and headers pass byte for byte, but for those of the connection', asy
   )
 })
 
-test('a delivery in chunks is passed on with its length', async () => {
+test('the forwarder sends a chunked delivery with Content-Length', async () => {
   const seen: string[][] = []
   const app = createServer((request, response) => {
     seen.push(request.rawHeaders)
@@ -298,7 +298,7 @@ test('a delivery in chunks is passed on with its length', async () => {
   expect(seen).toEqual([['Host', 'a:1', 'X-B', '2', 'Content-Length', '3', 'Connection', 'keep-alive']])
 })
 
-test('for an application that is not on this machine Host is its own, in the same place', () => {
+test('the Host header names a remote application and keeps its position', () => {
   expect(endToEnd(['X-A', '1', 'HOST', 'a:1', 'X-B', '2'], 'shop.example')).toEqual([
     'X-A',
     '1',
@@ -309,7 +309,7 @@ test('for an application that is not on this machine Host is its own, in the sam
   ])
 })
 
-test('a sender that never finishes its head or its body is let go', async () => {
+test('the listener responds 408 to a sender that never completes its head or body and closes', async () => {
   const { port } = await listening({ limits: { headersMs: 100, requestMs: 200, checkMs: 50 } })
   for (const bytes of ['POST / HTTP/1.1\r\nHo', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']) {
     const socket = connect(port, '127.0.0.1')
@@ -320,7 +320,7 @@ test('a sender that never finishes its head or its body is let go', async () => 
   }
 })
 
-test('a repeat is answered 200 and not passed on; what failed is passed on again', async () => {
+test('the listener forwards a duplicate only after a failed delivery, otherwise responds 200', async () => {
   const app = await application((index) => (index === 0 ? 500 : 201))
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -331,7 +331,7 @@ test('a repeat is answered 200 and not passed on; what failed is passed on again
   expect((await emitted(4)).map((it) => it.verdict)).toEqual(['ok', 'ok', 'duplicate', 'duplicate'])
 })
 
-test('repeats that arrive while the first is passed on share its answer, good or bad', async () => {
+test('duplicates of a delivery in flight get its response, also a failed one', async () => {
   for (const status of [202, 503]) {
     const answer = gate<AppResponse>()
     const passed = gate()
@@ -343,7 +343,7 @@ test('repeats that arrive while the first is passed on share its answer, good or
     const answers = [deliver(url, 7)]
     await passed.opened
     answers.push(deliver(url, 7), deliver(url, 7))
-    // All three are written down before they are answered.
+    // All three are recorded before any response is sent.
     await vi.waitFor(() => expect(new Inbox(dir).count).toBe(3), 30_000)
     answer.open({ ...emptyResponse(status), body: Buffer.from('shared') })
     for (const it of await Promise.all(answers)) expect([it.status, await it.text()]).toEqual([status, 'shared'])
@@ -357,7 +357,7 @@ test('repeats that arrive while the first is passed on share its answer, good or
   }
 })
 
-test('the same id with other bytes is passed on and marked id_reused', async () => {
+test('the listener forwards a reused id with another body and marks it id_reused', async () => {
   const app = await application()
   const send = forwarder()
   const { url, emitted } = await listening({ app: (it) => send.send(app.url, it) })
@@ -370,7 +370,7 @@ test('the same id with other bytes is passed on and marked id_reused', async () 
   expect(app.bodies).toHaveLength(2)
 })
 
-test('a delivery is in the inbox before the application sees it and before it is answered', async () => {
+test('a delivery is recorded in the inbox before it is forwarded', async () => {
   const counts: number[] = []
   const running = await listening({
     app: async () => {
@@ -383,7 +383,7 @@ test('a delivery is in the inbox before the application sees it and before it is
   expect(counts).toEqual([1, 2])
 })
 
-test('a delivery that cannot be recorded gets 503 and counts neither as event nor as first', async () => {
+test('a delivery that cannot be recorded gets 503 and counts neither as event nor as duplicate', async () => {
   const app = vi.fn(async () => emptyResponse(200))
   let isFull = true
   const inbox = {
@@ -402,7 +402,7 @@ test('a delivery that cannot be recorded gets 503 and counts neither as event no
   expect(app).toHaveBeenCalledTimes(1)
 })
 
-test('after the last wanted event every further one is answered 503 and neither recorded nor told', async () => {
+test('the listener responds 503 after eventsMax deliveries and neither records nor emits more', async () => {
   const { url, emitted, events, dir } = await listening({ eventsMax: 2 })
   expect([(await deliver(url, 1)).status, (await deliver(url, 2)).status, (await deliver(url, 3)).status]).toEqual([
     200, 200, 503,
@@ -411,7 +411,7 @@ test('after the last wanted event every further one is answered 503 and neither 
   expect([events.length, new Inbox(dir).count]).toEqual([2, 2])
 })
 
-test('close finishes what is passed on, breaks off what is half sent, and lets go of who waits for nothing', async () => {
+test('close finishes deliveries in flight and drops all other open requests', async () => {
   const answer = gate<AppResponse>()
   const passed = gate()
   const { url, port, close, emitted } = await listening({
@@ -441,7 +441,7 @@ test('close finishes what is passed on, breaks off what is half sent, and lets g
   await expect(fetch(url)).rejects.toThrow()
 })
 
-test('a sender that goes away before its answer changes nothing: the delivery is passed on and told', async () => {
+test('a delivery whose sender disconnects early is still forwarded and emitted', async () => {
   const answer = gate<AppResponse>()
   const passed = gate()
   const { url, emitted } = await listening({

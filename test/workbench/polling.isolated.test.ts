@@ -70,7 +70,7 @@ test('polls that the server holds follow without a pause', async () => {
   expect(await run([first, [50_000, updates()], [1_000, updates()]])).toEqual({ pauses: [], notices: [] })
 })
 
-test('polls that did not ask to be held slow down without a notice', async () => {
+test('polls with asksToHold false slow down without a notice', async () => {
   const { pauses, notices } = await run([first, [0, updates()], [0, updates()]], { asksToHold: false })
   expect([pauses, notices]).toEqual([[1_000, 2_000], []])
 })

@@ -15,7 +15,7 @@ const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const chat = Type.Object({ id: Type.String(), type: Type.String() })
 const date = Type.Integer()
 
-/** The records of the contract, and those of DECISIONS.md#update-types that no endpoint returns. */
+/** Records of the contract, and those that only DECISIONS.md#update-types describes. */
 const contracts: Record<UpdateType, ObjectSchema> = {
   message,
   my_chat_member: Type.Object({ chat, from: user, date, old_status: Type.String(), new_status: Type.String() }),
@@ -33,7 +33,7 @@ interface Json {
   readonly properties?: Readonly<Record<string, Json>>
 }
 
-/** What a shape says of a member, next to what the contract says. */
+/** Compares the shape of each member with the contract. */
 function compare(shape: ObjectShape, schema: Json, at: string): void {
   const properties = schema.properties ?? {}
   expect([at, Object.keys(shape)]).toEqual([at, Object.keys(properties)])
@@ -51,12 +51,12 @@ function compare(shape: ObjectShape, schema: Json, at: string): void {
   }
 }
 
-describe.each(updateTypes)('%s', (type) => {
-  test('has the members of the contract, of the same types and with the same choices', () => {
+describe.each(updateTypes)('synthetic update of type %s', (type) => {
+  test('the payload shape has the members, types and choices of the contract', () => {
     compare(payloadShapes[type], contracts[type] as Json, type)
   })
 
-  test('is what the contract says, and a receiver takes it', () => {
+  test('a synthetic update matches the contract and verifies at a receiver', () => {
     const update = syntheticUpdate(type, { updateId: 7, now })
     expect(Object.keys(update)).toEqual(['update_id', 'type', 'created_at', type])
     expect(Compile(contracts[type]).Check(update[type])).toBe(true)
@@ -65,13 +65,13 @@ describe.each(updateTypes)('%s', (type) => {
     expect(verifyWebhook({ headers, rawBody, secrets: ['s'], now })).toMatchObject({ ok: true, body: { type } })
   })
 
-  test('is the same bytes for the same id and time', () => {
+  test('a synthetic update has the same bytes for the same id and time', () => {
     const one = () => JSON.stringify(syntheticUpdate(type, { updateId: 7, now }))
     expect(one()).toBe(one())
     expect(one()).not.toBe(JSON.stringify(syntheticUpdate(type, { updateId: 8, now })))
   })
 
-  test('every path that is named can be set', () => {
+  test('every listed path of a synthetic update accepts a value', () => {
     const values = ['1', 'true', '2027-01-31T00:00:00+01:00', 'null', 'free text']
     for (const path of pathsOf(type)) {
       const named = path.replace(/NAME$/, 'colour')
@@ -107,11 +107,11 @@ test.each([
     '1',
     { voucher_issued: { voucher: { metadata: { a: '1' } } } },
   ],
-] as const)('%s: %s=%s has the type of the member', (type, path, text, expected) => {
+] as const)('a %s update with %s=%s holds a value of the type of the member', (type, path, text, expected) => {
   expect(set(type, path, text)).toMatchObject(expected)
 })
 
-test('a pair named __proto__ is a pair', () => {
+test('an override of the metadata key __proto__ is stored as an ordinary key', () => {
   const update = set('voucher_issued', 'voucher_issued.voucher.metadata.__proto__', 'x')
   expect(JSON.stringify(update)).toContain('"__proto__":"x"')
 })
@@ -125,7 +125,7 @@ test.each([
   ['ping', 'created_at', 'tomorrow', 'a time such as'],
   ['ping', 'created_at', '2027-02-31T99:00:00Z', 'a time such as'],
   ['ping', 'update_id', 'null', 'a whole number'],
-] as const)('%s: %s=%s is refused', (type, path, text, words) => {
+] as const)('a %s update refuses the override %s=%s', (type, path, text, words) => {
   expect(readOverride(type, path, text)).toMatchObject({ ok: false, message: expect.stringContaining(words) })
 })
 
@@ -141,6 +141,6 @@ test.each([
   ['message', 'message.from.id.x', 'Did you mean message.from.id?'],
   ['message', 'message.constructor', 'There are: '],
   ['voucher_issued', 'voucher_issued.voucher.metadata', 'Set a member of it: voucher_issued.voucher.metadata.NAME.'],
-] as const)('%s: the path %s is refused, with a way out', (type, path, hint) => {
+] as const)('a %s update refuses the unknown path %s with a hint', (type, path, hint) => {
   expect(readOverride(type, path, 'x')).toMatchObject({ ok: false, hint: expect.stringContaining(hint) })
 })
