@@ -3,8 +3,8 @@ import fc from 'fast-check'
 const SURROGATES = 0x800
 
 /**
- * A unit of fc.string: any code point but surrogates. The unit 'binary' of fast-check is the same, but builds a map of
- * all 1.1 million characters first, which takes a second.
+ * A unit of fc.string: any code point except surrogates. The unit 'binary' of fast-check first builds a map of all
+ * 1.1 million characters, which takes 1 s.
  */
 export const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - SURROGATES })

@@ -7,7 +7,7 @@ import { listen } from './listen.js'
 
 const LIMIT = 100
 
-/** A server with so many templates of 4 KiB, made as they are asked for. */
+/** A server with this many pages of 100 templates of 4 KiB each, generated per request. */
 export async function manyTemplates(pages: number) {
   const items = Array.from({ length: LIMIT }, () => ({ ...template, description: 'd'.repeat(4_096) }))
   const text = JSON.stringify(items)
@@ -28,7 +28,7 @@ interface Shell {
   readonly stderr: string
 }
 
-/** A line of bash, in which $cli is the command line. */
+/** Runs a line of bash in which `cli` is the built command line. */
 export function bash(line: string, env: Record<string, string> = {}): Promise<Shell> {
   const home = temporaryDir()
   const options = {
@@ -40,6 +40,6 @@ export function bash(line: string, env: Record<string, string> = {}): Promise<Sh
     const child = execFile('bash', ['-c', script], options, (_error, stdout, stderr) =>
       resolve({ exit: child.exitCode, stdout, stderr }),
     )
-    // Left open, as of a job that nobody types for: what waited for it would never end.
+    // stdin stays open like that of a background job, so a command that waits for it would never end.
   })
 }

@@ -1,6 +1,6 @@
 import { buildPackage } from './bundle.js'
 
-/** Bundles the command line once for all test files, when a source is newer than the bundle. */
+/** Bundles the command line once for all test files if a source is newer than the bundle. */
 export function setup(): void {
   buildPackage('--bundle')
 }

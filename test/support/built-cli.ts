@@ -9,7 +9,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** A write to a command that ended: the test checks its exit code. */
+/** A command may end before the test has written to it; the test checks its exit code. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error
 }

@@ -4,10 +4,10 @@ import type { Received, Stub, StubAnswer } from './cli.js'
 import { cli, secrets, stub, success, temporaryDir } from './cli.js'
 import { voucher } from './cli-samples.js'
 
-/** The code of a made-up voucher. */
+/** Redeem code of a fake voucher. */
 export const codeOf = (id: string) => `CODE-${id}`
 
-/** A server that issues as the interface says: each external id once, a repeat answers the same voucher. */
+/** A server that issues each external id once and returns the same voucher for a repeated request. */
 export async function issuer(
   refuse: (id: string, call: number, request: Received) => StubAnswer | undefined = () => undefined,
 ) {
@@ -31,7 +31,7 @@ export async function issuer(
 
 export const idsOf = (count: number) => Array.from({ length: count }, (_, i) => `order-${i}`)
 
-/** A folder with an input, and the command line on it. */
+/** A folder with an input file, and `vouchers issue-many` on it. */
 export class Bulk {
   readonly dir = temporaryDir()
   readonly input: string
@@ -63,7 +63,7 @@ export class Bulk {
     return readFileSync(join(this.dir, name), 'utf8')
   }
 
-  /** Members of the lines of a CSV file that quotes nothing. */
+  /** Rows of a CSV file without quoted values. */
   rows(name = 'out.csv'): Record<string, string>[] {
     const [head = '', ...lines] = this.read(name).trimEnd().split('\n')
     const names = head.split(',')

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Secrets by what they are, each recognisable wherever it turns up. */
+/** Unique secrets by name. */
 export type Planted = Readonly<Record<string, string>>
 
-/** A made-up secret that no text holds by chance. */
+/** A fake secret that no text contains by chance. */
 const canary = (prefix: string, name: string) => `${prefix}CANARY${name.replaceAll(/\W/g, '')}x7Qm2Vp9Kd4Zt6`
 
-/** What a person or a script hands in: it may be shown nowhere. */
+/** Secrets that a user passes to a command; no output may contain them. */
 export const handedIn = {
   'token of the environment': canary('sop_', 'environmentToken'),
   'bot token of the environment': canary('sbot_', 'environmentBot'),
@@ -20,12 +20,12 @@ export const handedIn = {
   'operator key of the profile': canary('opk_', 'profileOperator'),
   'token of a file': canary('sop_', 'fileToken'),
   'webhook secret of a file': canary('', 'fileWebhook'),
-  // Not the one of the examples, which help and `commands` show.
+  // Differs from the code of the examples, which help and `commands` show.
   'code that is redeemed': '5CNR-YK3T-W8HQ-2MPX',
   'QR token that is redeemed': 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
 } as const
 
-/** The variables of a command that takes every credential from its environment. */
+/** Environment with every credential. */
 export const environment = {
   VOUCHERCTL_TOKEN: handedIn['token of the environment'],
   VOUCHERCTL_BOT_TOKEN: handedIn['bot token of the environment'],
@@ -34,7 +34,7 @@ export const environment = {
   VOUCHERCTL_WEBHOOK_SECRET: handedIn['webhook secret of the environment'],
 }
 
-/** What a server hands out once. */
+/** Secrets that a server returns once. */
 export const handedOut = {
   'new token': canary('sop_', 'newToken'),
   'new bot token': canary('sbot_', 'newBot'),
@@ -44,12 +44,12 @@ export const handedOut = {
   'new QR token': 'VQ1-7K2M9QXR4TVBN8WD7K2M9QXR4TVBN8WDZ',
 } as const
 
-/** In every way that programs write one down. */
+/** A secret in every encoding that a program might use. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const inBase64 = [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
-    // Its first and last symbols depend on the neighbours.
+    // The first and last symbols depend on adjacent bytes.
     const inner = text.slice(before === 0 ? 0 : 4, -4)
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')]
   })
@@ -60,7 +60,7 @@ function formsOf(secret: string): string[] {
 
 const forms = new Map<string, string[]>()
 
-/** The names of the secrets that a text or the bytes of a file hold. */
+/** Names of the secrets that a text or file content contains. */
 export function leaksIn(content: string | Buffer, planted: Planted): string[] {
   const text = typeof content === 'string' ? content : content.toString('latin1')
   return Object.entries(planted).flatMap(([name, secret]) => {
@@ -69,7 +69,7 @@ export function leaksIn(content: string | Buffer, planted: Planted): string[] {
   })
 }
 
-/** `path: name` of each secret in a file below a folder, or in the name of one. */
+/** `path: name` of each secret in the content or the name of a file below a folder. */
 export function leaksBelow(dir: string, planted: Planted): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     const path = join(entry.parentPath, entry.name)
@@ -80,7 +80,7 @@ export function leaksBelow(dir: string, planted: Planted): string[] {
   })
 }
 
-/** What everybody on this machine may read of a process: its arguments; its owner, its environment too. Linux alone. */
+/** Secrets in the arguments and the environment of a process, which other processes may read. Linux only. */
 export function leaksInProcess(pid: number, planted: Planted): string[] {
   if (process.platform !== 'linux') return []
   return ['cmdline', 'environ'].flatMap((what) =>

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
-/** Certificates that are made when a test needs them: X.509 v3 by hand, ECDSA on P-256, valid for an hour around now. */
+/** A generated X.509 v3 certificate: ECDSA on P-256, valid from an hour ago for two hours. */
 export interface Certificate {
   /** PEM */
   readonly cert: string
@@ -10,7 +10,7 @@ export interface Certificate {
 }
 
 export interface Authority extends Certificate {
-  /** A certificate of a server by these names: DNS names or IPv4 addresses. */
+  /** Issues a server certificate for DNS names or IPv4 addresses. */
   issue(names: readonly string[]): Certificate
 }
 

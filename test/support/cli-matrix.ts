@@ -1,24 +1,24 @@
 import { secrets } from './cli.js'
 import { issuedVoucher, leafCalls, pageOf, template } from './cli-samples.js'
 
-/** What happens to a command beside what it was asked: the columns of the matrix. */
+/** Columns of the matrix: outcomes that each command is tested with. */
 export const columns = ['ok', '4xx', '5xx', 'refused', 'broken pipe', 'bare'] as const
 export type Column = (typeof columns)[number]
 
 export interface MatrixRow {
-  /** What follows the command; {url} is where the server listens, {home} the working folder. */
+  /** Arguments of the command; {url} is the server, {home} the working folder. */
   readonly args: string
-  /** What the server answers in column ok. */
+  /** Response data of the server in column ok. */
   readonly data?: unknown
-  /** Exit codes other than the table's: 0, 5 (404), 9 (503), 9, 0; bare: what the command does without any argument. */
+  /** Exit codes that differ from the default: 0, 5 (404), 9 (503), 9, 0; bare is a run without arguments. */
   readonly exits?: Partial<Record<Column, number>>
-  /** A command that asks no server: every column ends as the first. */
+  /** The command calls no server, so every column ends like the first. */
   readonly local?: true
-  /** Goes on until Ctrl-C, which comes once it has shown something, written {home}/ready.json or sent a second request. */
+  /** Runs until Ctrl-C, sent after the first output, after {home}/ready.json exists or at the second request. */
   readonly endless?: true
-  /** One document a line. */
+  /** Prints one document per line. */
   readonly stream?: true
-  /** The result is what it found, printed beside an exit code that is not 0. */
+  /** Prints its findings even with an exit code other than 0. */
   readonly verdict?: true
   /** Files of the working folder. */
   readonly files?: Readonly<Record<string, string>>
@@ -32,15 +32,15 @@ const profile = { '.config/voucherctl/config.json': '{"current":"default","profi
 
 const project = { 'voucherctl.json': '{"base_url":"https://vouchers.example"}' }
 
-/** Of a server that answers the encrypted transport with something else. */
+/** Exit codes for a server that does not speak the encrypted transport. */
 const unsealed = { ok: 10, '4xx': 10, 'broken pipe': 10 }
 
-/** Every command that does more or less than one call. Those of one call are in cli-samples.ts. */
+/** Commands that make no call or several; cli-samples.ts has those that make one. */
 const others: Readonly<Record<string, MatrixRow>> = {
   api: { args: 'GET /open-platform/vouchers/templates', data: pageOf(template), exits: { bare: 3 } },
   'api routes': { args: '', local: true },
   quickstart: { args: '', local: true },
-  // The server's part of it is one of its checks.
+  // Its check of the server fails.
   doctor: { args: '', local: true, verdict: true, exits: { ok: 1 } },
   login: { args: '--with-token -', stdin: secrets.VOUCHERCTL_TOKEN, data: pageOf(template), exits: { bare: 3 } },
   logout: { args: '', local: true },
@@ -59,7 +59,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'server stop': { args: '', local: true },
   'server logs': { args: '', stream: true },
   'server openapi': { args: '', local: true },
-  // No database is named.
+  // Without a database URL.
   'server migrate': { args: '', local: true, exits: { ok: 2 } },
   // No server has been started on the data folder.
   'server export': { args: '--out {home}/export.ndjson', local: true, exits: { ok: 5 } },
@@ -102,7 +102,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
     exits: { bare: 3 },
   },
   'webhook sign': { args: signed, files, local: true, exits: { bare: 3 } },
-  // What was sent is shown also where the receiver was wrong.
+  // Prints the delivery even if the receiver rejects it.
   'webhook trigger': {
     args: 'ping --url {url}/hook --secret-file secret.txt',
     files,

@@ -247,9 +247,9 @@ export const pageOf = (...items: readonly unknown[]) => ({
 })
 
 export interface LeafCall {
-  /** The command with everything that it needs. */
+  /** Arguments with every required value. */
   readonly args: string
-  /** Missing without a terminal: what the failure names. */
+  /** What the failure without a terminal names as missing. */
   readonly bare?: string
   readonly data: unknown
   readonly changes?: true
@@ -392,7 +392,7 @@ export const leafCalls: Readonly<Record<string, LeafCall>> = {
   'platform faults clear': { args: '', data: { removed: 1 }, changes: true },
 }
 
-/** Commands without a call of their own, or with several: they have tests of their own. */
+/** Commands that make no call or several; each has its own tests. */
 export const otherLeaves = [
   'scenario run',
   'commands',

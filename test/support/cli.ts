@@ -13,19 +13,19 @@ export interface Given {
   /** stdin, stdout and stderr are a terminal. */
   readonly terminal?: boolean
   readonly columns?: number
-  /** Answers to questions, in order; undefined is Ctrl-C. */
+  /** Replies to prompts, in order; undefined is Ctrl-C. */
   readonly answers?: readonly (string | boolean | readonly string[] | undefined)[]
   readonly home?: string
   readonly cwd?: string
   readonly signal?: AbortSignal
   readonly self?: Host['self']
-  /** Lines that the reader of stdout takes before it goes away. */
+  /** Lines after which the reader of stdout closes the pipe. */
   readonly linesTaken?: number
   /** Called with each text on stderr, as it is written. */
   readonly onStderr?: (text: string) => void
   /** Called with each text on stdout, as it is written. */
   readonly onStdout?: (text: string) => void
-  /** When the clock starts, in milliseconds; default 0. It moves a millisecond each time that it is read. */
+  /** Start of the clock in ms, default 0; each read advances it by 1 ms. */
   readonly now?: number
   /** Runs this program instead of the built bundle, for a test that adds a command to the sources. */
   readonly run?: typeof bundle.run
@@ -44,7 +44,7 @@ export function temporaryDir(): string {
   return dir
 }
 
-/** Home folders of this test to which no command has written. */
+/** Home folders of this test in which no command has written a file. */
 const emptyHomes: string[] = []
 
 function emptyHome(): string {
@@ -79,7 +79,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
   })
   const gone = new AbortController()
   const { linesTaken = Number.POSITIVE_INFINITY } = given
-  // As of a pipe: a write that fails says so later.
+  // A failed write to a pipe is reported later.
   const settled = async () => {
     await new Promise((resolve) => setImmediate(resolve))
     if (written.stdout.split('\n').length - 1 > linesTaken) gone.abort()
@@ -106,7 +106,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     questions: async () => questions,
   }
   const exit = await (given.run ?? bundle.run)(argv, host)
-  // Making and removing a folder costs more than many a command.
+  // Reuse the folder: creating and removing one takes longer than many commands.
   if (given.home === undefined && readdirSync(home).length === 0) emptyHomes.push(home)
   return { exit, ...written, asked }
 }
@@ -122,7 +122,7 @@ export interface StubAnswer {
   readonly status?: number
   readonly body?: unknown
   readonly headers?: Record<string, string>
-  /** Breaks the connection off instead. */
+  /** Closes the connection instead. */
   readonly drop?: boolean
 }
 
@@ -131,7 +131,7 @@ export interface Stub {
   readonly received: Received[]
 }
 
-/** An HTTP server that answers as told and keeps what it received. */
+/** An HTTP server that responds with what the callback returns and records its requests. */
 export async function stub(answer: (request: Received, index: number) => StubAnswer): Promise<Stub> {
   const received: Received[] = []
   const server = createServer((request, response) => {
@@ -161,7 +161,7 @@ export const refusal = (status: number, code: string, details: Record<string, un
   body: { success: false, code, message: `Refused as ${code}.`, retryable: false, details, requestId: 'req_2' },
 })
 
-/** A credential of each kind; made up, and long enough to be found where they must not be. */
+/** A fake credential of each kind, long enough to be found in output where it must not be. */
 export const secrets = {
   VOUCHERCTL_TOKEN: 'sop_CANARYtokenCANARYtokenCANARYtoken123456',
   VOUCHERCTL_BOT_TOKEN: 'sbot_CANARYbotCANARYbotCANARYbotCANARY12345',

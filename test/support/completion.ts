@@ -9,7 +9,7 @@ export interface Given {
   readonly elapsed?: () => number
 }
 
-/** A host that fails a test which asks or says anything. */
+/** A host that throws when completion prompts, reads stdin or writes. */
 function hostIn(home: string, env: Record<string, string>): Host {
   const forbidden = (what: string) => () => {
     throw new Error(`completion ${what}`)
@@ -31,11 +31,11 @@ function hostIn(home: string, env: Record<string, string>): Host {
   }
 }
 
-/** What a shell's script gets for what it hands over. */
+/** The output for a completion script of a shell that passes these arguments. */
 export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), elapsed = () => 0 }: Given = {}) =>
   candidates(args, hostIn(home, { ...patient, ...env }), elapsed)
 
-/** A machine with other work misses the 150 ms. */
+/** The default of 150 ms is too short on a busy machine. */
 export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }
 
 export interface Completed {
@@ -44,7 +44,7 @@ export interface Completed {
   readonly summaries: readonly string[]
 }
 
-/** Completes a line after the name of the program; the words are as a shell takes them that ends words at spaces alone. */
+/** Completes a line that follows the program name, in a shell that breaks words at spaces only. */
 export async function complete(line: string, given: Given = {}): Promise<Completed> {
   const [kind = '', ...lines] = (await ask(['bash', `voucherctl ${line}`, ' '], given)).trimEnd().split('\n')
   const words = lines.map((it) => it.split('\t'))

@@ -4,13 +4,12 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 
-/** What the package listens to; whoever starts a server removes it. */
+/** Process events that the package listens to. */
 const ENDS = ['beforeExit', 'exit']
 
 /**
- * The package, without its listeners: it ends a process that has nothing left to do with exit code 0, whatever it had
- * set, so that a failed run passed.
- * @param {string} folder of the server; that of its programs as well, where theirs is closed to its user
+ * The package without its process listeners, which end an idle process with exit code 0 and so hide a failed run.
+ * @param {string} folder of the server; its programs are copied there if their folder is closed to its user
  */
 export async function embeddedPostgres(folder) {
   const before = new Set(ENDS.flatMap((event) => process.rawListeners(event)))
@@ -31,7 +30,7 @@ function modulesOf(name) {
     .find((it) => existsSync(join(it, name)))
 }
 
-/** As root another user runs PostgreSQL, to whom a folder like /root is closed. */
+/** Under root, PostgreSQL runs as another user, who cannot read a folder such as /root. */
 function isOpen(path) {
   if ((statSync(path).mode & 0o001) === 0) return false
   return path === dirname(path) || isOpen(dirname(path))

@@ -1,7 +1,7 @@
 import process from 'node:process'
 
-/** Set by the project of vitest.config.ts that a test runs in. */
+/** Set by the vitest.config.ts project of the test. */
 export const onPostgres = process.env.VOUCHERCTL_TEST_ENGINE === 'postgres'
 
-/** What a server under test calls its store, when it keeps nothing after the end. */
+/** Store name that a server under test reports without a data folder. */
 export const storeName = onPostgres ? 'postgres' : 'memory'

@@ -7,7 +7,7 @@ import { onPostgres } from './engine-name.js'
 import { lentPostgresStore, ownPostgresStore } from './postgres-store.js'
 import { temporaryFolder } from './server.js'
 
-/** An empty database of its own. */
+/** An empty database for one test. */
 export interface Database {
   open(): Store
   remove(): void
@@ -15,7 +15,7 @@ export interface Database {
 
 export interface Engine {
   readonly name: string
-  /** True where operations run one after the other, in the order of their calls. */
+  /** True if operations run sequentially, in the order of their calls. */
   readonly hasOneWriter: boolean
   create(): Database
 }
@@ -49,21 +49,21 @@ const partitioned: Engine = {
   create: postgresWith(() => lentPostgresStore(4)),
 }
 
-/** The engines that the behaviour of the store is proved on, one suite for all. */
+/** Engines on which the store suites run. */
 export const engines: readonly Engine[] = onPostgres ? [postgres] : sqlite
 
-/** The same, whose stores close their connections: for what is proved of opening and closing. */
+/** The same engines with stores that close their connections, for tests of opening and closing. */
 export const closingEngines: readonly Engine[] = onPostgres
   ? [{ ...postgres, create: postgresWith(ownPostgresStore) }]
   : sqlite
 
-/** What voucher operations are proved on: where the schema may be spread by application, spread as well. */
+/** Engines for voucher operations: on PostgreSQL also one with tables partitioned by application. */
 export const voucherEngines: readonly Engine[] = onPostgres ? [postgres, partitioned] : sqlite
 
-/** An empty store of the engine of this run, for a server under test. */
+/** An empty store for a server under test, on the engine of this run. */
 export const openTestStore = (): Store => (onPostgres ? lentPostgresStore() : openSqliteStore(':memory:'))
 
-/** Hands each test of a suite an empty store of its own, and takes it away afterwards. */
+/** Gives each test of a suite an empty store and removes it afterwards. */
 export function beforeEachStore(create: () => Database, use: (store: Store) => void): void {
   let database: Database
   let store: Store

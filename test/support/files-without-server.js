@@ -1,4 +1,4 @@
-/** The bundled files that the command line may load unless it starts a server. */
+/** Bundled files that the command line may load without starting a server. */
 export function filesWithoutServer(program) {
   const files = new Set(['cli/main.cjs'])
   for (const file of files) {

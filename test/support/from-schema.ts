@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Schema as AnySchema } from '../../src/contract/schema.js'
 
-/** What the contract's schemas use of JSON Schema. */
+/** The JSON Schema keywords that the contract uses. */
 interface Schema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
@@ -22,15 +22,15 @@ interface Schema {
   readonly maxProperties?: number
 }
 
-/** Text that every rule about human text allows, in one to four bytes a symbol. */
+/** Characters that every text rule allows, of one to four bytes. */
 const symbol = fc.constantFrom('a', 'Z', '7', '-', 'é', 'ß', '名', '🎟')
 
-/** Years that no sum of days leaves. */
+/** Dates that stay within valid years after any validity is added. */
 const instant = fc
   .date({ min: new Date('2027-04-01T00:00:00Z'), max: new Date('2030-01-01T00:00:00Z'), noInvalidDate: true })
   .map((it) => it.toISOString())
 
-/** The form of a URL is more than its pattern. Made once: its characters take 200 ms. */
+/** Built once (200 ms): a pattern does not describe a URL completely. */
 const url = fc.webUrl({ validSchemes: ['https'] })
 
 function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
@@ -42,7 +42,7 @@ function textOf({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrar
   return fc.oneof({ weight: 5, arbitrary: some }, { weight: 1, arbitrary: fc.constant(longest) })
 }
 
-/** Values that a schema allows, its edges among them. */
+/** Values that a schema allows, including its limits. */
 export function allowedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   const it = schema as Schema
   if (it.anyOf !== undefined) return fc.oneof(...it.anyOf.map(allowedBy))
@@ -88,7 +88,7 @@ function objectOf(it: Schema): fc.Arbitrary<unknown> {
   return fc.record(members, { requiredKeys: [...(it.required ?? [])], noNullPrototype: true })
 }
 
-/** Values that a member's schema refuses, each by another rule. */
+/** Values that the schema of a member refuses, each by another rule. */
 export function refusedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   const it = schema as Schema
   const types = it.anyOf?.map(({ type }) => type) ?? [it.type].flat()

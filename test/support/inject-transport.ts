@@ -3,7 +3,7 @@ import { throwIfAborted, watchLifetime } from '../../src/client/lifetime.js'
 import type { Transport } from '../../src/client/transport.js'
 import { TransportError } from '../../src/client/transport.js'
 
-/** What is used of a server in the same process (server-app.ts), or of a Fastify instance. */
+/** The part of an in-process server (server-app.ts) or a Fastify instance that the transport uses. */
 export interface Injectable {
   inject(request: {
     method: 'GET'
@@ -36,7 +36,7 @@ export function createInjectTransport(app: Injectable): Transport {
   }
 }
 
-/** The server destroyed the connection. */
+/** Reports a connection that the server destroyed. */
 function lost(): never {
   throw new TransportError('lost', 'The connection broke before an answer arrived')
 }

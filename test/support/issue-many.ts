@@ -20,12 +20,12 @@ export class IssueManyRun {
     this.args = ['vouchers', 'issue-many', input, '--template', template, '--out', this.out, '--json']
   }
 
-  /** Bytes of the results so far. */
+  /** Size of the results file in bytes. */
   get size(): number {
     return statSync(this.out, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** Checks that each row of the input is in the results once, with a voucher and codes of its own. */
+  /** Checks that the results hold each input row once, with unique voucher and codes. */
   expectWhole(rows: number): void {
     const lines = readFileSync(this.out, 'utf8')
       .trimEnd()
@@ -41,7 +41,7 @@ export class IssueManyRun {
   }
 }
 
-/** The id of an active template. */
+/** Creates an active template and returns its id. */
 export async function activeTemplate(tenant: Tenant, issueLimit: number): Promise<string> {
   const { data } = await tenant.runtime(contract.templates.create, templateBody({ issue_limit: issueLimit }))
   await tenant.runtime(contract.templates.submit, { templateId: data.id })

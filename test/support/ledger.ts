@@ -21,7 +21,7 @@ const tables = [
   'credential_keys',
 ] as const
 
-/** Everything that is stored, by table. */
+/** All stored rows by table. */
 export function* everything(): Op<Record<string, unknown[]>> {
   const rows: Record<string, unknown[]> = {}
   for (const table of tables) rows[table] = yield* all(`select * from ${table}`)
@@ -43,7 +43,7 @@ export class Ledger {
     return this.openTemplate(issueLimit, validity)
   }
 
-  /** Only the template: for a second ledger of the same application. */
+  /** Creates only the template, for a second ledger of the same application. */
   async openTemplate(issueLimit = 10, validity?: string): Promise<this> {
     const { store, applicationId, templateId } = this
     const ids = { application_id: applicationId, id: templateId, external_template_id: templateId }

@@ -1,4 +1,4 @@
-/** One call of a client: when it began and ended by one counter, what it asked for and what it got. */
+/** One call of a client with its start and end on a shared counter; `op` holds request and result. */
 export interface Event<Op> {
   readonly client: number
   readonly began: number
@@ -7,10 +7,10 @@ export interface Event<Op> {
 }
 
 /**
- * Whether calls that overlapped could have happened one after the other, each at some instant between its begin and
- * its end: the search of Wing and Gong, which tries every call that began before the first end still open, and never
- * the same calls in the same state twice.
- * @param after the state after a call, null when the call cannot have got its answer in this state
+ * Returns whether overlapping calls could have run sequentially, each at some instant between its start and its end.
+ * Search of Wing and Gong: tries every call that began before the first open end, and visits no combination of finished
+ * calls and state twice.
+ * @param after returns the state after a call, null if the call cannot have this result in this state
  */
 export function isLinearizable<State, Op>(
   history: readonly Event<Op>[],
@@ -35,12 +35,12 @@ export function isLinearizable<State, Op>(
   return search(initial, new Set())
 }
 
-/** Notes calls with their begin and end. */
+/** Records calls with their start and end. */
 export class History<Op> {
   readonly events: Event<Op>[] = []
   #ticks = 0
 
-  /** @param read what was asked and answered, as the operation of the specification */
+  /** @param read converts a response to the operation of the specification */
   async call<Answer>(client: number, send: () => Promise<Answer>, read: (answer: Answer) => Op): Promise<Answer> {
     const began = ++this.#ticks
     const answer = await send()

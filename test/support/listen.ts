@@ -2,7 +2,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Listens on a free loopback port until the test ends; answers the port. */
+/** Listens on a free loopback port until the test ends; returns the port. */
 export async function listen(server: Server): Promise<number> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -20,11 +20,11 @@ export async function listen(server: Server): Promise<number> {
 
 export interface RawServer {
   readonly baseUrl: string
-  /** What each connection has sent so far. */
+  /** Bytes that each connection has sent so far. */
   readonly received: string[]
 }
 
-/** A server that answers bytes as told, once a whole request head (and the given body) has arrived. */
+/** A server that calls `answer` once per connection, after a whole request has arrived. */
 export async function rawServer(answer: (socket: Socket, request: string) => void): Promise<RawServer> {
   const received: string[] = []
   const server = createServer((socket) => {
@@ -43,7 +43,7 @@ export async function rawServer(answer: (socket: Socket, request: string) => voi
   return { baseUrl: `http://127.0.0.1:${await listen(server)}`, received }
 }
 
-/** A port of the loopback that nobody listens on. */
+/** A loopback port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

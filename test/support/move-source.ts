@@ -8,11 +8,11 @@ import { liveServer } from './server.js'
 
 const NAME_LENGTH = 3_500
 
-/** A stopped server's data folder with this many applications of 3.5 KB each, and an export of it. */
+/** Data folder of a stopped server with applications of 3.5 KB each, and an export of it. */
 export interface MoveFolders {
   readonly source: string
   readonly file: string
-  /** A folder with the keys of the source and nothing else. */
+  /** Creates a folder that holds only the keys of the source. */
   newTarget(): string
 }
 

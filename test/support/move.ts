@@ -21,10 +21,10 @@ import { Scene, samples } from './server-scene.js'
 import { newTenant } from './server-tenant.js'
 import { newDelivery } from './server-webhooks.js'
 
-/** What came before the rows of an export, in every test the same. */
+/** Header members of an export, the same in every test. */
 const facts = { version: '0.0.0', exported_at: new Date(START_MS).toISOString(), transport_keys: null }
 
-/** Gives each test a folder; the result makes a path of a new database file in it. */
+/** Creates a folder for each test; the returned function makes paths of new database files in it. */
 export function databaseFiles(): () => string {
   let folder: string
   let made = 0
@@ -46,7 +46,7 @@ export const fromPostgres = (url: string) => openPostgresSource({ url, env: {} }
 export const toPostgres = (url: string) => openPostgresTarget({ url, env: {} })
 export const fromSqlite = (path: string) => openSqliteSource(path) as MoveSource
 
-/** An export of a source, which is closed. */
+/** Exports a source and closes it. */
 export async function textOf(source: MoveSource | Promise<MoveSource>): Promise<string> {
   const opened = await source
   try {
@@ -56,13 +56,13 @@ export async function textOf(source: MoveSource | Promise<MoveSource>): Promise<
   }
 }
 
-/** An export as it comes over a socket: cut anywhere. */
+/** An export in chunks, as from a socket. */
 export async function* inPieces(text: string | Buffer, bytes = 64 * 1024): AsyncGenerator<Uint8Array> {
   const all = Buffer.from(text as string)
   for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes)
 }
 
-/** @throws as a command does; the target is closed in any case */
+/** Imports an export and closes the target. @throws like `server import` */
 export async function moveInto(target: MoveTarget, text: string | Buffer): Promise<void> {
   try {
     await requireEmpty(target)
@@ -73,17 +73,17 @@ export async function moveInto(target: MoveTarget, text: string | Buffer): Promi
   }
 }
 
-/** What two exports of one content have in common. */
+/** The row lines of an export, which are equal in two exports of the same content. */
 export const rowLinesOf = (text: string): readonly string[] => text.split('\n').slice(1, -2)
 
-/** A server on a store of any engine, whichever one the run is for. */
+/** A server on a store of any engine, independent of the engine of the run. */
 export function appOn(store: Store): TestApp {
   if (store.name === 'postgres') return testApp({ store })
   const { secure } = testDeps({ store })
   return testApp({ store, polls: new Polls({ across: false }), secure: { ...secure, sessions: memorySessions() } })
 }
 
-/** Every operation of a server once at least, so that no table stays empty. */
+/** Calls every endpoint at least once, so that no table stays empty. */
 export async function fillStore(store: Store): Promise<void> {
   const server = appOn(store)
   try {
@@ -104,7 +104,7 @@ export async function fillStore(store: Store): Promise<void> {
   }
 }
 
-/** Characters that programs get wrong. */
+/** Stores texts with characters that are often encoded wrongly. */
 async function fillTexts(server: TestApp): Promise<void> {
   const tenant = await newTenant(server)
   const bot = await tenant.bot()
@@ -123,7 +123,7 @@ async function fillTexts(server: TestApp): Promise<void> {
   }
 }
 
-/** One that failed, one that arrived, and one that is under way. */
+/** Makes a failed delivery, a delivered one and one in flight. */
 export async function makeDeliveries(server: TestApp): Promise<void> {
   const { store } = server.deps
   for (const failed of [true, false, null]) {

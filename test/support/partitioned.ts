@@ -1,12 +1,12 @@
 import { Client } from 'pg'
 import { migrations } from '../../src/store/postgres/migrations.js'
 
-/** The tables whose rows spread by application. */
+/** Tables that can be partitioned by application. */
 export const runtimeTables = ['templates', 'vouchers', 'redemptions', 'idempotency_keys'] as const
 
 /**
- * The schema of the migrations with the runtime tables divided by a hash of application_id: nothing else of them is
- * changed, so what PostgreSQL takes here it can spread.
+ * The migrated schema with the runtime tables partitioned by a hash of application_id and otherwise unchanged; proves
+ * that PostgreSQL accepts the tables as partitioned.
  */
 export function partitionedSchema(partitions: number): string {
   let sql = migrations.map((it) => it.sql).join('\n')
@@ -27,7 +27,7 @@ create table voucherctl_schema (version integer not null);
 insert into voucherctl_schema (version) values (${migrations.length}); commit`
 }
 
-/** @param url of an empty database */
+/** @param url URL of an empty database */
 export async function createPartitioned(url: string, partitions: number): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()

@@ -3,26 +3,26 @@ import { inject, onTestFinished } from 'vitest'
 import { createPartitioned } from './partitioned.js'
 import { query } from './postgres-query.js'
 
-/** Databases that tests of this process use right now. */
+/** Databases that tests of this process currently use. */
 const taken = new Set<string>()
 
-/** What a database has at first: nothing, all tables, or all tables with those of the runtime in so many partitions. */
+/** Initial content: nothing, all tables, or all tables with the runtime tables in this number of partitions. */
 type Content = 'nothing' | 'tables' | number
 
 export interface TestDatabase {
-  /** Resolves when the database is there and has no rows. */
+  /** Resolves when the database exists and has no rows. */
   readonly url: Promise<string>
   release(): void
 }
 
 /**
- * A database of the run's server with all tables and no rows. The workers of a run take turns with a few of them, since
- * making one takes longer than emptying it.
- * @param partitions of the runtime tables
+ * A database with all tables and no rows. Workers reuse a few databases, since creating one takes longer than
+ * emptying it.
+ * @param partitions number of partitions of each runtime table
  */
 export const takeDatabase = (partitions = 0): TestDatabase => take(partitions === 0 ? 'tables' : partitions)
 
-/** A database without any table, for the length of a test. */
+/** A database without tables, until the test ends. */
 export function emptyDatabase(): Promise<string> {
   const database = take('nothing')
   onTestFinished(database.release)
@@ -57,7 +57,7 @@ async function prepare(name: string, content: Content): Promise<string> {
   return url
 }
 
-/** A test that failed may have left servers at work. */
+/** A failed test may have left servers connected. */
 const END_OTHERS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`
 

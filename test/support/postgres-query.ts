@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 
-/** Runs SQL on a connection of its own; several statements return the rows of none. */
+/** Runs SQL on a new connection; several statements in one text return no rows. */
 export async function query<Row = Record<string, unknown>>(url: string, sql: string): Promise<Row[]> {
   const client = new Client({ connectionString: url })
   try {

@@ -8,15 +8,15 @@ import { embeddedPostgres } from './embedded-postgres.js'
 import { removeWithParent } from './postgres-watch.js'
 
 export interface PostgresServer {
-  /** Of its superuser, to the database `postgres`; with a password of this run. */
+  /** URL of the database `postgres` with user and password of the superuser. */
   readonly url: string
   readonly port: number
   start(): Promise<void>
-  /** Waits for its end; what runs is broken off. */
+  /** Stops the server, cancels running queries and waits for its end. */
   stop(): Promise<void>
-  /** SIGKILL: what is not on disk is lost. */
+  /** Sends SIGKILL; data that is not on disk is lost. */
   kill(): void
-  /** Ends it, and removes its data. */
+  /** Stops the server and removes its data. */
   remove(): Promise<void>
 }
 
@@ -28,10 +28,10 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A real PostgreSQL with nothing installed, on a free port, as any user. @param durable fsync, as in earnest */
+/** Starts a PostgreSQL on a free port without an installation, as any user. @param durable fsync as in production */
 export async function startPostgres({ durable = false, flags = [] as string[] } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-postgres-'))
-  // As root, another user runs it and has to reach its folder.
+  // Under root, another user runs it and needs access to the folder.
   chmodSync(folder, 0o755)
   removeWithParent(folder)
   const port = await freePort()
@@ -53,7 +53,7 @@ export async function startPostgres({ durable = false, flags = [] as string[] } 
       user: 'postgres',
       password: 'a password',
       createPostgresUser: process.getuid?.() === 0,
-      // One round of the password's hash: thousands of connections are made in a run.
+      // A run opens thousands of connections, so the password is hashed once only.
       initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '-c', 'scram_iterations=1'],
       postgresFlags: [...settings, ...flags].flatMap((it) => ['-c', it]),
       onLog: (message) => log.push(String(message)),

@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** One server for the whole run; each test has a database of it for itself, made of a template with all tables. */
+/** Starts one server for the run and creates the template from which test databases are made. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres()
   await query(server.url, 'create database voucherctl_template')

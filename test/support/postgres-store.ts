@@ -4,17 +4,17 @@ import type { GroupCommit, Store } from '../../src/store/store.js'
 import { StoreUnavailable } from '../../src/store/store.js'
 import { DELETE_ALL, takeDatabase } from './postgres-database.js'
 
-/** A store on a database of its own, closed with its connections. */
+/** A store on its own database whose close ends its connections. */
 export function ownPostgresStore(): Store {
   const database = takeDatabase()
   const opening = database.url.then((url) => openPostgresStore({ url, env: {} }))
   return usableSoon(opening, (store) => store.close().finally(database.release))
 }
 
-/** Open stores that no test uses, by their partitions: opening one takes ten times as long as emptying it. */
+/** Idle open stores by number of partitions; opening one takes ten times as long as emptying it. */
 const idle = new Map<number, Store[]>()
 
-/** A store without rows. Its end finishes what is queued, and leaves its connections to the next test that takes one. */
+/** An empty store. Its close finishes queued operations and leaves its connections to the next test. */
 export function lentPostgresStore(partitions = 0): Store {
   const stores = idle.get(partitions) ?? []
   idle.set(partitions, stores)
@@ -26,7 +26,7 @@ export function lentPostgresStore(partitions = 0): Store {
   return usableSoon(opening, async (store) => void stores.push(store))
 }
 
-/** Used before it is open: tests make their servers without waiting. */
+/** A store that accepts calls before it is open, so that tests create servers synchronously. */
 function usableSoon(opening: Promise<Store>, end: (store: Store) => Promise<void>): Store {
   opening.catch(() => {})
   let closing: Promise<void> | undefined

@@ -77,7 +77,7 @@ export const validResponses: Readonly<Record<string, { readonly response: RawRes
     response: (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\nhi'),
     status: 200,
   },
-  'two responses at once': { response: head('200') + head('500'), status: 200 },
+  'two responses in one write': { response: head('200') + head('500'), status: 200 },
   'bytes above ASCII in a header': { response: head('200', 'X: \u00ff\r\nContent-Length: 0\r\n\r\n'), status: 200 },
 }
 

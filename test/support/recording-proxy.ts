@@ -2,29 +2,29 @@ import http from 'node:http'
 import net from 'node:net'
 import { listen } from './listen.js'
 
-/** What the proxy does with a request: `pass` on, or its own answer, or a broken connection. */
+/** What the proxy does with a request: forward it, respond itself or break the connection. */
 export type Meddling =
   | 'pass'
-  /** The connection breaks before an answer. */
+  /** The connection breaks before a response. */
   | 'drop'
-  /** The connection breaks in the middle of the server's own answer. */
+  /** The connection breaks in the middle of the server response. */
   | 'cut'
-  /** No answer, ever. */
+  /** There is never a response. */
   | 'hang'
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body: string }
-  /** The server's own answer with another body. */
+  /** The server response gets another body. */
   | ((body: string) => string)
 
 export interface RecordingProxy {
   readonly baseUrl: string
   /** Every byte that clients sent, in the order of arrival. */
   sent(): string
-  /** `POST /api/v1/secure/dispatch`, one for each request that was read. */
+  /** Each request as `POST /api/v1/secure/dispatch`. */
   readonly requests: string[]
   meddle: (path: string) => Meddling
 }
 
-/** Stands between client and server, keeps every byte of the client, and answers as told. */
+/** A proxy that records every byte of the client and injects faults with `meddle`. */
 export async function recordingProxy(target: string): Promise<RecordingProxy> {
   const bytes: Buffer[] = []
   const { hostname, port } = new URL(target)

@@ -1,10 +1,10 @@
 import { DefaultReporter, type TestCase, type TestModule } from 'vitest/node'
 
 const SLOWEST = 10
-/** A progress line after this many files where no terminal shows a live count. */
+/** Print a progress line after this many files if no terminal shows a live count. */
 const FILES_PER_LINE = 25
 
-/** Prints failures, progress, the slowest files and the count. Files that passed get no line. */
+/** Prints failures, progress, the slowest files and the count; files that passed get no line. */
 export default class Reporter extends DefaultReporter {
   #seconds = new Map<string, number>()
   #tests = 0

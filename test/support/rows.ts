@@ -1,6 +1,6 @@
 import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
 
-/** Rows with plausible values; a test names what it is about. */
+/** Rows with plausible values; a test overrides the members that it is about. */
 
 export const templateRow = (overrides: Partial<TemplateRow> = {}): TemplateRow => ({
   application_id: 'app_1',

@@ -8,7 +8,7 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
 })
 const refusal = (status: number, code: string) => json(status, { success: false, code, message: `Refused: ${code}` })
 
-/** The last character stands for bits of the tag. */
+/** Flips the last bit of the ciphertext, which belongs to the authentication tag. */
 const withOtherTag = (body: string) => {
   const envelope = JSON.parse(body) as { ciphertext: string }
   const sealed = Buffer.from(envelope.ciphertext, 'base64url')
@@ -18,13 +18,13 @@ const withOtherTag = (body: string) => {
 
 export interface SecureFault {
   readonly name: string
-  /** The call that is meddled with. */
+  /** Path of the call that gets the fault. */
   readonly at: string
   readonly how: Meddling
-  /** Code and exit code of a command that meets it, without repeats. */
+  /** Failure code and exit code of a command without retries. */
   readonly code: string
   readonly exit: number
-  /** Something that its error says. */
+  /** Part of its error text. */
   readonly says: RegExp
 }
 
@@ -39,25 +39,25 @@ const anywhere = (at: string): readonly SecureFault[] => {
   const lost = { at, code: 'NETWORK_ERROR', exit: 9, says: certainty }
   return [
     { name: 'breaks', ...lost, how: 'drop' },
-    { name: 'breaks in the middle of its answer', ...lost, how: 'cut' },
-    { name: 'is not answered', at, how: 'hang', code: 'TIMEOUT', exit: 9, says: /No complete answer/ },
+    { name: 'breaks in the middle of its response', ...lost, how: 'cut' },
+    { name: 'gets no response', at, how: 'hang', code: 'TIMEOUT', exit: 9, says: /No complete answer/ },
     {
-      name: 'answers garbage',
+      name: 'returns garbage',
       ...unread,
       how: { status: 200, headers: { 'content-type': MEDIA_TYPE }, body: '\u0000{' },
     },
     {
-      name: 'answers a web page',
+      name: 'returns a web page',
       ...unread,
       how: { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
     },
-    { name: 'answers a plain success', ...unread, how: json(200, { success: true, data: { redeemable: true } }) },
-    { name: 'answers 404', ...refused, how: json(404, {}) },
+    { name: 'returns an unencrypted success', ...unread, how: json(200, { success: true, data: { redeemable: true } }) },
+    { name: 'returns 404', ...refused, how: json(404, {}) },
     { name: 'redirects', ...refused, how: json(307, {}, { location: '/api/v1/open-platform/vouchers/verify' }) },
-    { name: 'answers 401', ...refused, how: refusal(401, 'TOKEN_INVALID') },
-    { name: 'answers 429', at, how: refusal(429, 'RATE_LIMITED'), code: 'RATE_LIMITED', exit: 7, says: /answered 429/ },
+    { name: 'returns 401', ...refused, how: refusal(401, 'TOKEN_INVALID') },
+    { name: 'returns 429', at, how: refusal(429, 'RATE_LIMITED'), code: 'RATE_LIMITED', exit: 7, says: /answered 429/ },
     {
-      name: 'answers 502',
+      name: 'returns 502',
       at,
       how: { status: 502, body: '' },
       code: 'INVALID_RESPONSE',
@@ -65,7 +65,7 @@ const anywhere = (at: string): readonly SecureFault[] => {
       says: /answered 502/,
     },
     {
-      name: 'answers 426',
+      name: 'returns 426',
       at,
       how: refusal(426, 'SECURE_TRANSPORT_REQUIRED'),
       code: 'SECURE_TRANSPORT_REQUIRED',
@@ -73,7 +73,7 @@ const anywhere = (at: string): readonly SecureFault[] => {
       says: /requires the encrypted transport/,
     },
     {
-      name: 'answers that the transport is switched off',
+      name: 'reports a disabled transport',
       at,
       how: refusal(403, 'SECURE_TRANSPORT_DISABLED'),
       code: 'SECURE_TRANSPORT_DISABLED',
@@ -83,13 +83,13 @@ const anywhere = (at: string): readonly SecureFault[] => {
   ]
 }
 
-/** A key of nobody's that is a point of the curve. */
+/** A valid point of the curve whose private key no server has. */
 const otherKey = 'BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU'
 
 const change = (members: Record<string, unknown>) => (body: string) =>
   JSON.stringify({ ...(JSON.parse(body) as object), ...members })
 
-/** Everything that can go wrong between a client and the server of its choice. */
+/** Faults between a client and its server, by call of the protocol. */
 export const secureFaults: readonly SecureFault[] = [
   ...[paths.bootstrap, paths.session, paths.dispatch].flatMap(anywhere),
   {
@@ -109,7 +109,7 @@ export const secureFaults: readonly SecureFault[] = [
     says: /version/,
   },
   {
-    name: 'offers no point of the curve',
+    name: 'offers a key that is not on the curve',
     at: paths.bootstrap,
     how: change({ serverPublicKey: `${otherKey.slice(0, -1)}A` }),
     code: 'SECURE_BOOTSTRAP_INVALID',
@@ -117,7 +117,7 @@ export const secureFaults: readonly SecureFault[] = [
     says: /secure check/,
   },
   {
-    name: 'offers the key of another',
+    name: 'offers the key of another server',
     at: paths.bootstrap,
     how: change({ serverPublicKey: otherKey }),
     code: 'DECRYPTION_FAILED',
@@ -133,7 +133,7 @@ export const secureFaults: readonly SecureFault[] = [
     says: /secure check/,
   },
   {
-    name: 'comes back with another tag',
+    name: 'returns an altered authentication tag',
     at: paths.dispatch,
     how: withOtherTag,
     code: 'SECURE_ANSWER_INVALID',
@@ -141,7 +141,7 @@ export const secureFaults: readonly SecureFault[] = [
     says: /was changed on its way/,
   },
   {
-    name: 'says that the session has expired, each time',
+    name: 'always reports an expired session',
     at: paths.dispatch,
     how: refusal(409, 'SECURE_SESSION_EXPIRED'),
     code: 'SECURE_SESSION_EXPIRED',
@@ -149,7 +149,7 @@ export const secureFaults: readonly SecureFault[] = [
     says: /expired/,
   },
   {
-    name: 'says that the clocks differ',
+    name: 'reports a clock difference',
     at: paths.dispatch,
     how: refusal(400, 'REQUEST_TIMESTAMP_OUT_OF_RANGE'),
     code: 'REQUEST_TIMESTAMP_OUT_OF_RANGE',
@@ -157,7 +157,7 @@ export const secureFaults: readonly SecureFault[] = [
     says: /clock/,
   },
   {
-    name: 'says that it was replayed',
+    name: 'reports a replay',
     at: paths.dispatch,
     how: refusal(409, 'REQUEST_REPLAYED'),
     code: 'REQUEST_REPLAYED',

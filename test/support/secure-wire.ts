@@ -10,11 +10,11 @@ export interface InnerCall {
   readonly body?: unknown
 }
 
-/** A session of the encrypted transport whose every byte a test decides. */
+/** An encrypted session in which a test controls every byte. */
 export interface WireSession extends secure.ClientSession {
-  /** A dispatch, ready to be sent; `ts` is the time of the server. */
+  /** Encrypts a call as a dispatch request; `ts` is the time of the server. */
   seal(call: InnerCall | Uint8Array, ts?: number): WireRequest & { readonly body: string }
-  /** The inner answer. @throws when the outer one is no success, or not the one of this request */
+  /** Decrypts the inner response. @throws if the outer response failed or belongs to another request */
   open(sent: WireRequest, outer: Answer): Answer
   /** Seals, sends and opens. */
   call(call: InnerCall | Uint8Array): Promise<Answer>
@@ -22,7 +22,7 @@ export interface WireSession extends secure.ClientSession {
 
 let opened = 0
 
-/** Opens a session at whatever `send` reaches. */
+/** Opens a session with the server behind `send`. */
 export async function wireSession(send: Send, { origin = '', now = () => START_MS } = {}): Promise<WireSession> {
   const random = seededRandom(`client ${++opened}`)
   const bootstrap = secure.readBootstrap(await exchange(send, secure.bootstrapRequest), [])

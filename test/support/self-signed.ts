@@ -1,4 +1,4 @@
-/** A certificate that nobody trusts, for tests of that: 127.0.0.1, valid for a hundred years. The key protects nothing. */
+/** An untrusted certificate for 127.0.0.1, valid for 100 years. The key protects nothing. */
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBkDCCATagAwIBAgIUAu/7/WbtdadFiA9yF6rtBkALCgkwCgYIKoZIzj0EAwIw

@@ -24,12 +24,12 @@ import { onPostgres } from './engine-name.js'
 import { openTestStore } from './engines.js'
 import { inject, injectInto, type Send } from './server-client.js'
 
-/** When every test begins: 2027-03-01T12:00:00.000Z. */
+/** Start of the clock in every test: 2027-03-01T12:00:00.000Z. */
 export const START_MS = Date.UTC(2027, 2, 1, 12)
 
 export const DAY_MS = 86_400_000
 
-/** The same bytes in the same order for the same seed. */
+/** A deterministic byte source: equal seeds give equal bytes. */
 export function seededRandom(seed: string): RandomBytes {
   let drawn = 0
   return (size) => {
@@ -50,10 +50,10 @@ export const operatorKey = makeToken('opk_', seededRandom('operator'))
 export interface TestApp {
   readonly app: FastifyInstance
   readonly deps: Deps
-  /** Stands still between calls. */
+  /** Moves only when a test advances it. */
   readonly clock: TestClock
   readonly send: Send
-  /** The same, for who brings a transport of his own. */
+  /** Like `send`, for a custom transport. */
   inject(options: InjectOptions): Promise<Response>
   readonly operatorKey: string
   readonly errors: unknown[]
@@ -115,7 +115,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
   return { ...deps, ...overrides } as typeof deps
 }
 
-/** The whole server in process, without a socket: a clock that stands still, ids and keys that repeat. */
+/** The whole server in process without a socket, with a fixed clock and deterministic ids and keys. */
 export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents> = {}): TestApp {
   const deps = testDeps(overrides)
   const errors: unknown[] = []

@@ -4,7 +4,7 @@ import { contract } from '../../src/contract/index.js'
 import type { Update } from '../../src/contract/updates.js'
 import { serial, type Tenant, type TestBot } from './server-tenant.js'
 
-/** A chat that a user has started, with the id that it is known by. */
+/** Starts a chat of a user with a bot. */
 export async function newChat(
   tenant: Tenant,
   bot: Pick<TestBot, 'id'>,
@@ -20,7 +20,7 @@ export async function say(tenant: Tenant, chat: Pick<Chat, 'id'>, text: string):
 
 export type PollInput = InputOf<typeof contract.bots.updates>
 
-/** What getUpdates answers. */
+/** Updates that getUpdates returns. */
 export async function pollOf(bot: TestBot, input: PollInput = {}): Promise<Update[]> {
   return (await bot.call(contract.bots.updates, input)).data.items
 }

@@ -10,11 +10,11 @@ const program = fileURLToPath(new URL('server-program.cjs', import.meta.url))
 export interface ServerChild {
   readonly send: Send
   readonly operatorKey: string
-  /** Everything that it wrote to stdout and stderr so far. */
+  /** Output on stdout and stderr so far. */
   output(): string
-  /** SIGKILL; answers when the process is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<void>
-  /** SIGTERM; answers with the exit code, null when it took a SIGKILL after `msMax`. */
+  /** Sends SIGTERM; resolves with the exit code, or null if SIGKILL was needed after `msMax`. */
   stop(msMax: number): Promise<number | null>
   readonly pid: number
   readonly port: number
@@ -22,9 +22,10 @@ export interface ServerChild {
 }
 
 /**
- * The built server as a separate process, ready to respond. Told not to, nobody reads its stderr.
- * @param loopbackPort of a receiver on this machine that webhooks may name
- * @param databaseUrl of PostgreSQL; the folder holds keys alone then
+ * Starts the built server as a separate process and waits until it is ready.
+ * @param readsStderr false leaves its stderr unread
+ * @param loopbackPort port of a receiver on this machine that webhooks may use
+ * @param databaseUrl of PostgreSQL; the folder then holds only keys
  */
 export async function startServerChild(
   dataDir: string,

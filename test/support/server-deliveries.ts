@@ -11,7 +11,7 @@ import { listen } from './listen.js'
 import { type TestApp, testApp } from './server-app.js'
 import { newTenant, type Tenant, type TestBot } from './server-tenant.js'
 
-/** What a receiver got. */
+/** A delivery that a receiver got. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -25,13 +25,13 @@ export interface Receiver {
   readonly port: number
   readonly url: string
   readonly calls: Received[]
-  /** How many it holds unanswered, and the most that it held at once. */
+  /** Deliveries without a response: their current number and their maximum. */
   readonly held: { now: number; most: number }
-  /** Of the calls to come. */
+  /** Returns the response of each delivery. */
   answer: (call: Received) => ReceiverAnswer | Promise<ReceiverAnswer>
 }
 
-/** A receiver on a port of the loopback, which answers 200 until told otherwise. */
+/** A receiver on a loopback port that responds 200 by default. */
 export async function newReceiver(): Promise<Receiver> {
   const calls: Received[] = []
   const held = { now: 0, most: 0 }
@@ -56,18 +56,18 @@ export async function newReceiver(): Promise<Receiver> {
   return receiver
 }
 
-/** Waits for what happens on sockets and in the store; the test's own time limit is its end. */
+/** Polls a condition on sockets or the store until it holds or the test times out. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  // A pause leaves the processor to what is waited for.
+  // Yield to the work that is awaited.
   while (!(await holds())) await setTimeout(1)
 }
 
 export const SECRET = 'a-secret-that-signs'
 
-/** A server with its delivery worker, an account and a bot; the clock stands still between moves. */
+/** A server with its delivery worker, an account and a bot, on a clock that only tests advance. */
 export class DeliveryScene {
   #worker: DeliveryWorker | undefined
-  /** True time; deliveries are signed with it. */
+  /** Real time, with which deliveries are signed. */
   trueNow = Date.now()
   readonly workerErrors: unknown[] = []
 
@@ -117,7 +117,7 @@ export class DeliveryScene {
     return this.tenant.console(contract.webhook.set, { botId: bot.id, ...wish })
   }
 
-  /** A ping, which belongs to no chat. Answers its update_id. */
+  /** Adds a ping, which belongs to no chat. Returns its update_id. */
   async ping(bot = this.bot): Promise<number> {
     const input = { botId: bot.id, type: 'ping' as const, payload: {} }
     const made = await this.tenant.operator(contract.platform.addUpdate, input)

@@ -6,11 +6,11 @@ import { type ServerChild, startServerChild } from './server-child.js'
 import type { Answer } from './server-client.js'
 import { type Place, Tenant } from './server-tenant.js'
 
-/** The tenant at another server of the same database. */
+/** The tenant, calling another server of the same database. */
 export const at = (place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant =>
   new Tenant(place, accountId, jwt, appId, token, tokenId)
 
-/** How many answers had each error code; those of successes have null. */
+/** Number of responses per error code; successes count as `null`. */
 export const tally = (answers: readonly Answer[]) => {
   const counts: Record<string, number> = {}
   for (const { code } of answers) counts[String(code)] = (counts[String(code)] ?? 0) + 1
@@ -21,13 +21,13 @@ export interface ServerPair {
   first: ServerChild
   second: ServerChild
   readonly url: Promise<string>
-  /** Another process on the same database and keys. */
+  /** Starts another process on the same database and keys. */
   start(): Promise<ServerChild>
   /** Makes calls concurrently, every other one to the second process. */
   spread<T>(count: number, tenant: Tenant, call: (to: Tenant, index: number) => Promise<T>): Promise<T[]>
 }
 
-/** Two server processes on one PostgreSQL, with the keys of one folder, for all tests of a file. */
+/** Two server processes on one PostgreSQL database with shared keys, for all tests of a file. */
 export function serverPair(): ServerPair {
   let folder: string
   let database: TestDatabase
@@ -44,7 +44,7 @@ export function serverPair(): ServerPair {
   beforeAll(async () => {
     folder = temporaryFolder()
     database = takeDatabase()
-    // The first one makes the keys.
+    // The first process creates the keys.
     pair.first = await pair.start()
     pair.second = await pair.start()
   }, 60_000)

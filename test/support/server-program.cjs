@@ -1,4 +1,4 @@
-// The program of server-child.ts: the built server, which prints where it is and ends with SIGTERM.
+// Runs the built server for server-child.ts: prints its address and closes on SIGTERM.
 const { startServer } = require('../../dist/chunks/listen.cjs')
 
 const [dataDir, logLevel, loopbackPort, databaseUrl] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { Answer } from './server-client.js'
 
-/** Makes an app listen on a free port of the loopback; it ends with the app. */
+/** Makes an app listen on a free loopback port until the app closes. */
 export async function portOf(app: {
   listen(options: { host: string; port: number }): Promise<unknown>
   readonly server: Server
@@ -10,13 +10,13 @@ export async function portOf(app: {
   return (app.server.address() as AddressInfo).port
 }
 
-/** A header line of a request that is written byte by byte. */
+/** An authorization header line for a raw request. */
 export const bearerLine = (token: string) => `Authorization: Bearer ${token}\r\n`
 
-/** A request without a body; header lines end with CRLF. */
+/** A raw GET request; header lines end with CRLF. */
 export const getBytes = (target: string, headers: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 
-/** One connection, written to byte by byte. */
+/** One connection to which a test writes raw bytes. */
 export class RawConnection {
   #received = ''
   #wake: (() => void) | undefined
@@ -29,7 +29,7 @@ export class RawConnection {
       this.#received += chunk.toString('latin1')
       this.#wake?.()
     })
-    // A reset is an end like another: what arrived before it counts.
+    // A reset counts as an end; bytes received before it stay readable.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.closed = true
@@ -48,12 +48,12 @@ export class RawConnection {
     return this
   }
 
-  /** What came so far and was not read yet. */
+  /** Bytes received and not yet read. */
   get received(): string {
     return this.#received
   }
 
-  /** The next whole answer, by its Content-Length. @throws when the connection ends before it */
+  /** Returns the next whole response by its Content-Length. @throws if the connection ends before it */
   async answer(): Promise<Answer> {
     for (;;) {
       const head = this.#received.indexOf('\r\n\r\n')
@@ -77,7 +77,7 @@ export class RawConnection {
     while (!this.closed) await this.#more()
   }
 
-  /** Sends no more; what comes is still read. */
+  /** Half-closes the connection: sends no more, still receives. */
   endSide(): this {
     this.#socket.end()
     return this
@@ -94,7 +94,7 @@ export class RawConnection {
   }
 }
 
-/** The first answer to some bytes on a connection of their own. */
+/** Returns the first response to some bytes on a new connection. */
 export async function rawAnswer(port: number, bytes: string | Buffer): Promise<Answer> {
   const connection = await RawConnection.to(port)
   try {

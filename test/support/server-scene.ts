@@ -12,7 +12,7 @@ import { type Answer, freshKey, type WireRequest, wireOf } from './server-client
 import { botBody, codeOf, newTenant, serial, type Tenant, type TestBot, templateBody } from './server-tenant.js'
 import { failedDelivery, HOOK_URL } from './server-webhooks.js'
 
-/** What a call of an endpoint needs to succeed, prepared for a tenant. */
+/** Prepares, per endpoint, an input with which the call of a tenant succeeds. */
 export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => Promise<Record<string, unknown>>>> = {
   'apps.list': async () => ({}),
   'apps.create': async () => ({ name: 'Shop' }),
@@ -106,14 +106,14 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.requests': async () => ({}),
 }
 
-/** A credential of the right form, with a right check symbol, that no voucher has. */
+/** A well-formed credential that belongs to no voucher. */
 export const unknownCredential = (type: CredentialType = 'redeem_code') => ({
   type,
   value: deriveCredential(new Uint8Array(32), `nobody-${serial()}`, type, 0),
 })
 
 export interface Sent {
-  /** Members over the sample's input. */
+  /** Members that override the sample input. */
   readonly input?: Readonly<Record<string, unknown>>
   /** Null sends none. */
   readonly credential?: string | null
@@ -125,7 +125,7 @@ export interface Sent {
   readonly to?: TestApp
 }
 
-/** One endpoint, a tenant of its own, and a call that would succeed. */
+/** An endpoint with its own tenant and a call that succeeds. */
 export class Scene {
   readonly #closing: (() => Promise<void>)[] = []
   #input: Record<string, unknown> | undefined
@@ -134,7 +134,7 @@ export class Scene {
     readonly server: TestApp,
     readonly endpoint: Endpoint,
     readonly tenant: Tenant,
-    /** The caller of an endpoint that bots call; elsewhere the tenant has one when it is asked for. */
+    /** The calling bot of a bot endpoint; null for other endpoints. */
     readonly bot: TestBot | null,
   ) {}
 
@@ -150,7 +150,7 @@ export class Scene {
     return endpoint.caller === 'jwt' ? tenant.jwt : tenant.place.operatorKey
   }
 
-  /** Another server on the same store: another clock, other limits, a part that fails. */
+  /** Another server on the same store with other dependencies, such as clock or limits. */
   twin(overrides: Partial<Deps>): TestApp {
     const twin = testApp({ store: this.server.deps.store, ...overrides })
     this.#closing.push(() => twin.close())
@@ -166,12 +166,12 @@ export class Scene {
     return this.twin({ limits: createLimits({ [name]: { calls, seconds: 60 } }) })
   }
 
-  /** Closes the servers of `twin`; the scene can go on. */
+  /** Closes the servers of `twin`; the scene stays usable. */
   async close(): Promise<void> {
     for (const close of this.#closing.splice(0)) await close()
   }
 
-  /** What the call sends unless told: the sample, prepared once. */
+  /** Default input of the call: the sample, prepared once. */
   async input(): Promise<Readonly<Record<string, unknown>>> {
     this.#input ??= await (samples[this.endpoint.id] as NonNullable<(typeof samples)[string]>)(
       this.tenant,
@@ -204,7 +204,7 @@ export class Scene {
     return (sent.to ?? this.server).send(request)
   }
 
-  /** The same request twice; answers the second. */
+  /** Sends the same request twice; returns the second response. */
   async sendTwice(sent: Sent): Promise<Answer> {
     await this.send(sent)
     return this.send(sent)

@@ -5,7 +5,7 @@ import type { Template, TemplateInput } from '../../src/contract/templates.js'
 import type { Credential, IssuedVoucher, Redemption } from '../../src/contract/vouchers.js'
 import { type Caller, callerOf, type Extra, type Send } from './server-client.js'
 
-/** Where a tenant lives. */
+/** The server of a tenant. */
 export interface Place {
   readonly send: Send
   readonly operatorKey: string
@@ -13,7 +13,7 @@ export interface Place {
 
 let made = 0
 
-/** A number that no earlier call gave: tests share a server, never an object of it. */
+/** A unique number, so that tests that share a server share none of its objects. */
 export const serial = (): number => ++made
 
 export const templateBody = (overrides: Partial<TemplateInput> = {}): TemplateInput => ({
@@ -37,7 +37,7 @@ export const botBody = (overrides: Partial<Application> = {}): Application => ({
   ...overrides,
 })
 
-/** An approved bot whose token was shown. */
+/** An approved bot with its token. */
 export interface TestBot {
   readonly id: string
   readonly token: string
@@ -98,20 +98,20 @@ export class Tenant {
     return (await this.console(contract.bots.apply, botBody(overrides))).data
   }
 
-  /** Approved, its token not shown yet. */
+  /** An approved bot whose one-time token has not been read. */
   async approvedBot(overrides: Partial<Application> = {}): Promise<Bot> {
     const { id } = await this.appliedBot(overrides)
     return (await this.operator(contract.platform.approveBot, { botId: id })).data
   }
 
-  /** With every scope unless told. */
+  /** An approved bot with its token; has every scope by default. */
   async bot(granted: readonly BotScope[] = botScopes): Promise<TestBot> {
     const { id } = await this.approvedBot({ scopes: [...granted] })
     const token = (await this.console(contract.bots.get, { botId: id })).data.one_time_token as string
     return { id, token, call: callerOf(this.place.send, token) }
   }
 
-  /** As `bot`, and linked to the application. */
+  /** Like `bot`, linked to the application. */
   async linkedBot(granted?: readonly BotScope[]): Promise<TestBot> {
     const bot = await this.bot(granted)
     const linked = await this.console(contract.apps.linkBot, { appId: this.appId, botId: bot.id })
@@ -119,7 +119,7 @@ export class Tenant {
     return bot
   }
 
-  /** The one linked bot that whatever needs a bot shares. */
+  /** The linked bot that all samples of the tenant share. */
   itsBot(): Promise<TestBot> {
     this.#bot ??= this.linkedBot()
     return this.#bot

@@ -8,7 +8,7 @@ import { onPostgres } from './engine-name.js'
 import { type TestDatabase, takeDatabase } from './postgres-database.js'
 import { type Send, sendTo } from './server-client.js'
 
-/** A folder of its own; the caller removes it. */
+/** A new folder, which the caller removes. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-test-'))
 }
@@ -20,12 +20,12 @@ export interface LiveServer {
   readonly send: Send
   readonly agent: http.Agent
   readonly operatorKey: string
-  /** Every line of the log so far. */
+  /** Log lines so far. */
   readonly logs: string[]
   close(): Promise<void>
 }
 
-/** The real server on a port of the system; in memory unless it gets a folder. */
+/** Starts the server on a free port; in memory unless a folder is given. */
 export async function liveServer(options: ServerOptions = {}): Promise<LiveServer> {
   const logs: string[] = []
   const place = onPostgres && options.databaseUrl === undefined ? await placeOnPostgres(options.dataDir) : undefined
@@ -55,7 +55,7 @@ export async function liveServer(options: ServerOptions = {}): Promise<LiveServe
   }
 }
 
-/** Databases by the folder of their keys: a server that starts on it again finds what it had. */
+/** Databases by key folder, so that a restarted server finds its data. */
 const byFolder = new Map<string, TestDatabase>()
 
 async function placeOnPostgres(named: string | undefined) {
@@ -72,7 +72,7 @@ async function placeOnPostgres(named: string | undefined) {
   }
 }
 
-/** A folder for the length of one function. */
+/** Runs a function with a folder that is removed afterwards. */
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = temporaryFolder()
   try {

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 
-/** Whether a shell is on this machine; its tests are named so where it is not. */
+/** Whether a shell is installed. */
 export const hasShell = (shell: string) => spawnSync(shell, ['--version'], { stdio: 'ignore' }).status === 0
 
 export const nameOf = (shell: string) => (hasShell(shell) ? shell : `${shell} (not on this machine)`)
@@ -12,7 +12,7 @@ export interface Session {
   readonly script: string
 }
 
-/** What a program prints; meanwhile servers of this process answer it. */
+/** Runs a program asynchronously, so that servers of this process can respond, and returns its output lines. */
 function run(program: string, args: readonly string[], { home, env }: Session, input = ''): Promise<string[]> {
   return new Promise((resolve) => {
     const child = execFile(program, args, { cwd: home, env }, (_error, stdout) => resolve(stdout.split('\n')))
@@ -20,21 +20,21 @@ function run(program: string, args: readonly string[], { home, env }: Session, i
   })
 }
 
-/** Runs lines in an interactive bash; `\t` is the key, taken by readline. Answers what the commands printed. */
+/** Runs lines in an interactive bash, in which `\t` presses Tab; returns what the commands printed. */
 export async function bash(lines: readonly string[], session: Session): Promise<string[]> {
   const input = [`. ${session.script}`, ...lines, ''].join('\n')
   const out = await run('bash', ['--noprofile', '--norc', '-i'], session, input)
   return out.filter((it) => it.startsWith('ran:'))
 }
 
-/** What fish offers for a line, with summaries. */
+/** Candidates and summaries that fish offers for a line. */
 export async function fish(line: string, session: Session): Promise<string[]> {
   const code = 'source $argv[1]; complete -C $argv[2]'
   const out = await run('fish', ['--no-config', '-c', code, session.script, line], session)
   return out.filter((it) => it !== '')
 }
 
-/** Presses Tab after each line in an interactive zsh on a terminal of its own (zpty). */
+/** Presses Tab after each line in an interactive zsh on a pseudo-terminal (zpty). */
 export async function zsh(
   lines: readonly string[],
   session: Session,

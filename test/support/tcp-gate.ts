@@ -3,21 +3,21 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {
   readonly port: number
-  /** From now on nothing passes, in neither direction, and nobody is told. */
+  /** Silently stops all traffic in both directions. */
   freeze(): void
   thaw(): void
-  /** Cuts what is open, and refuses connections until it is opened again. */
+  /** Closes all connections and refuses new ones until `open`. */
   shut(): Promise<void>
   open(): Promise<void>
-  /** Told of what clients send; true keeps it and everything after it from its connection, and cuts that. */
+  /** Called with client bytes; true forwards them and closes the client before a response. */
   cutWhen: ((sent: Buffer) => boolean) | null
-  /** Told of what is answered; bytes take its place, in one piece, and cut the connection. */
+  /** Called with server bytes; returned bytes replace them, and the connection is closed. */
   cutAfter: ((answered: Buffer) => Buffer | null) | null
-  /** For good. */
+  /** Closes the gate permanently. */
   remove(): Promise<void>
 }
 
-/** A way to a port of this machine that can be closed as networks close: without a word, or with a refusal. */
+/** A TCP proxy to a local port that can fail like a network: silently or by refusing connections. */
 export async function tcpGate(port: number): Promise<Gate> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let frozen = false
@@ -34,7 +34,7 @@ export async function tcpGate(port: number): Promise<Gate> {
     client.on('data', (bytes) => {
       const cut = gate.cutWhen?.(bytes) ?? false
       upstream.write(bytes)
-      // What was sent arrives; what is answered does not.
+      // The server gets the bytes; the client gets no response.
       if (cut) client.destroy()
     })
     upstream.on('data', (bytes) => {

@@ -3,18 +3,18 @@ import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { vi } from 'vitest'
 
-/** Where util-linux lends a terminal. */
+/** Whether `script` of util-linux can provide a pseudo-terminal. */
 export const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script')
 
 export interface Terminal {
-  /** Everything that was shown so far. */
+  /** Output so far. */
   readonly shown: () => string
   type(keys: string): void
   until(text: string): Promise<void>
   readonly exit: Promise<number | null>
 }
 
-/** A shell command on a terminal of its own, its keys typed by the test. */
+/** Runs a shell command on a pseudo-terminal to which the test types keys. */
 export function onTerminal(command: string, cwd: string, env: NodeJS.ProcessEnv): Terminal {
   const child = spawn('/usr/bin/script', ['-qefc', command, '/dev/null'], { cwd, env, stdio: 'pipe' })
   let shown = ''

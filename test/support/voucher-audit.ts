@@ -1,7 +1,7 @@
 import { DAY, type VoucherModel } from './voucher-model.js'
 import { Command, expectCounts, make, type Real } from './voucher-steps.js'
 
-/** After the last command: everything that is known is looked at once more, with a token that may. */
+/** After the last command, compares every voucher, redemption and earlier write with a valid token. */
 export async function audit(model: VoucherModel, real: Real): Promise<void> {
   await expectCounts(model, real)
   if (model.isTokenRevoked) await new Command({ do: 'token' }).run(model, real)
@@ -17,7 +17,7 @@ export async function audit(model: VoucherModel, real: Real): Promise<void> {
   await expectCounts(model, real)
 }
 
-/** Every voucher in its last millisecond and at the instant of its end, which few sequences meet. */
+/** Verifies every voucher in its last valid millisecond and at its end, which few sequences reach. */
 async function meetEnds(model: VoucherModel, real: Real): Promise<void> {
   const byEnd = [...model.vouchers.entries()].sort(([, a], [, b]) => a.until - b.until)
   for (const [voucher, { until }] of byEnd) {

@@ -1,6 +1,6 @@
 /**
- * The smallest model of a voucher service: one application, its templates, vouchers, redemptions and keys. Written from
- * DECISIONS.md and not from the server: the two are compared.
+ * Minimal model of a voucher service: one application, its templates, vouchers, redemptions and idempotency records.
+ * It follows DECISIONS.md, not the server code, because tests compare the two.
  */
 export const DAY = 86_400_000
 
@@ -12,7 +12,7 @@ export interface Window {
 export interface ModelTemplate {
   readonly id: string
   readonly limit: number
-  /** Null when nothing can be issued any more. */
+  /** Null if no voucher can be issued any more. */
   readonly windowAt: (now: number) => Window | null
   status: 'draft' | 'reviewing' | 'active' | 'rejected'
   issued: number
@@ -22,13 +22,13 @@ export interface ModelVoucher extends Window {
   readonly template: ModelTemplate
   readonly ext: string
   readonly to: string
-  /** Null while the answer that shows them is lost. */
+  /** Null while every response with them was lost. */
   credentials: readonly { type: string; value: string }[] | null
   redemption: ModelRedemption | null
 }
 
 export interface ModelRedemption {
-  /** Null while the answer that names it is lost. */
+  /** Null while every response with it was lost. */
   id: string | null
   readonly voucher: ModelVoucher
   readonly at: number
@@ -38,21 +38,21 @@ export interface ModelRedemption {
 interface Kept {
   readonly call: string
   readonly status: number
-  /** The answer without its requestId; null while it is lost. */
+  /** The response without its requestId; null while it was lost. */
   sameness: string | null
   readonly expiresAt: number | null
   readonly subject: ModelVoucher | ModelRedemption
 }
 
-/** What the model says of a call: a refusal, or a success with members that its data must have. */
+/** Expected result of a call: a refusal, or a success with required members of its data. */
 export interface Expected {
   readonly status: number
   readonly code: string | null
   readonly replayed?: boolean
   readonly data?: Readonly<Record<string, unknown>>
-  /** Equal bytes, where the answer was seen before. */
+  /** Body that a replay must equal, if the first response was received. */
   readonly sameness?: string | null
-  /** Tells the model what only the answer knows. */
+  /** Gives the model values that only the response contains. */
   learn?(data: Record<string, unknown>, sameness: string): void
 }
 
@@ -71,7 +71,7 @@ export class VoucherModel {
     public now: number,
   ) {}
 
-  /** What every call meets first; null when it may go on. */
+  /** The refusal of a revoked token or a disabled application, otherwise null. */
   gate(): Expected | null {
     if (this.isTokenRevoked) return refused(401, 'TOKEN_REVOKED')
     return this.isApplicationDisabled ? refused(403, 'APPLICATION_DISABLED') : null
@@ -142,7 +142,7 @@ export class VoucherModel {
     return { status: 200, code: null, data: this.#record(redemption) }
   }
 
-  /** The answer of an earlier success under the key, or the refusal of another call; null when it is free. */
+  /** The replay of an earlier success, or the refusal of a reused key; null if the key is unused. */
   #recall(key: string, call: string): Expected | null {
     const kept = this.#keys.get(key)
     if (kept === undefined || (kept.expiresAt !== null && this.now >= kept.expiresAt)) return null
@@ -162,7 +162,7 @@ export class VoucherModel {
     data: Expected['data'] & object,
     replayed: boolean,
   ): Expected {
-    // A redemption remembers its key for ever; issue and reverse for 30 days.
+    // The key of a redemption never expires; those of issue and reverse expire after 30 days.
     const expiresAt = call.startsWith('["redeem"') ? null : this.now + 30 * DAY
     const kept: Kept = { call, status, sameness: null, expiresAt, subject }
     this.#keys.set(key, kept)

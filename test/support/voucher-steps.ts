@@ -9,9 +9,9 @@ import { unknownCredential } from './server-scene.js'
 import { newTenant, type Tenant } from './server-tenant.js'
 import { DAY, type Expected, type ModelTemplate, VoucherModel } from './voucher-model.js'
 
-/** Commands of `fc.commands`: each runs on the model and on the server, and the answers must agree. */
+/** Commands of `fc.commands`: each runs on the model and on the server, and the results must be equal. */
 
-/** How a call travels; the answer of a lost one never arrives. */
+/** How a call is sent; the response of a lost one never arrives. */
 type Way = 'plain' | 'sealed' | 'lost'
 
 type Write =
@@ -34,20 +34,20 @@ export type Step =
   | { readonly do: 'token' | 'application' | 'list' }
   | { readonly do: 'submit' | 'approve' | 'reject'; readonly template: number }
 
-/** A number that names none of those there are. */
+/** An index that selects no existing object. */
 const NOBODY = 99
 
-/** Any other number names one, however few there are: most commands meet something. */
+/** Other indexes wrap around, so that most commands select an existing object. */
 const which = <T>(made: readonly T[], place: number): T | undefined =>
   place === NOBODY ? undefined : made[place % made.length]
 
 type Call = (model: VoucherModel) => { endpoint: Endpoint; input: Record<string, unknown>; expected: Expected | null }
 
-/** The server with what the commands of one run share. */
+/** The server and the state that the commands of one run share. */
 export class Real {
   token: { id: string; value: string }
   readonly sealed: Send
-  /** Writes so far, to be sent again. */
+  /** Writes so far, which later steps repeat. */
   readonly history: { readonly call: Call; readonly key: string }[] = []
 
   constructor(
@@ -58,7 +58,7 @@ export class Real {
     this.sealed = securely(server.send, { now: () => server.clock.now() })
   }
 
-  /** A JWT of now: the clock outruns every other one. */
+  /** Issues a new JWT, because the test clock moves past the expiry of older ones. */
   async console() {
     const { accountId } = this.tenant
     const { jwt } = (await this.tenant.operator(contract.platform.issueAccountToken, { accountId })).data
@@ -68,7 +68,7 @@ export class Real {
 
 const relative = (days: number) => ({ type: 'relative' as const, duration_days: days })
 
-/** Quotas that are met soon, windows that end, begin later, or are cut. */
+/** Templates with small quotas and with validities that end, start later or are shortened. */
 export async function setUp(server: TestApp): Promise<{ model: VoucherModel; real: Real }> {
   const tenant = await newTenant(server)
   const now = server.clock.now()
@@ -112,7 +112,7 @@ function callOf(
     if (step.do === 'reverse' || step.do === 'read') {
       const endpoint = step.do === 'read' ? contract.vouchers.redemption : contract.vouchers.reverse
       const redemption = which(model.redemptions, step.redemption)
-      // An id that a lost answer held is not known: the call names nobody's.
+      // The id in a lost response is unknown, so the call uses an id that does not exist.
       const known = redemption !== undefined && redemption.id !== null ? redemption : null
       const reason = step.do === 'reverse' ? step.reason : undefined
       const input = { redemptionId: known?.id ?? 'rdm_0', ...(reason === undefined ? {} : { reason }) }
@@ -150,10 +150,10 @@ export async function make(call: Call, key: string, way: Way, model: VoucherMode
     input,
     endpoint.idempotent ? { key } : {},
   )
-  // The work is done, and nobody has seen its answer.
+  // The call was processed and its response was lost.
   if (way === 'lost' && answer.code === null) return expect(answer.status).toBe(expected?.status)
   if (expected !== null) return expectAgreement(answer, expected)
-  // What nobody has may stand under a key that another call has used: either is right, and neither changes anything.
+  // An unknown object may be called with a used key: either error is correct, and neither changes anything.
   expect(['VOUCHER_NOT_FOUND', 'REDEMPTION_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED']).toContain(answer.code)
 }
 
@@ -231,7 +231,7 @@ async function decide(what: 'submit' | 'approve' | 'reject', template: ModelTemp
   expectAgreement(answer, { status: 200, code: null, data: { status: template.status, issuedCount: template.issued } })
 }
 
-/** The counts of the templates, by the owner's own read: whatever has become of token and application. */
+/** Compares template counts read from the store, independent of the state of token and application. */
 export async function expectCounts({ templates }: VoucherModel, { server, tenant }: Real): Promise<void> {
   const rows = await server.deps.store.read(function* () {
     const sql = `select t.id, t.status, t.issued_count, (select count(*) from vouchers v
@@ -255,7 +255,7 @@ const way = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Way>('lost') },
 )
 const readWay = way.map((it): Way => (it === 'lost' ? 'plain' : it))
-/** Steps that land on the edges: of a validity, of 30 and of 90 days. */
+/** Time steps that reach the limits of validities, of 30 days and of 90 days. */
 const span = fc
   .tuple(fc.constantFrom(0, 1, 2, 29, 30, 58, 60, 90), fc.constantFrom(-1, 0, 1, 3_600_000))
   .map(([days, more]) => Math.max(0, days * DAY + more))

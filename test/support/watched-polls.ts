@@ -1,8 +1,8 @@
 import { type Poll, Polls } from '../../src/server/polls.js'
 
-/** Polls that tell a test when one comes, begins to wait and has ended, and stop before a wait where it wants. */
+/** Polls on which a test can await opens, waits and ends, and delay a wait. */
 export class WatchedPolls extends Polls {
-  /** Runs before each wait begins: between what a poll has read and its wait. */
+  /** Runs between the read of a poll and its wait. */
   beforeWait: () => Promise<void> = async () => {}
   #opens = 0
   #waits = 0
@@ -32,17 +32,17 @@ export class WatchedPolls extends Polls {
     }
   }
 
-  /** Resolves once so many calls have come, counted from the start. */
+  /** Resolves after `count` polls have opened in total. */
   async opens(count: number): Promise<void> {
     while (this.#opens < count) await this.#change()
   }
 
-  /** Resolves once so many waits have begun, counted from the start. */
+  /** Resolves after `count` waits have begun in total. */
   async waits(count: number): Promise<void> {
     while (this.#waits < count) await this.#change()
   }
 
-  /** Resolves once so many calls have ended, counted from the start. */
+  /** Resolves after `count` polls have ended in total. */
   async ends(count: number): Promise<void> {
     while (this.#ends < count) await this.#change()
   }

@@ -13,7 +13,7 @@ export interface Running extends Listener {
   readonly events: RequestEvent[]
   readonly dir: string
   readonly inbox: InboxWriter
-  /** Resolves when so many requests have been emitted. */
+  /** Resolves when `count` requests have been emitted. */
   emitted(count: number): Promise<readonly RequestEvent[]>
 }
 
@@ -51,13 +51,13 @@ export const updateBody = (id: number | string, type = 'message', text = 'Hello'
 export const signed = (body: Buffer, id: number | string, secrets: readonly string[] = [secret], at = nowSeconds) =>
   signWebhook({ rawBody: body, secrets, timestamp: at, updateId: id })
 
-/** A signed delivery, sent as a platform does. */
+/** Sends a signed delivery like the platform does. */
 export const deliver = (url: string, id: number | string, type = 'message', text = 'Hello') => {
   const body = updateBody(id, type, text)
   return fetch(url, { method: 'POST', body, headers: signed(body, id) })
 }
 
-/** A promise that a test settles. */
+/** A promise that a test resolves. */
 export function gate<T = void>() {
   let open!: (value: T) => void
   const opened = new Promise<T>((resolve) => (open = resolve))

@@ -6,7 +6,7 @@ import { listen } from './listen.js'
 export interface ReceivedDelivery {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Buffer
-  /** Bytes of each piece, as they arrived. */
+  /** Size of each received chunk in bytes. */
   readonly pieces: readonly number[]
   readonly verdict: WebhookVerdict
 }
@@ -17,8 +17,8 @@ export interface WebhookReceiver {
 }
 
 /**
- * An app that verifies: 401 for what it refuses, otherwise what `answer` says, 200 by default; 0 breaks the
- * connection off. `now` in milliseconds, default the clock.
+ * An app that verifies deliveries and responds with the status from `answer`: by default 200, or 401 if invalid;
+ * 0 closes the connection. `now` in ms, default the system clock.
  */
 export async function webhookReceiver(
   secret: string,
