@@ -7,7 +7,7 @@ import { closedPort } from '../support/listen.js'
 
 const redeem = `vouchers redeem --code ${redeemCode} --json`
 
-test('each code of the failure table ends a command with its exit code', async () => {
+test('a command exits with the code that the failure table gives for each error code', async () => {
   for (const [code, { status, exit }] of Object.entries(failures)) {
     const { baseUrl } = await stub(() => refusal(status, code))
     const ran = await cli(`${redeem} --retries 0 --base-url ${baseUrl}`, { env: secrets })
@@ -16,7 +16,7 @@ test('each code of the failure table ends a command with its exit code', async (
   }
 })
 
-test('a failure for a person says what, the details, what to do, and the request id', async () => {
+test('a failure in table format prints message, details, hint and request id', async () => {
   const details = {
     errors: [{ pointer: '/extrnal', code: 'x', message: 'is unknown', suggestion: 'did you mean external?' }],
     other: 1,
@@ -33,7 +33,7 @@ test('a failure for a person says what, the details, what to do, and the request
   ])
 })
 
-test('a key is made once for a command, and every repeat sends it with the same body', async () => {
+test('every retry of a command sends the same idempotency key and body', async () => {
   const { baseUrl, received } = await stub((_request, index) => (index < 2 ? { drop: true } : success(redemption)))
   const ran = await cli(`${redeem} --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(0)
@@ -41,13 +41,13 @@ test('a key is made once for a command, and every repeat sends it with the same 
   expect(new Set(received.map((it) => JSON.stringify(it.body))).size).toBe(1)
 })
 
-test('--idempotency-key repeats an earlier call with its key', async () => {
+test('--idempotency-key sends the given key', async () => {
   const { baseUrl, received } = await stub(() => success(redemption))
   await cli(`${redeem} --idempotency-key mine --base-url ${baseUrl}`, { env: secrets })
   expect(received[0]?.headers['idempotency-key']).toBe('mine')
 })
 
-test('when no answer came, the failure says the key that makes a repeat safe', async () => {
+test('a lost response exits 9 and names the idempotency key for a safe retry', async () => {
   const { baseUrl } = await stub(() => ({ drop: true }))
   const ran = await cli(`${redeem} --retries 1 --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(9)
@@ -56,7 +56,7 @@ test('when no answer came, the failure says the key that makes a repeat safe', a
   expect(error.hint).toMatch(/may have been done.*--idempotency-key key-1/)
 })
 
-test('when a call without a key got no answer, the failure says how to check', async () => {
+test('a lost response of a call without a key exits 9 and names the command to check the outcome', async () => {
   const { baseUrl, received } = await stub(() => ({ drop: true }))
   const ran = await cli(`apps create --name Shop --json --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(9)
@@ -64,7 +64,7 @@ test('when a call without a key got no answer, the failure says how to check', a
   expect(received).toHaveLength(1)
 })
 
-test('--retries counts repeats, and --retries 0 makes one try', async () => {
+test('--retries 1 makes two attempts, and --retries 0 makes one', async () => {
   for (const [retries, tries] of [
     [0, 1],
     [1, 2],
@@ -75,7 +75,7 @@ test('--retries counts repeats, and --retries 0 makes one try', async () => {
   }
 })
 
-test('--timeout ends a call that is not answered with exit 9', async () => {
+test('a call without a response within --timeout exits 9', async () => {
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
   const port = await listen(createServer(() => {}))
@@ -84,7 +84,7 @@ test('--timeout ends a call that is not answered with exit 9', async () => {
   expect(JSON.parse(ran.stderr).error.code).toBe('TIMEOUT')
 })
 
-test('an interruption ends a call with ABORTED, the key and exit 130', async () => {
+test('an interrupted call exits 130 with ABORTED and its idempotency key', async () => {
   const interruption = new AbortController()
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
@@ -94,7 +94,7 @@ test('an interruption ends a call with ABORTED, the key and exit 130', async () 
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'ABORTED', details: { idempotency_key: 'key-1' } })
 })
 
-test('what answers something else than JSON is exit 9', async () => {
+test('a response that is not JSON exits 9', async () => {
   const { createServer } = await import('node:http')
   const { listen } = await import('../support/listen.js')
   const port = await listen(createServer((_request, response) => response.end('<html>')))
@@ -102,13 +102,13 @@ test('what answers something else than JSON is exit 9', async () => {
   expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([9, 'INVALID_RESPONSE'])
 })
 
-test('a refused connection is exit 9 for a person too, with a hint', async () => {
+test('a refused connection exits 9 with a hint in table format', async () => {
   const ran = await cli(`apps list --retries 0 --base-url http://127.0.0.1:${await closedPort()}`, { env: secrets })
   expect(ran.exit).toBe(9)
   expect(ran.stderr).toMatch(/^error: No connection .*\nhint: .*profile show --explain/)
 })
 
-test('verify exits 0 for any answer, and with --check 6 when it is not redeemable, the document on stdout', async () => {
+test('verify exits 0 for a voucher that is not redeemable, and 6 with --check', async () => {
   const spent = { ...verification, redeemable: false, reason: 'already_redeemed' }
   const { baseUrl } = await stub(() => success(spent))
   const plain = await cli(`vouchers verify --code ${redeemCode} --json --base-url ${baseUrl}`, { env: secrets })
@@ -120,7 +120,7 @@ test('verify exits 0 for any answer, and with --check 6 when it is not redeemabl
   expect(checked.stderr).toBe('')
 })
 
-test('a mistyped redeem code is found before a call, on a loopback server only', async () => {
+test('a mistyped redeem code is rejected before the call, on a loopback server only', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const mistyped = 'M9S3-46Q3-D25V-T4FK'
   const ran = await cli(`vouchers redeem --code ${mistyped} --json --base-url ${baseUrl}`, { env: secrets })
@@ -132,7 +132,7 @@ test('a mistyped redeem code is found before a call, on a loopback server only',
   expect(elsewhere.exit).toBe(0)
 })
 
-test('a code or QR token is read from stdin with -, without the line feed of its source', async () => {
+test('--code - and --qr-token - read stdin without its line end', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   await cli(`vouchers verify --code - --base-url ${baseUrl}`, { env: secrets, stdin: `${redeemCode}\n` })
   await cli(`vouchers verify --qr-token - --base-url ${baseUrl}`, { env: secrets, stdin: 'VQ1-X\r\n' })
@@ -142,7 +142,7 @@ test('a code or QR token is read from stdin with -, without the line feed of its
   ])
 })
 
-test('flags become the members of the interface', async () => {
+test('the flags of a command become the members of the request body', async () => {
   const { baseUrl, received } = await stub(() => success(issuedVoucher))
   const send = (args: string) => cli(`${args} --base-url ${baseUrl}`, { env: secrets })
   await send('vouchers issue --template tpl_01 --external-id o-1 --recipient u-1 --metadata shop=7 --metadata till=a=b')
@@ -181,7 +181,7 @@ test('flags become the members of the interface', async () => {
   ])
 })
 
-test('a template comes from a file or stdin, and flags win over it', async () => {
+test('templates create reads the template from stdin and overrides it with flags', async () => {
   const { baseUrl, received } = await stub(() => success(template))
   const definition = {
     external_template_id: 'e',
@@ -202,7 +202,7 @@ test('a template comes from a file or stdin, and flags win over it', async () =>
   expect(received[0]?.body).toEqual({ ...definition, name: 'Other' })
   const broken = await cli(`templates create --file - --base-url ${baseUrl}`, { env: secrets, stdin: '[1]' })
   expect(broken.exit).toBe(2)
-  // A member of this name is none of the command's own results.
+  // `ok` must not be mistaken for the result of the file reader.
   const withOk = { ...definition, ok: false }
   const sent = await cli(`templates create --file - --base-url ${baseUrl}`, {
     env: secrets,
@@ -211,7 +211,7 @@ test('a template comes from a file or stdin, and flags win over it', async () =>
   expect([sent.exit, received[1]?.body]).toEqual([0, withOk])
 })
 
-test('templates create --submit sends both calls, and says what is left to do when the second fails', async () => {
+test('templates create --submit sends both calls and names the second when it fails', async () => {
   const { args = '' } = leafCalls['templates create'] ?? {}
   const good = await stub(({ path }) =>
     success({ ...template, status: path.endsWith('/submit') ? 'reviewing' : 'draft' }),
@@ -236,7 +236,7 @@ test('templates create --submit sends both calls, and says what is left to do wh
   expect(JSON.parse(dry.stdout).requests).toHaveLength(2)
 })
 
-test('--all reads every page into one list', async () => {
+test('templates list --all merges every page into one list', async () => {
   const pages = (page: number) => ({
     items: [{ ...template, id: `tpl_${page}` }],
     pagination: { page, limit: 100, total: 3, pages: 3 },
@@ -251,7 +251,7 @@ test('--all reads every page into one list', async () => {
   })
 })
 
-test('list filters and pages go into the query', async () => {
+test('the flags for filters and pages of a list become query parameters', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   await cli(`templates list --status active --external-id coffee --page 2 --limit 5 --base-url ${baseUrl}`, {
     env: secrets,
@@ -264,12 +264,12 @@ test('list filters and pages go into the query', async () => {
   ])
 })
 
-/** Commands whose success requires members of the data. */
+/** Commands that fail if members of the response data are missing. */
 const restingOnMembers =
   /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|platform (?:reviews|chats messages)|webhook deliveries|.* list)$/
 
 test.each(Object.entries(leafCalls))(
-  '%s: a missing member fails the command only if a success requires it',
+  '%s fails on missing response members only if a success requires them',
   async (path, { args }) => {
     for (const data of [{}, null]) {
       const { baseUrl } = await stub(() => success(data))
@@ -285,7 +285,7 @@ test.each(Object.entries(leafCalls))(
   },
 )
 
-test('a bug ends with exit 1 and nothing of its text', async () => {
+test('an unexpected exception exits 1 without its message', async () => {
   const ran = await cli('apps create', { terminal: true, answers: [], env: { NO_COLOR: '1' } })
   expect(ran.exit).toBe(1)
   expect(ran.stderr).toMatch(/^error: voucherctl failed unexpectedly/)

@@ -6,7 +6,7 @@ import { built, type Finished } from '../support/built-cli.js'
 import { environment, handedIn, leaksBelow, leaksIn, leaksInProcess } from '../support/canary.js'
 import { temporaryDir } from '../support/cli.js'
 
-/** Commands against a server of their own in the background; everything that each of them said is kept. */
+/** Runs commands against a background server and records their output. */
 class Story {
   readonly home = temporaryDir()
   readonly said: { readonly line: string; readonly ran: Finished }[] = []
@@ -37,7 +37,7 @@ const scopes = ['read', 'templates:write', 'issue', 'verify', 'redeem', 'reverse
 const template =
   'templates create --external-id coffee --name Coffee --type exchange --issuer-name A --fulfiller-name B --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 9 --submit'
 
-test('after a whole story on a real server every secret is where it belongs, and nowhere else', async () => {
+test('secrets appear only in their own files after a session of commands with a real server', async () => {
   const story = new Story()
   const { pid } = await story.json('server start --detach --port 0 --auto-approve', { env: environment })
   try {
@@ -87,7 +87,7 @@ test('after a whole story on a real server every secret is where it belongs, and
 
     for (const { line, ran } of story.said) {
       expect([line, leaksIn(ran.stderr, secrets)]).toEqual([line, []])
-      // What issue prints is what it is for.
+      // vouchers issue is meant to print the codes.
       const printed = line.startsWith('vouchers issue') && line.includes('order-1') ? ['code', 'QR token'] : []
       expect([line, leaksIn(ran.stdout, secrets)]).toEqual([line, printed])
     }
@@ -103,7 +103,7 @@ test('after a whole story on a real server every secret is where it belongs, and
   }
 }, 120_000)
 
-test('deliveries that were received and made up leave no secret in the inbox', async () => {
+test('webhook listen and trigger write no secret to the inbox or the output', async () => {
   const story = new Story()
   const secretFile = story.file('webhook.secret', handedIn['webhook secret of a file'])
   const listener = built.start(
@@ -137,7 +137,7 @@ test('deliveries that were received and made up leave no secret in the inbox', a
   expect(leaksBelow(story.home, handedIn)).toEqual(['webhook.secret: webhook secret of a file'])
 })
 
-/** The address that a ready file holds, once it is there. */
+/** The URL in the ready file; undefined until the file exists. */
 function readyIn(home: string): string | undefined {
   try {
     return /https?:\/\/[^\s"]+/.exec(readFileSync(join(home, 'ready'), 'utf8'))?.[0]
@@ -146,7 +146,7 @@ function readyIn(home: string): string | undefined {
   }
 }
 
-test('a secret in a database or in the name of a file is found', () => {
+test('leaksBelow finds a secret in a binary file and in a file name', () => {
   const dir = temporaryDir()
   const { 'token of a file': secret } = handedIn
   writeFileSync(join(dir, 'x.db'), Buffer.concat([Buffer.alloc(4_096, 7), Buffer.from(secret), Buffer.alloc(4_096)]))
@@ -154,7 +154,7 @@ test('a secret in a database or in the name of a file is found', () => {
   expect(leaksBelow(dir, handedIn).sort()).toEqual([`${secret}.log: token of a file`, 'x.db: token of a file'])
 })
 
-test.runIf(process.platform === 'linux')('a secret in the arguments or the environment of a process is found', () => {
+test.runIf(process.platform === 'linux')('leaksInProcess finds a secret in the arguments and the environment of a process', () => {
   const { 'token of a file': secret } = handedIn
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', secret], {
     env: { SECRET: secret },

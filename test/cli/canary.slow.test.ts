@@ -21,7 +21,7 @@ for (const entry of page) {
   for (const [names, it] of leavesOf(node)) leaves.push([[node.name, ...names].join(' '), it])
 }
 
-/** The one thing that each of these is for: what it prints is a secret, once, on stdout. */
+/** Commands whose result is a secret, which they print once on stdout. */
 const prints: Readonly<Record<string, readonly string[]>> = {
   'tokens create': ['new token'],
   'bots get': ['new bot token'],
@@ -29,7 +29,7 @@ const prints: Readonly<Record<string, readonly string[]>> = {
   'webhook set': ['new webhook secret'],
   'vouchers issue': ['new code', 'new QR token'],
 }
-/** They print whatever a server says. What it writes into its log is looked at in canary-story.slow.test.ts. */
+/** Commands that print whole responses; canary-story.slow.test.ts checks the log of the server. */
 const printAll = ['api', 'secure call', 'server logs']
 
 const credentials = [
@@ -37,7 +37,7 @@ const credentials = [
   { type: 'qr_token', value: handedOut['new QR token'] },
 ]
 
-/** What a server answers to a command, with something new in it wherever an answer may hold it. */
+/** Response data for a command with a secret in every member that may contain one. */
 function answerTo(path: string): unknown {
   const data = leafCalls[path]?.data as Record<string, unknown> | undefined
   if (data === undefined) return { ...issuedVoucher, credentials, items: [], jwt: handedOut['new JWT'] }
@@ -50,7 +50,7 @@ function answerTo(path: string): unknown {
   }
 }
 
-/** Repeats everything that it was sent, as a proxy or a careless server would. */
+/** An error response that echoes the whole request, like that of a careless proxy. */
 const repeating = (status: number, { headers, path, body }: { headers: object; path: string; body: unknown }) => {
   const seen = { headers, path, body, all: JSON.stringify({ headers, path, body }) }
   const errors = [{ pointer: '/credential', code: 'x', message: seen.all, suggestion: seen.all }]
@@ -96,7 +96,7 @@ function scene(baseUrl: string, { stored }: { stored: boolean }): Scene {
   return { home, files: { token: put('token'), secret: put('secret'), body: put('body'), rows: put('rows') } }
 }
 
-/** A value that a flag or an operand takes, found by its name, else by trying. */
+/** A valid value for a flag or an operand, chosen by its name or by trial. */
 function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | undefined, { files }: Scene): string {
   if (/secret-file/.test(name)) return files.secret
   if (/body|input|headers/.test(name)) return files.body
@@ -118,7 +118,7 @@ function valueFor(name: string, flag: Pick<Flag<unknown>, 'read' | 'choices'> | 
   return tries.find((it) => flag?.read([it]).ok ?? true) ?? 'x_01'
 }
 
-/** The command with everything that it asks for; `all`: and with every flag that takes a secret or shows more. */
+/** A command with all required values; with `all` also every flag that takes a secret or prints more. */
 function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scene, all: boolean): string[] {
   const sample = leafCalls[path]?.args
     .replace(redeemCode, handedIn['code that is redeemed'])
@@ -143,16 +143,16 @@ function lineOf(path: string, { flags = {}, positional, second }: Leaf, at: Scen
 let answering: (request: Parameters<Parameters<typeof stub>[0]>[0]) => StubAnswer = () => success({})
 let serving: Awaited<ReturnType<typeof stub>> | undefined
 
-/** One server for all runs of a test. */
+/** Starts one server for all runs of a test. */
 async function server() {
   serving = await stub((request) => answering(request))
   return serving.baseUrl
 }
 
-/** Commands that go on are ended: what they say until then and at their end counts. */
+/** Commands that keep running are ended after this time in ms. */
 const RUN_MS = 150
 
-/** Where secrets are in what a run said; `stdout` apart, where some belong. */
+/** Runs a command and finds secrets: `beside` on stderr, `printed` on stdout, where some are expected. */
 async function look(args: readonly string[], given: Given) {
   const ran = await cli(args, { ...given, signal: AbortSignal.timeout(RUN_MS) })
   return { ran, beside: leaksIn(ran.stderr, planted), printed: leaksIn(ran.stdout, planted) }
@@ -166,7 +166,7 @@ interface Situation {
   readonly flags?: readonly string[]
 }
 
-/** A leak of an encoder is one in every command, so that all formats run for the commands that print a secret. */
+/** All formats run only for commands that print a secret, since all commands share the encoders. */
 function situationsOf(path: string, baseUrl: string, down: string, all: boolean): Situation[] {
   const response: Situation = {
     name: 'response',
@@ -201,7 +201,7 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
       answering = answer
       for (const format of formats) {
         const more = ['--debug', '--retries', '0', '--no-input', '--base-url', url, '-o', format]
-        // A token file is for one kind of credential; here it is given to all.
+        // A token file fits one kind of credential, but every command gets one.
         const file = all && situation === 'refusal' ? ['--token-file', at.files.token] : []
         const given = { home: at.home, run, ...(all ? {} : { env: environment }) }
         const { beside, printed } = await look([...line, ...more, ...flags, ...file], given)
@@ -218,12 +218,12 @@ async function leaksOf(path: string, it: Leaf, run = bundle.run): Promise<string
   return [...found]
 }
 
-test.each(leaves)('%s: no secret beside its result, in a refusal, in a dry run or in a file', async (path, it) => {
+test.each(leaves)('%s leaks no secret on stderr, in a refusal, in a dry run or in a file', async (path, it) => {
   expect(await leaksOf(path, it)).toEqual([])
 })
 
 test.each(Object.entries(prints))(
-  '%s prints what is shown once, and nothing else that is secret',
+  '%s prints its one-time secrets and no other secret',
   async (path, names) => {
     const baseUrl = await server()
     const at = scene(baseUrl, { stored: true })
@@ -265,7 +265,7 @@ test.each<[string, Leaf['run'], RegExp]>([
     },
     /file cache\.bin: account JWT of the environment/,
   ],
-])('a leak %s, in a command that is new, is found', async (where, run, told) => {
+])('the check finds a leak %s of a new command', async (where, run, told) => {
   const node = leaky('leaky', run)
   const entry: Entry = { name: 'leaky', summary: where, section: 'x', load: async () => node }
   ;(page as Entry[]).push(entry)
@@ -276,7 +276,7 @@ test.each<[string, Leaf['run'], RegExp]>([
   }
 })
 
-test.each(Object.entries(planted))('the checker finds the %s in each way of writing it', (name, secret) => {
+test.each(Object.entries(planted))('leaksIn finds the %s in each of its encodings', (name, secret) => {
   const bytes = Buffer.from(secret)
   for (const text of [
     `a${secret}b`,

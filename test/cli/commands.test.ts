@@ -42,7 +42,7 @@ test('commands --json lists every command with every flag, argument and example'
   expect(global_flags).toContainEqual(expect.objectContaining({ flag: '--output', letter: '-o' }))
 })
 
-test('its members are the same for every command, so that a script needs no case for one', async () => {
+test('commands --json gives every command and every flag the same members', async () => {
   const { items } = await listing()
   const members = ['arguments', 'changes', 'command', 'examples', 'flags', 'idempotent', 'notes', 'summary']
   const flag = ['choices', 'flag', 'letter', 'repeatable', 'required', 'summary', 'unless', 'value']
@@ -52,7 +52,7 @@ test('its members are the same for every command, so that a script needs no case
   }
 })
 
-test('help of a command with --json is its document of commands --json', async () => {
+test('--help --json of a command prints its document of commands --json', async () => {
   const { items } = await listing()
   for (const { command } of items.slice(0, 3).concat(items.at(-1))) {
     const [one] = JSON.parse((await cli(`${command.replace('voucherctl ', '')} --help --json`)).stdout)
@@ -60,7 +60,7 @@ test('help of a command with --json is its document of commands --json', async (
   }
 })
 
-test('for people, commands is one list that fits 80 columns; jsonl has a line for each', async () => {
+test('commands fits 80 columns as a table and prints one line per command as jsonl', async () => {
   const { stdout, stderr, exit } = await cli('commands')
   expect([exit, stderr]).toEqual([0, ''])
   for (const { path } of leaves) expect(stdout).toContain(`  ${path}`)
@@ -68,7 +68,7 @@ test('for people, commands is one list that fits 80 columns; jsonl has a line fo
   expect((await cli('commands -o jsonl')).stdout.trimEnd().split('\n')).toHaveLength(leaves.length)
 })
 
-test('help of a group and of a command is what --help shows, by every name', async () => {
+test('help NAME prints the same as NAME --help for every group and command', async () => {
   for (const { path } of leaves) {
     const group = path.split(' ').slice(0, -1).join(' ')
     for (const names of [path, group].filter((it) => it !== ''))
@@ -77,7 +77,7 @@ test('help of a group and of a command is what --help shows, by every name', asy
   expect((await cli('help voucher issue')).stdout).toBe((await cli('vouchers issue --help')).stdout)
 })
 
-test('every page of help fits 80 columns, but for commands that are examples', async () => {
+test('every help page fits 80 columns, except for example commands', async () => {
   const pages = ['--help', ...Object.keys(topics).map((it) => `help ${it}`), ...page.map((it) => `help ${it.name}`)]
   for (const names of pages) {
     const lines = (await cli(names)).stdout.split('\n').filter((line) => !/^ {2}[$#]/.test(line))
@@ -93,7 +93,7 @@ test.each([
   ['help enviroment', /environment/],
   ['help outptu', /output/],
   ['help confg', /config/],
-])('%s: a topic that is mistyped is suggested', async (args, hint) => {
+])('%s exits 2 and suggests the correct topic', async (args, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(/Did you mean/)

@@ -51,7 +51,7 @@ async function shop() {
   return { given: { home, env }, isKept }
 }
 
-test.each(losing)('%s: requires --yes without a terminal, and prints the line to run', async (line, lost) => {
+test.each(losing)('%s requires --yes without a terminal and prints the command to run', async (line, lost) => {
   const { given, isKept } = await shop()
   const ran = await cli(`${line} --json --timeout 10s`, given)
   const { code, message, hint } = JSON.parse(ran.stderr).error
@@ -63,7 +63,7 @@ test.each(losing)('%s: requires --yes without a terminal, and prints the line to
   expect((await cli(command, given)).exit).toBe(0)
 })
 
-test.each(losing)('%s: asks on a terminal and does nothing after a no', async (line, lost) => {
+test.each(losing)('%s asks for confirmation on a terminal and changes nothing after a no', async (line, lost) => {
   const { given, isKept } = await shop()
   const no = await cli(line, { ...given, terminal: true, answers: [false] })
   expect([no.exit, no.asked.length, isKept()]).toEqual([3, 1, true])
@@ -72,7 +72,7 @@ test.each(losing)('%s: asks on a terminal and does nothing after a no', async (l
   expect([yes.exit, yes.asked.length]).toEqual([0, 1])
 })
 
-test.each(losing.filter(([line]) => !line.startsWith('login')))('%s: does not ask in a dry run', async (line) => {
+test.each(losing.filter(([line]) => !line.startsWith('login')))('%s does not ask for confirmation in a dry run', async (line) => {
   const { given, isKept } = await shop()
   const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })
   expect([ran.exit, ran.asked, isKept()]).toEqual([0, [], true])

@@ -7,7 +7,7 @@ import { page } from '../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli.js'
 import { leafCalls } from '../support/cli-samples.js'
 
-/** Commands that change something and are no single call; `{home}` is the home folder. */
+/** Arguments of commands that change something and do not make exactly one call; `{home}` is the home folder. */
 const others: Readonly<Record<string, string>> = {
   quickstart: '',
   login: '--with-token -',
@@ -30,7 +30,7 @@ const others: Readonly<Record<string, string>> = {
   'completion uninstall': '--shell zsh',
 }
 
-/** What a dry run needs more than these; tested where they are. */
+/** Commands whose dry run needs more set-up; their own test files cover it. */
 const elsewhere = ['project allow', 'project deny', 'webhook replay', 'server migrate', 'server import']
 
 const changing = (
@@ -42,7 +42,7 @@ const changing = (
   )
 ).flat()
 
-test('every command that changes something has a dry run here', () => {
+test('the dry-run tests cover every command that changes something', () => {
   const known = [...Object.keys(leafCalls), ...Object.keys(others), ...elsewhere]
   expect(changing.filter((it) => !known.includes(it))).toEqual([])
 })
@@ -52,7 +52,7 @@ function homeWithFiles(): string {
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const config = { current: 'default', profiles: { default: {}, shop: { base_url: 'http://127.0.0.1:9' } } }
   writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify(config), { mode: 0o600 })
-  // A server that runs, as this process; nothing asks it in a dry run.
+  // The record of a running server, which a dry run must not call.
   const data_dir = join(home, '.local/share/voucherctl')
   mkdirSync(data_dir, { recursive: true })
   const server = { pid: process.pid, base_url: 'http://127.0.0.1:9', data_dir, operator_key_file: null }
@@ -64,7 +64,7 @@ function homeWithFiles(): string {
   return home
 }
 
-/** Every file below, with a digest of what it holds. */
+/** Path and content digest of every file below a folder. */
 function snapshot(dir: string): Record<string, string> {
   const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort()
   const digest = (path: string) =>
@@ -76,7 +76,7 @@ const runs = [...new Set([...changing, ...Object.keys(others)])]
   .filter((it) => !elsewhere.includes(it))
   .map((it) => [it, leafCalls[it]?.args ?? others[it] ?? ''])
 
-test.each(runs)('%s --dry-run: shows a plan, sends nothing, and leaves every file as it is', async (path, args) => {
+test.each(runs)('%s --dry-run prints a plan, sends nothing and changes no file', async (path, args) => {
   const { baseUrl, received } = await stub(() => success({}))
   const home = homeWithFiles()
   const before = snapshot(home)

@@ -16,11 +16,11 @@ for (const entry of page) {
 const calls = Object.entries(leafCalls)
 const once = '--retries 0'
 
-test('the command tree and the samples of these tests name the same commands', () => {
+test('the test matrix has exactly the commands of the command tree', () => {
   expect(leaves.map(([path]) => path).sort(), howToAdd).toEqual(Object.keys(matrix).sort())
 })
 
-test.each(leaves)('%s: has a summary, an example of itself, and help that fits 80 columns', async (path, leaf) => {
+test.each(leaves)('%s has a summary, an example and help that fits 80 columns', async (path, leaf) => {
   expect(leaf.summary).not.toBe('')
   expect(leaf.examples.length).toBeGreaterThan(0)
   for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
@@ -30,7 +30,7 @@ test.each(leaves)('%s: has a summary, an example of itself, and help that fits 8
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
-test('one letter has one meaning, and no flag of a command hides a global one', () => {
+test('no flag of a command reuses the name or letter of a global flag', () => {
   const letters = new Map(
     Object.entries(globalFlags).flatMap(([name, flag]) => ('letter' in flag ? [[flag.letter, name]] : [])),
   )
@@ -43,12 +43,12 @@ test('one letter has one meaning, and no flag of a command hides a global one', 
   }
 })
 
-test.each(leaves)('%s: is marked as changing something where the samples say so', (path, leaf) => {
+test.each(leaves)('%s is marked as changing something if its sample is', (path, leaf) => {
   if (leafCalls[path] !== undefined) expect(leaf.changes ?? false).toBe(leafCalls[path]?.changes ?? false)
 })
 
 test.each(calls)(
-  '%s --json: one document on stdout, the data of the answer, and nothing on stderr',
+  '%s --json prints the response data as one document on stdout and nothing on stderr',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(data))
     const ran = await cli(`${path} ${args} --json --base-url ${baseUrl}`, { env: secrets })
@@ -59,7 +59,7 @@ test.each(calls)(
 )
 
 test.each(calls)(
-  '%s: shows a person something, without a word on stderr where there is no terminal',
+  '%s prints a table on stdout and nothing on stderr without a terminal',
   async (path, { args, data }) => {
     const { baseUrl } = await stub(() => success(data))
     const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, { env: secrets })
@@ -87,15 +87,15 @@ async function expectRefusal(path: string, status: number, code: string, exit: n
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
 }
 
-test.each(refusals)('a refusal with %i %s exits with %i, for a read and for a change', async (status, code, exit) => {
+test.each(refusals)('the response %i %s exits with %i for a read and for a mutation', async (status, code, exit) => {
   for (const path of ['templates list', 'vouchers redeem']) await expectRefusal(path, status, code, exit)
 })
 
-test.each(calls)('%s --json: a refusal is the error object on stderr', async (path) => {
+test.each(calls)('%s --json prints the error object of a refusal on stderr', async (path) => {
   await expectRefusal(path, 404, 'TEMPLATE_NOT_FOUND', 5)
 })
 
-test.each(calls)('%s --json: no answer is exit 9', async (path, { args }) => {
+test.each(calls)('%s --json exits 9 without a server', async (path, { args }) => {
   const baseUrl = `http://127.0.0.1:${await closedPort()}`
   const ran = await cli(`${path} ${args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
   expect(ran.stdout).toBe('')
@@ -104,7 +104,7 @@ test.each(calls)('%s --json: no answer is exit 9', async (path, { args }) => {
 })
 
 test.each(calls.filter(([, it]) => it.bare !== undefined))(
-  '%s: what is missing is named at once with exit 3 where nobody can be asked',
+  '%s exits 3 and names a missing value without a terminal',
   async (path, { bare }) => {
     const { baseUrl, received } = await stub(() => success({}))
     const ran = await cli(`${path} --json --base-url ${baseUrl}`, { env: secrets })
@@ -116,7 +116,7 @@ test.each(calls.filter(([, it]) => it.bare !== undefined))(
   },
 )
 
-test.each(calls)('%s: without a credential fails with exit 3 and says how to give one', async (path, { args }) => {
+test.each(calls)('%s exits 3 without a credential and says how to give one', async (path, { args }) => {
   const { baseUrl, received } = await stub(() => success({}))
   const ran = await cli(`${path} ${args} --base-url ${baseUrl}`)
   expect(ran.exit).toBe(3)
@@ -125,7 +125,7 @@ test.each(calls)('%s: without a credential fails with exit 3 and says how to giv
 })
 
 test.each(calls)(
-  '%s --dry-run: sends nothing, shows method, URL and headers, and no secret',
+  '%s --dry-run sends nothing and prints method, URL and headers without secrets',
   async (path, { args }) => {
     const { baseUrl, received } = await stub(() => success({}))
     for (const format of ['--json', '']) {
@@ -142,7 +142,7 @@ test.each(calls)(
   },
 )
 
-test.each(calls)('%s --debug: no secret on stderr, also when the server repeats it', async (path, { args }) => {
+test.each(calls)('%s --debug prints no secret on stderr, even if the server echoes it', async (path, { args }) => {
   const { baseUrl } = await stub(({ headers }) => ({
     status: 400,
     body: { success: false, code: 'VALIDATION_FAILED', message: `saw ${headers.authorization}` },

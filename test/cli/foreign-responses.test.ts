@@ -96,7 +96,7 @@ test('api -i prints a whole foreign response and exits 9', async () => {
   expect([exit, stdout.endsWith('<html>Log in to this network')]).toEqual([9, true])
 })
 
-describe('a success that does not fit the call is exit 9 and names the member', () => {
+describe('successes that do not match the call', () => {
   const { credentials: _credentials, ...withoutCredentials } = issuedVoucher
   const cases: readonly (readonly [name: string, data: unknown, says: string])[] = [
     [
@@ -120,7 +120,7 @@ describe('a success that does not fit the call is exit 9 and names the member', 
     ['templates list', { pagination: { page: 1, limit: 20, total: 1, pages: 1 } }, 'data.items is missing'],
     ['api POST', template, 'data.status is not "succeeded"'],
   ]
-  test.each(cases)('%s, case %#', async (name, data, says) => {
+  test.each(cases)('%s exits 9 and names the member that does not match the call, case %#', async (name, data, says) => {
     const { baseUrl } = await stub(() => success(data))
     const { exit, stdout, stderr } = await run(commands[name] ?? [], baseUrl)
     expect([exit, stdout]).toEqual([9, ''])
@@ -144,7 +144,7 @@ describe('issue-many', () => {
     },
   )
 
-  test('keeps no file when no row gets a redeem code or QR token', async () => {
+  test('issue-many keeps no file when no row gets a redeem code or QR token', async () => {
     const bulk = Bulk.of(idsOf(20))
     const credentials = [{ type: 'coupon', value: 'x' }]
     const server = await issuer((externalIssueId) => success({ ...issuedVoucher, externalIssueId, credentials }, 201))

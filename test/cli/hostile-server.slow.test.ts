@@ -5,14 +5,13 @@ import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
 import { leafCalls, pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 
-// Dozens of commands each, and machines have other work.
 
 const read = 'templates list'
 const write = `vouchers redeem --code ${redeemCode}`
 const given = { env: { ...secrets, NO_COLOR: '1' } }
 const good = JSON.stringify({ success: true, data: pageOf(template), requestId: 'req_1' })
 
-/** A server that says the same bytes to everybody; `more` goes on until the client leaves. */
+/** A server that sends the same bytes to every client and repeats `more` until the client disconnects. */
 async function speaking(
   bytes: string | Buffer,
   more?: string,
@@ -43,7 +42,7 @@ const deep = `{"success":true,"data":${'['.repeat(50_000)}${']'.repeat(50_000)}}
 const hostile: Record<string, [bytes: string | Buffer, more?: string]> = {
   'headers without end': [`HTTP/1.1 200 OK\r\n`, `X-${'a'.repeat(1000)}: ${'b'.repeat(1000)}\r\n`],
   'one header without end': [`HTTP/1.1 200 OK\r\nX-A: `, 'b'.repeat(4096)],
-  'interim answers without end': ['', head('103 Early Hints', 'Link: </a>')],
+  'interim responses without end': ['', head('103 Early Hints', 'Link: </a>')],
   'a body without end': [head('200 OK', json, 'Content-Length: 1000000000000000'), ' '.repeat(65_536)],
   'chunks without end': [head('200 OK', json, 'Transfer-Encoding: chunked'), `1000\r\n${' '.repeat(4096)}\r\n`],
   'chunk extensions without end': [head('200 OK', 'Transfer-Encoding: chunked') + '1;', 'a'.repeat(4096)],
@@ -54,26 +53,26 @@ const hostile: Record<string, [bytes: string | Buffer, more?: string]> = {
   'no status': ['HTTP/1.1\r\n\r\n'],
   'another version': ['HTTP/9.9 200 OK\r\n\r\n'],
   'a null byte in a header': [head('200 OK', 'X-A: \0', `Content-Length: ${good.length}`) + good],
-  nothing: [''],
-  'a whole answer of nothing': [head('200 OK', 'Content-Length: 0')],
+  'no bytes': [''],
+  'a complete empty response': [head('200 OK', 'Content-Length: 0')],
   'no content': [head('204 No Content')],
-  'a part of what is there': [head('206 Partial Content', 'Content-Length: 5') + '{"suc'],
-  'gzip that nobody asked for': [
+  'a partial content response': [head('206 Partial Content', 'Content-Length: 5') + '{"suc'],
+  'gzip without Accept-Encoding': [
     Buffer.concat([
       Buffer.from(head('200 OK', json, 'Content-Encoding: gzip', `Content-Length: ${bomb.length}`)),
       bomb,
     ]),
   ],
-  'bytes that are no UTF-8': [
+  'bytes that are not UTF-8': [
     Buffer.concat([Buffer.from(head('200 OK', json, 'Content-Length: 3')), Buffer.from([0x7b, 0xff, 0x7d])]),
   ],
-  'a page of a proxy': [head('200 OK', 'Content-Type: text/html', 'Content-Length: 15') + '<html>ok</html>'],
+  'an HTML page of a proxy': [head('200 OK', 'Content-Type: text/html', 'Content-Length: 15') + '<html>ok</html>'],
   'a switch of protocols': [head('101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: h2c')],
-  'a wait of a century': [head('503 Busy', json, 'Retry-After: 3153600000', 'Content-Length: 2') + '{}'],
+  'a Retry-After of a century': [head('503 Busy', json, 'Retry-After: 3153600000', 'Content-Length: 2') + '{}'],
 }
 
 test.each(Object.entries(hostile))(
-  '%s: a failure that is told, in time, with the doubt where there is one',
+  'a command exits 9 in time, with the idempotency key of a mutation, for: %s',
   async (_what, [bytes, more]) => {
     for (const command of [read, write]) {
       const { baseUrl } = await speaking(bytes, more)
@@ -81,13 +80,13 @@ test.each(Object.entries(hostile))(
       expect([ran.exit, ran.stdout], ran.stderr).toEqual([9, ''])
       const { error } = JSON.parse(ran.stderr)
       expect(ran.stderr).not.toContain('CANARY')
-      // What may have been done says under which key, so that the same call can be made again; a 503 has not been done.
+      // A mutation with an unknown outcome names its key for a retry; a 503 was not processed.
       if (command === write && error.status !== 503) expect(error.details.idempotency_key).toBe('key-1')
     }
   },
 )
 
-test('an answer nested 50,000 deep ends in an answer or a failure, not in a bug', async () => {
+test('a response nested 50,000 levels deep causes no unexpected exception in any output format', async () => {
   const { baseUrl } = await speaking(head('200 OK', json, `Content-Length: ${deep.length}`) + deep)
   for (const format of ['', '--json', '-o yaml', '-o csv', '-o jsonl', '--fields id', '--jq length']) {
     const ran = await cli(`${read} ${format} --retries 0 --base-url ${baseUrl}`, given)
@@ -97,7 +96,7 @@ test('an answer nested 50,000 deep ends in an answer or a failure, not in a bug'
 })
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect (%i) is followed nowhere: one call, and its target sees nothing',
+  'a redirect (%i) is not followed and exits 9',
   async (status) => {
     const target = await stub(() => success(pageOf(template)))
     const elsewhere = { location: `${target.baseUrl}/api/v1/open-platform/vouchers/templates` }
@@ -111,13 +110,13 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test('the wait that a server asks for never outlasts --timeout', async () => {
+test('a Retry-After beyond --timeout ends the command without a retry', async () => {
   const body = JSON.stringify({ success: false, code: 'RATE_LIMITED', message: 'Slow down.' })
   const { baseUrl, connections } = await speaking(
     head('429 Slow', json, 'Retry-After: 86400', `Content-Length: ${body.length}`) + body,
   )
   expect((await cli(`${read} --timeout 2s --base-url ${baseUrl}`, given)).exit).toBe(7)
-  // Had it waited, the end of the time would have been TIMEOUT.
+  // A wait would have ended with TIMEOUT.
   expect(connections()).toBe(1)
 })
 
@@ -143,7 +142,7 @@ const wrongTypes: readonly unknown[] = [
   { toString: 1, constructor: null, hasOwnProperty: 'x', then: 5, length: -1 },
 ]
 
-const dataOfWrongType = '%s: data of a wrong type are shown or refused, never a bug'
+const dataOfWrongType = '%s prints or refuses response data of a wrong type without an unexpected exception'
 
 async function expectNoBug(path: string, args: string, format: string, data: readonly unknown[]): Promise<void> {
   const { baseUrl } = await stub((_request, index) => success(data[index]))
@@ -157,12 +156,12 @@ async function expectNoBug(path: string, args: string, format: string, data: rea
   }
 }
 
-// Each command has a view of its own, which reads what the others do not.
+// Each command has its own view, which reads other members.
 test.each(Object.entries(leafCalls))(dataOfWrongType, async (path, { args }) => {
   await expectNoBug(path, args, '', wrongTypes)
 })
 
-// JSON is printed by the same code for all: one list, one record and one change are enough.
-test.each(['templates list', 'apps get', 'vouchers redeem'])(`${dataOfWrongType}, as JSON`, async (path) => {
+// All commands print JSON with the same code, so a list, a record and a mutation suffice.
+test.each(['templates list', 'apps get', 'vouchers redeem'])(`${dataOfWrongType} (--json)`, async (path) => {
   await expectNoBug(path, leafCalls[path]?.args ?? '', '--json', wrongTypes)
 })

@@ -9,16 +9,16 @@ async function against(args: string, answer: Parameters<typeof stub>[0]) {
 
 const redeem = `vouchers redeem --code ${redeemCode}`
 
-test('a redemption that was done is shown, however little its answer says', async () => {
+test('vouchers redeem prints a successful redemption whose optional members are missing', async () => {
   const partial = await against(redeem, () => success({ id: 'rdm_1', status: 'succeeded', voucher: null }))
   expect(partial).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringContaining('rdm_1') })
 })
 
-test('a sentence about a text that should be a record is left out', async () => {
+test('apps create prints data of the type string without a headline', async () => {
   expect(await against('apps create --name S', () => success('x'))).toMatchObject({ exit: 0, stdout: 'x\n' })
 })
 
-test('a redemption without a body may have been done: exit 9 with the key', async () => {
+test('vouchers redeem exits 9 with its idempotency key for a 200 without a body', async () => {
   const ran = await against(`${redeem} --json`, () => ({ status: 200 }))
   expect([ran.exit, ran.stdout]).toEqual([9, ''])
   expect(JSON.parse(ran.stderr).error).toMatchObject({
@@ -28,18 +28,18 @@ test('a redemption without a body may have been done: exit 9 with the key', asyn
   })
 })
 
-test('details that are no validation issues are shown as they are', async () => {
+test('error details that are not validation issues are printed as JSON', async () => {
   const details = { errors: [null, 'x', { pointer: 1 }] }
   const ran = await against('apps list', () => ({ status: 400, body: { success: false, code: 'ODD', details } }))
   expect([ran.exit, ran.stderr.split('\n').slice(1, 4)]).toEqual([8, ['  null', '  "x"', '  {"pointer":1}']])
 })
 
-test('a refusal whose code every object has as a member is shown with that code', async () => {
+test('a refusal with the code "constructor" exits 8 with its status', async () => {
   const ran = await against('apps list', () => ({ status: 400, body: { success: false, code: 'constructor' } }))
   expect([ran.exit, ran.stderr]).toEqual([8, expect.stringContaining('status 400')])
 })
 
-test('--all goes on without pagination until a page is empty', async () => {
+test('--all reads pages until an empty one when the server sends no pagination', async () => {
   const ran = await against('templates list --all --json', (_request, i) => success({ items: i < 2 ? [template] : [] }))
   expect([ran.exit, JSON.parse(ran.stdout).items.length, ran.received.length]).toEqual([0, 2, 3])
 })
@@ -54,7 +54,7 @@ test.each(['templates list --all --json', 'api GET /new/list --as token --all'])
   },
 )
 
-test('--all ends at an empty page, whatever number of pages the server names', async () => {
+test('--all ends at an empty page when the server claims more pages', async () => {
   const pagination = { page: 1, limit: 100, total: 1, pages: 1e9 }
   const ran = await against('templates list --all --json', (_request, i) =>
     success({ items: i < 1 ? [template] : [], pagination }),
@@ -62,7 +62,7 @@ test('--all ends at an empty page, whatever number of pages the server names', a
   expect([ran.exit, ran.received.length]).toEqual([0, 2])
 })
 
-test('--all never goes beyond --timeout', async () => {
+test('--all exits 9 when its pages exceed --timeout', async () => {
   const pagination = { page: 1, limit: 100, total: 1e9, pages: 1e9 }
   const ran = await against('templates list --all --json --timeout 300ms', () =>
     success({ items: [template], pagination }),
@@ -70,7 +70,7 @@ test('--all never goes beyond --timeout', async () => {
   expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'TIMEOUT'])
 })
 
-test('a text of a server never starts a line of its own in an error or a headline', async () => {
+test('line feeds in server texts start no new line in an error or a headline', async () => {
   const body = {
     success: false,
     code: 'ODD',
@@ -86,7 +86,7 @@ test('a text of a server never starts a line of its own in an error or a headlin
   expect(done.stdout).not.toMatch(/^error:/m)
 })
 
-test('a refusal for now says how long the server asks to wait', async () => {
+test('a 429 with Retry-After prints how long the server asks to wait', async () => {
   const body = { success: false, code: 'ODD', message: 'Later.' }
   const ran = await against('apps list', () => ({ status: 429, body, headers: { 'retry-after': '7' } }))
   expect(ran.stderr).toContain('hint: The server asks to wait 7 s.')

@@ -16,7 +16,7 @@ for (const entry of page) {
   for (const [names] of leavesOf(node)) paths.push([node.name, ...names].join(' '))
 }
 
-/** A command of each kind; every kind prints its result in its own way, and the commands of a kind in the same way. */
+/** One command of each kind; commands of a kind share the code that prints their results. */
 const shapes = [
   'apps get', // one record
   'apps list', // a page of records
@@ -47,14 +47,14 @@ async function addressOf(column: Column, data: unknown, onRequest: (index: numbe
 
 async function cell(path: string, row: MatrixRow, column: Column, format: string): Promise<Ran> {
   const stop = new AbortController()
-  // What goes on is interrupted when it has shown something, is ready, or asks for more.
+  // Interrupt an endless command at its first output, its ready file or its second request.
   const baseUrl = await addressOf(column, row.data, (index) => row.endless && index > 0 && stop.abort())
   const home = temporaryDir()
   for (const [name, content] of Object.entries(row.files ?? {})) {
     mkdirSync(dirname(join(home, name)), { recursive: true, mode: 0o700 })
     writeFileSync(join(home, name), content, { mode: 0o600 })
   }
-  // What goes on has a port of its own, which nobody else on this machine may have.
+  // A bare endless command would use its default port, which may be taken.
   const bare = column === 'bare' && (!row.endless || row.exits?.bare !== undefined)
   const args = bare ? '' : row.args.replaceAll('{url}', baseUrl).replaceAll('{home}', home)
   const interrupt = () => row.endless && stop.abort()
@@ -66,7 +66,7 @@ async function cell(path: string, row: MatrixRow, column: Column, format: string
   return cli(`${path} ${args} ${format} --retries 0 --base-url ${baseUrl}`, {
     home,
     env,
-    // A stdin that is closed is read as an empty one.
+    // A closed stdin reads as empty.
     ...(row.stdin === undefined || bare ? {} : { stdin: row.stdin }),
     ...(row.endless ? { signal: stop.signal, onStdout: interrupt, onStderr: interrupt } : {}),
     ...(column === 'broken pipe' ? { linesTaken: 0 } : {}),
@@ -82,7 +82,6 @@ const isJson = (text: string) => {
   }
 }
 
-// Many cells each, and two cores may have other work.
 
 const rowOf = (path: string): MatrixRow => matrix[path] ?? expect.unreachable(`${path} has no row. ${howToAdd}`)
 
@@ -100,19 +99,19 @@ async function expectDocument(path: string, column: Column): Promise<void> {
   }
 }
 
-test.each(paths)('%s --json: one document or nothing, and the exit code of the table', async (path) => {
+test.each(paths)('%s --json prints one document or nothing and exits as the matrix says', async (path) => {
   const row = rowOf(path)
   await expectDocument(path, 'ok')
   if (row.exits?.bare !== undefined) await expectDocument(path, 'bare')
   if (!row.local) await expectDocument(path, '4xx')
 })
 
-test.each(shapes)('%s --json: one document or nothing in every column', async (path) => {
+test.each(shapes)('%s --json prints one document or nothing in every column of the matrix', async (path) => {
   for (const column of columns) await expectDocument(path, column)
 })
 
 test.each(shapes)(
-  '%s: a person without a terminal gets the same exit codes, and a failure on stderr alone',
+  '%s in table format exits as with --json and prints failures on stderr only',
   async (path) => {
     const row = rowOf(path)
     for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
@@ -126,7 +125,7 @@ test.each(shapes)(
   },
 )
 
-test.each(shapes)('%s: yaml, csv and jsonl are whole, and --jq filters', async (path) => {
+test.each(shapes)('%s prints valid yaml and jsonl, exits as in json, and --jq filters', async (path) => {
   const row = rowOf(path)
   const exit = exitOf(row, 'ok')
   const yaml = await cell(path, row, 'ok', '-o yaml')
@@ -135,7 +134,7 @@ test.each(shapes)('%s: yaml, csv and jsonl are whole, and --jq filters', async (
   expect([yaml.exit, csv.exit, jsonl.exit]).toEqual([exit, exit, exit])
   if (!row.stream) expect(() => parseYaml(yaml.stdout)).not.toThrow()
   expect(jsonl.stdout.split('\n').filter((it) => it !== '' && !isJson(it))).toEqual([])
-  // jq may take longer to start than the command goes on.
+  // jq may take longer to start than the command runs.
   if (row.endless) return
   const filtered = await cell(path, row, 'ok', '--jq type')
   expect([filtered.exit, filtered.stdout]).toEqual([exit, expect.stringMatching(/^(?:(?:object|array|string)\n)*$/)])

@@ -7,7 +7,7 @@ import { findLocalServer, isSameProcess } from '../../src/cli/config/local-serve
 import { built, firstLine } from '../support/built-cli.js'
 import { cli, temporaryDir } from '../support/cli.js'
 
-test('a terminal that is closed ends a server and quickstart with 129, and nothing of theirs stays', async () => {
+test('SIGHUP ends server start and quickstart with 129, and their folders are removed', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
   const hangUp = async (...args: string[]) => {
@@ -21,11 +21,11 @@ test('a terminal that is closed ends a server and quickstart with 129, and nothi
   expect(await hangUp('quickstart')).toEqual([129, []])
 })
 
-/** For a command of this process that starts the built server in another one. */
+/** Options of an in-process command that starts the built server as another process. */
 const atHome = (home: string) =>
   ({ home, now: Date.now(), env: { PATH: process.env.PATH ?? '' }, self: [process.execPath, built.bin] }) as const
 
-test('a server in the background is named by whole paths, and is known by its process without a call', async () => {
+test('server start --detach prints absolute paths and records the process of the server', async () => {
   const home = temporaryDir()
   const run = (...args: string[]) => cli([...args, '--data', 'here', '--json'], atHome(home))
   const { stdout } = await run('server', 'start', '--detach', '--port', '0')
@@ -51,7 +51,7 @@ test('a server in the background is named by whole paths, and is known by its pr
   }
 })
 
-test('server start ends with 130 on SIGINT', async () => {
+test('server start exits 130 on SIGINT', async () => {
   const server = built.start(
     ['server', 'start', '--memory', '--port', '0', '--json', '--log-level', 'silent'],
     temporaryDir(),
@@ -61,7 +61,7 @@ test('server start ends with 130 on SIGINT', async () => {
   expect((await once(server, 'exit'))[0]).toBe(130)
 })
 
-test('server start --detach, status, logs, stop: found by its folder from start to end', async () => {
+test('server status, logs and stop find a detached server by its data folder', async () => {
   const home = temporaryDir()
   const run = async (...args: string[]) => {
     const ran = await cli([...args, '--json'], atHome(home))
@@ -137,7 +137,7 @@ test('server start --detach, status, logs, stop: found by its folder from start 
   ).toContainEqual(expect.objectContaining({ msg: 'stopped' }))
 })
 
-test('a reader that goes away takes neither the clean-up nor a failure with it', async () => {
+test('a closed stdout neither prevents the clean-up of quickstart nor hides a failure', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
   const story = built.start(['quickstart'], home, { TMPDIR: temporary })
@@ -152,7 +152,7 @@ test('a reader that goes away takes neither the clean-up nor a failure with it',
   expect((await once(failing, 'exit'))[0]).toBe(3)
 })
 
-test('a call that takes long on a terminal has a spinner', async () => {
+test('withProgress shows a spinner on a terminal during a long call', async () => {
   const load = createRequire(import.meta.url)
   const { withProgress } = load('../../dist/chunks/progress.cjs')
   let text = ''

@@ -12,7 +12,7 @@ import { pageOf, redemption, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 import { liveServer } from '../support/server.js'
 
-test('--version is the version of the package', async () => {
+test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(await built.run(['--version'], temporaryDir())).toEqual({
     exit: 0,
@@ -22,7 +22,7 @@ test('--version is the version of the package', async () => {
   })
 })
 
-test('--help loads neither the code of calls nor node:child_process', () => {
+test('--help loads neither run.cjs nor node:child_process', () => {
   const code = `process.on('exit', () => process.stderr.write(JSON.stringify(
     [Object.keys(require.cache).map((it) => require('node:path').basename(it)), process.moduleLoadList])))
     require(process.argv[1])`
@@ -41,7 +41,7 @@ test('redeem --reference uses the next word as the reference or exits 2', async 
   const words = ['-h', '--help', '--version', '--json', '--dry-run', '--']
   const redeem = async (...more: string[]) => {
     const args = ['vouchers', 'redeem', '--code', redeemCode, ...more, '--base-url', baseUrl]
-    // Only the process has the short ways to the help and the version.
+    // Only the process has the fast paths for help and version.
     return more.join().endsWith('--help') || more.join().endsWith('--version')
       ? await built.run(args, home, secrets)
       : await cli(args, { home, env: secrets })
@@ -57,7 +57,7 @@ test('redeem --reference uses the next word as the reference or exits 2', async 
   expect(references).toEqual([...words, '-', '-5'])
 })
 
-test('server start --json prints one line when it accepts connections, and ends with 143 on SIGTERM', async () => {
+test('server start --json prints one line when it is ready and exits 143 on SIGTERM', async () => {
   const home = temporaryDir()
   const server = built.start(['server', 'start', '--memory', '--port', '0', '--json'], home)
   let rest = ''
@@ -73,7 +73,7 @@ test('server start --json prints one line when it accepts connections, and ends 
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('a call that is interrupted by %s ends with %i and says the key', async (signal, exit) => {
+] as const)('a call that is interrupted by %s exits %i with its idempotency key', async (signal, exit) => {
   let child: ChildProcess | undefined
   const port = await listen(createServer(() => child?.kill(signal)))
   const args = ['vouchers', 'redeem', '--code', redeemCode, '--json', '--base-url', `http://127.0.0.1:${port}`]
@@ -87,7 +87,7 @@ test.each([
   })
 })
 
-test('a reader that goes away is no error', async () => {
+test('a reader that closes the pipe early causes exit 0 and no error', async () => {
   const many = pageOf(
     ...Array.from({ length: 100 }, (_, i) => ({ ...template, id: `tpl_${i}`, description: 'd'.repeat(5_000) })),
   )
@@ -100,7 +100,7 @@ test('a reader that goes away is no error', async () => {
   expect(stderr).toBe('')
 })
 
-test('the OpenAPI document names what /healthz and /readyz of a server answer', async () => {
+test('the OpenAPI document describes the responses of /healthz and /readyz', async () => {
   const { paths } = JSON.parse((await cli('server openapi --json')).stdout)
   const server = await liveServer()
   for (const path of ['/healthz', '/readyz']) {
@@ -112,13 +112,13 @@ test('the OpenAPI document names what /healthz and /readyz of a server answer', 
   await server.close()
 })
 
-test('server openapi is an OpenAPI 3.1 document', async () => {
+test('server openapi prints an OpenAPI 3.1 document with and without --json', async () => {
   const { stdout, exit } = await cli('server openapi --json')
   expect([exit, JSON.parse(stdout).openapi]).toEqual([0, '3.1.0'])
   expect(JSON.parse((await cli('server openapi')).stdout)).toEqual(JSON.parse(stdout))
 })
 
-test('quickstart tells the whole story as one document, and leaves nothing behind', async () => {
+test('quickstart --json prints all 24 steps as one document and leaves no file', async () => {
   const home = temporaryDir()
   const temporary = mkdtempSync(join(home, 'tmp-'))
   vi.stubEnv('TMPDIR', temporary)
@@ -142,14 +142,14 @@ test('quickstart tells the whole story as one document, and leaves nothing behin
   expect(readdirSync(home)).toHaveLength(1)
 })
 
-test('quickstart for a person shows each step with its command, and says how to go on', async () => {
+test('quickstart prints each step with its command and suggests the next command', async () => {
   const { exit, stdout, stderr } = await cli('quickstart')
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(24)
   expect(stdout).toContain('$ voucherctl server start --detach')
 })
 
-test('the commands of quickstart are broken where the terminal ends', async () => {
+test('quickstart wraps its commands to the width of the terminal', async () => {
   const { exit, stdout } = await cli('quickstart', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
   expect(exit).toBe(0)
   const lines = stdout.split('\n').filter((line) => / --.* --| --.*\\$/.test(line))
@@ -162,7 +162,7 @@ function shell(script: string) {
   return spawn('sh', ['-c', script, process.execPath, built.bin], { cwd: home, env: built.environment(home) })
 }
 
-test('a result that cannot be written is a failure, without a stack', async () => {
+test('a result that cannot be written exits 1 with a message without a stack trace', async () => {
   const child = shell('exec "$0" "$1" profile list > /dev/full')
   let stderr = ''
   child.stderr.on('data', (chunk) => (stderr += chunk))
@@ -170,7 +170,7 @@ test('a result that cannot be written is a failure, without a stack', async () =
   expect(stderr).toBe('error: The result cannot be written to standard output (ENOSPC).\n')
 })
 
-test('in a working folder that was deleted, help is help', async () => {
+test('--help works in a deleted working folder', async () => {
   const child = shell('mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --help')
   let stdout = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))
@@ -186,10 +186,10 @@ async function interrupt(child: ChildProcess) {
   expect(stderr).toContain('Interrupted')
 }
 
-test('one SIGTERM ends a command that reads standard input', async () => {
+test('one SIGTERM ends a command that reads stdin', async () => {
   const child = built.start(['vouchers', 'redeem', '--code', '-', '--base-url', 'http://127.0.0.1:9'], temporaryDir())
   child.stdin?.on('error', () => {})
-  // More than a pipe holds: the command reads when it is written.
+  // More than a pipe buffer, so a complete write means that the command reads.
   await new Promise((resolve) => child.stdin?.write(Buffer.alloc(4_000_000), resolve))
   await interrupt(child)
 })
@@ -198,13 +198,13 @@ test('one SIGTERM ends a command that reads a FIFO', async () => {
   const home = temporaryDir()
   execFileSync('mkfifo', [join(home, 'fifo')])
   const child = built.start(['apps', 'list', '--token-file', 'fifo', '--base-url', 'http://127.0.0.1:9'], home)
-  // Opens when the command has opened its end.
+  // Resolves when the command has opened its end.
   const writer = await open(join(home, 'fifo'), 'w')
   await interrupt(child)
   await writer.close()
 })
 
-test('a secret comes through a FIFO', async () => {
+test('--token-file reads a token from a FIFO', async () => {
   const home = temporaryDir()
   execFileSync('mkfifo', [join(home, 'fifo')])
   const { baseUrl, received } = await stub(() => success(pageOf(template)))

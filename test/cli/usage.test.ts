@@ -12,7 +12,7 @@ test.each([
   ['apps list --jsn', /Unknown option '--jsn'/, /--json/],
   ['help vouchrs', /Unknown command 'vouchrs'/, /vouchers/],
   ['vouchers isue --help', /Unknown command 'isue'/, /issue/],
-])('%s: a slip of the pen is exit 2 with what was meant', async (args, message, hint) => {
+])('%s exits 2 and suggests the intended name', async (args, message, hint) => {
   const { exit, stdout, stderr } = await cli(args)
   expect([exit, stdout]).toEqual([2, ''])
   const [first, second] = stderr.split('\n')
@@ -33,13 +33,13 @@ test.each([
   ['-v', 'Did you mean --version?'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],
   ['-q', 'It takes one of quickstart, doctor, login, logout'],
-])('%s: the hint names the help of the command as far as it is known', async (args, hint) => {
+])('%s exits 2 with a hint for the known part of the command', async (args, hint) => {
   const { exit, stderr } = await cli(args)
   expect(exit).toBe(2)
   expect(stderr).toContain(args === '--json' ? `"hint":"${hint}` : `hint: ${hint}`)
 })
 
-test('what is missing is said once to a person, and as data to a script', async () => {
+test('a missing argument is named once in text and as details in JSON', async () => {
   const args = 'apps get --base-url http://127.0.0.1:1'
   expect((await cli(args)).stderr.split('\n')).toEqual([
     'error: Missing: APP_ID.',
@@ -51,7 +51,7 @@ test('what is missing is said once to a person, and as data to a script', async 
 })
 
 test.each(['vouchers issu --template x', 'vouchers issue --templ x', 'voucher list', 'app lis'])(
-  '%s: a beginning of a name is not the name',
+  '%s exits 2 because a prefix of a name is not accepted',
   async (args) => {
     expect((await cli(args)).exit).toBe(2)
   },
@@ -98,7 +98,7 @@ test.each([
   ['profiles set --base-url http://a:b@c', /must not hold a user or password/],
   ['profiles set', /Nothing to set/],
   ['tokens create --app a --scope vouchers:everything', /--scope must be one of vouchers:read/],
-])('%s: wrong usage is exit 2, and nothing is sent', async (args, message) => {
+])('%s exits 2 with a usage error and sends nothing', async (args, message) => {
   const { baseUrl, received } = await stub(() => success({}))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   const { exit, stdout, stderr } = await cli(args, { env })
@@ -106,7 +106,7 @@ test.each([
   expect([exit, stdout, received.length]).toEqual([2, '', 0])
 })
 
-test('wrong usage with --json is one error object', async () => {
+test('wrong usage with --json prints one error object', async () => {
   for (const args of [
     'vouchers isue --json',
     'apps list -o json --page x',
@@ -119,7 +119,7 @@ test('wrong usage with --json is one error object', async () => {
   }
 })
 
-test('a bad base URL is not repeated, since it may hold a password', async () => {
+test('the error for an invalid base URL does not quote it, since it may contain a password', async () => {
   const { stderr } = await cli('apps list --base-url http://user:hunter2@host')
   expect(stderr).not.toContain('hunter2')
 })
@@ -138,13 +138,13 @@ test('global flags work before and after the command, long and short, with = and
   }
 })
 
-test('the singular names the same group', async () => {
+test('the singular of a group name selects the same group', async () => {
   const { baseUrl } = await stub(() => success(verification))
   const { exit } = await cli(`voucher verify --code ${redeemCode} --base-url ${baseUrl}`, { env: secrets })
   expect(exit).toBe(0)
 })
 
-test('the first page names every group without loading one', async () => {
+test('voucherctl without arguments prints --help with every group', async () => {
   const { exit, stdout } = await cli('')
   expect(exit).toBe(0)
   expect(stdout).toBe((await cli('--help')).stdout)
@@ -152,12 +152,12 @@ test('the first page names every group without loading one', async () => {
     expect(stdout).toContain(`  ${name}`)
 })
 
-test('--version says the version, with --json as a document', async () => {
+test('--version prints the version, with --json as a document', async () => {
   expect((await cli('--version')).stdout).toBe('9.9.9\n')
   expect(JSON.parse((await cli('--version --json')).stdout)).toEqual({ version: '9.9.9' })
 })
 
-test('help with --json is a document: of the page, a group, a command, a topic', async () => {
+test('help with --json prints a document for the main page, a group, a command and a topic', async () => {
   expect(JSON.parse((await cli('--help --json')).stdout).groups).toContainEqual(
     expect.objectContaining({ name: 'apps', alias: 'app' }),
   )
@@ -167,7 +167,7 @@ test('help with --json is a document: of the page, a group, a command, a topic',
   expect(JSON.parse((await cli('help exit-codes --json')).stdout)).toContainEqual(expect.objectContaining({ exit: 5 }))
 })
 
-test('--jq filters help and version as any other document', async () => {
+test('--jq filters the documents of help and version', async () => {
   expect(await cli(['--version', '--jq', '.version'])).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
   expect((await cli(['help', 'vouchers', 'issue', '--json', '--jq', '.[].command'])).stdout).toBe(
     'voucherctl vouchers issue\n',
@@ -190,20 +190,20 @@ test.each(['vouchers issue', 'vouchers redeem', 'vouchers reverse'])(
   },
 )
 
-test('a value may begin with a dash when it is joined with =', async () => {
+test('a flag accepts a value that begins with a dash after =', async () => {
   const { baseUrl, received } = await stub(() => success(voucher))
   await cli(['vouchers', 'reverse', 'rdm_01', '--reason=-n', '--base-url', baseUrl], { env: secrets })
   expect(received[0]?.body).toEqual({ reason: '-n' })
 })
 
-test('--version beside a command is the version', async () => {
+test('--version after a command prints the version', async () => {
   expect(await cli('apps list --version')).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
 })
 
-test('a usage error has the format that -ojson asks for', async () => {
+test('a usage error after -ojson is printed as JSON', async () => {
   expect(JSON.parse((await cli('apps list -ojson --nope')).stderr).error.code).toBe('USAGE')
 })
 
-test('server start refuses a --jwks-url that is no URL', async () => {
+test('server start exits 2 for a --jwks-url that is not a URL', async () => {
   expect(await cli('server start --memory --port 0 --jwks-url nonsense')).toMatchObject({ exit: 2, stdout: '' })
 })
