@@ -10,7 +10,7 @@ const { VOUCHERCTL_TOKEN: sop, VOUCHERCTL_OPERATOR_KEY: operatorKey } = secrets
 
 const INSTANCE = 'instance-of-the-test'
 
-/** A stub that says which server it is; what it is asked for that is not counted. */
+/** A stub that returns an instance id; its health requests are not in `received`. */
 async function localStub(answer: Parameters<typeof stub>[0], instanceId = INSTANCE) {
   const { baseUrl, received } = await stub((request, index) =>
     request.path === '/healthz' ? success({ status: 'ok', instanceId }) : answer(request, index),
@@ -23,7 +23,7 @@ async function localStub(answer: Parameters<typeof stub>[0], instanceId = INSTAN
   }
 }
 
-/** A data folder in which a server says that it runs: this process, at this address. */
+/** Writes a data folder that records this process as a running server at this URL. */
 function runningServer(dir: string, baseUrl: string, more: Record<string, unknown> = {}): void {
   mkdirSync(dir, { recursive: true })
   const keyFile = join(dir, 'operator.key')
@@ -43,7 +43,7 @@ function runningServer(dir: string, baseUrl: string, more: Record<string, unknow
 
 const defaultFolder = (home: string) => join(home, '.local', 'share', 'voucherctl')
 
-test('login --local gets an account JWT with the operator key of the local server, and stores it for that server', async () => {
+test('login --local uses the operator key to get an account JWT and stores it for the local server', async () => {
   const home = temporaryDir()
   const local = await localStub(() => success({ jwt, expires_at: '2033-05-18T03:33:20.000Z' }))
   runningServer(defaultFolder(home), local.baseUrl)
@@ -67,7 +67,7 @@ test('login --local gets an account JWT with the operator key of the local serve
   expect(ran.stdout + ran.stderr).not.toContain('CANARY')
 })
 
-test('that a secret is stored in plain text is said, with the file', async () => {
+test('login --local reports the file in which it stores the credential in plain text', async () => {
   const home = temporaryDir()
   const { baseUrl } = await localStub(() => success({ jwt, expires_at: '' }))
   runningServer(defaultFolder(home), baseUrl)
@@ -75,17 +75,17 @@ test('that a secret is stored in plain text is said, with the file', async () =>
   expect(stderr).toMatch(/stored in plain text.*config\.json/)
 })
 
-test('login --local without a server is exit 9 and says how to start one', async () => {
+test('login --local without a server exits 9 and says how to start one', async () => {
   const { exit, stderr } = await cli('login --local --account demo')
   expect(exit).toBe(9)
   expect(stderr).toContain('voucherctl server start')
 })
 
-test('a server that died without tidying up does not count', async () => {
+test('login --local and server status ignore a server whose process has ended', async () => {
   const home = temporaryDir()
   runningServer(defaultFolder(home), 'http://127.0.0.1:1')
   const path = join(defaultFolder(home), 'server.json')
-  // A process that has ended: its number is not in use while its parent, this process, has not reaped another.
+  // The id of an ended process, which is not reused so soon.
   const { spawnSync } = await import('node:child_process')
   const { pid } = spawnSync(process.execPath, ['-e', '0'])
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid }))
@@ -93,7 +93,7 @@ test('a server that died without tidying up does not count', async () => {
   expect((await cli('server status --json', { home })).exit).toBe(1)
 })
 
-test('login --local --data remembers the folder, so that platform commands find its operator key', async () => {
+test('login --local --data stores the folder, so that platform commands find its operator key', async () => {
   const home = temporaryDir()
   const dir = temporaryDir()
   const local = await localStub(({ path }) =>
@@ -115,7 +115,7 @@ test('the operator key of the local server is not sent to another server', async
   expect(other.received).toEqual([])
 })
 
-test('a server that took over the address of one that died is neither trusted nor given the operator key', async () => {
+test('the operator key is not sent to another server that took over the address of the local one', async () => {
   const home = temporaryDir()
   const usurper = await localStub(() => success({ items: [] }), 'another')
   runningServer(defaultFolder(home), usurper.baseUrl)
@@ -125,7 +125,7 @@ test('a server that took over the address of one that died is neither trusted no
   expect(usurper.received).toEqual([])
 })
 
-test('no credential goes to a server that took over the address of the local one, whatever command sends it', async () => {
+test('no command sends a credential to another server that took over the address of the local one', async () => {
   const home = temporaryDir()
   const usurper = await localStub(() => success(pageOf()), 'another')
   runningServer(defaultFolder(home), usurper.baseUrl)
@@ -138,7 +138,7 @@ test('no credential goes to a server that took over the address of the local one
   expect(usurper.received).toEqual([])
 })
 
-test('the local server is asked who it is before it gets a credential, where its process does not tell', async () => {
+test('a command checks the instance id of the local server if its process start is unknown', async () => {
   const home = temporaryDir()
   const local = await localStub(() => success(pageOf(app)))
   runningServer(defaultFolder(home), local.baseUrl)
@@ -147,7 +147,7 @@ test('the local server is asked who it is before it gets a credential, where its
 })
 
 test.runIf(existsSync('/proc/self/stat'))(
-  'a process id that was given to another process is told by its start, without a call',
+  'a reused process id is detected by the process start, without a call',
   async () => {
     const home = temporaryDir()
     const { baseUrl, received } = await stub(() => success(pageOf(app)))
@@ -167,7 +167,7 @@ test.runIf(existsSync('/proc/self/stat'))(
   },
 )
 
-test('server stop ends no process but the server of the folder', async () => {
+test('server stop does not end a process that is not the server of the folder', async () => {
   const home = temporaryDir()
   const usurper = await localStub(() => success({}), 'another')
   const { spawn } = await import('node:child_process')
@@ -188,7 +188,7 @@ test.each([
   [sop, 'token', '/api/v1/open-platform/vouchers/templates?limit=1'],
   [jwt, 'jwt', '/api/v1/open-platform/applications?limit=1'],
   [operatorKey, 'operator', '/_platform/v1/reviews'],
-])('login --with-token - tells the kind by the form, asks the server, then stores it', async (secret, kind, path) => {
+])('login --with-token - detects the kind of a credential, verifies it and stores it', async (secret, kind, path) => {
   const home = temporaryDir()
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: `${secret}\n` })
@@ -198,28 +198,28 @@ test.each([
   expect(ran.stdout + ran.stderr).not.toContain('CANARY')
 })
 
-test('a token that lacks the scope of the question is a good token', async () => {
+test('login stores a token that lacks the scope of the verification call', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => refusal(403, 'INSUFFICIENT_SCOPE'))
   expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
   expect(stored(home).profiles.default.credentials.token.value).toBe(sop)
 })
 
-test('a credential that the server refuses is not stored', async () => {
+test('login does not store a credential that the server refuses', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
   expect((await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(4)
   expect(() => stored(home)).toThrow()
 })
 
-test('a credential of no known kind is refused unseen', async () => {
+test('login refuses a credential of unknown kind without sending or printing it', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const ran = await cli(`login --with-token - --base-url ${baseUrl}`, { stdin: 'hunter2hunter2' })
   expect([ran.exit, received.length]).toEqual([2, 0])
   expect(ran.stderr).not.toContain('hunter2')
 })
 
-test('login asks for the credential, hidden, on a terminal; without one it is exit 3', async () => {
+test('login prompts for a hidden credential on a terminal and exits 3 without one', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
   const ran = await cli(`login --base-url ${baseUrl}`, { home, terminal: true, answers: [sop] })
@@ -230,7 +230,7 @@ test('login asks for the credential, hidden, on a terminal; without one it is ex
   expect(refused.stderr).toContain('--with-token')
 })
 
-test('tokens create --save puts the token into the profile; the commands that follow need no flag', async () => {
+test('tokens create --save stores the token in the profile for later commands', async () => {
   const home = temporaryDir()
   const local = await localStub(({ method, path }) => {
     if (path.startsWith('/_platform')) return success({ jwt, expires_at: '' })
@@ -251,7 +251,7 @@ test('tokens create --save puts the token into the profile; the commands that fo
   expect(local.received.at(-1)?.headers.authorization).toBe(`Bearer ${jwt}`)
 })
 
-test('tokens create without --save shows the token once', async () => {
+test('tokens create without --save prints the token and that it is not shown again', async () => {
   const { baseUrl } = await stub(() => success({ ...token, token: 'sop_new' }))
   const { stdout } = await cli(`tokens create --app app_01 --scope vouchers:read --base-url ${baseUrl}`, {
     env: secrets,
@@ -260,7 +260,7 @@ test('tokens create without --save shows the token once', async () => {
   expect(stdout).toContain('not shown again')
 })
 
-test('whoami shows each credential by its prefix and whether it is accepted', async () => {
+test('whoami --json lists the prefix of each credential and whether it is accepted', async () => {
   const { baseUrl } = await stub(({ path }) =>
     path.includes('templates') ? refusal(401, 'TOKEN_REVOKED') : success(pageOf()),
   )
@@ -276,13 +276,13 @@ test('whoami shows each credential by its prefix and whether it is accepted', as
   expect(ran.stdout).not.toMatch(/CANARY/)
 })
 
-test('whoami is exit 4 when the server accepts none, and exit 3 when there is none', async () => {
+test('whoami exits 4 if the server accepts no credential and 3 if there is none', async () => {
   const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
   expect((await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })).exit).toBe(4)
   expect((await cli(`whoami --json --base-url ${baseUrl}`)).exit).toBe(3)
 })
 
-test('logout removes the credentials and keeps the rest', async () => {
+test('logout removes the credentials and keeps the rest of the profile', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
   await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: sop })
@@ -291,7 +291,7 @@ test('logout removes the credentials and keeps the rest', async () => {
   expect(JSON.parse((await cli('logout --json', { home })).stdout).removed).toEqual([])
 })
 
-test('profiles show credentials by their prefixes at most', async () => {
+test('profiles show and list print no more than the prefix of a credential', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
   await cli(`login --with-token - --base-url ${baseUrl}`, { home, stdin: jwt })
@@ -310,7 +310,7 @@ test.each(['', '--json', '-o yaml', '-o csv'])('tokens create --save %s does not
   expect(ran.stdout + ran.stderr).not.toContain(sop)
 })
 
-test('tokens create --save makes no token when the profile cannot be written', async () => {
+test('tokens create --save creates no token if the profile cannot be written', async () => {
   const { baseUrl, received } = await stub(() => success({ ...token, token: sop }, 201))
   const notAFolder = join(temporaryDir(), 'file')
   writeFileSync(notAFolder, '')
@@ -320,7 +320,7 @@ test('tokens create --save makes no token when the profile cannot be written', a
   expect([ran.exit, received]).toEqual([1, []])
 })
 
-test('a token that could not be kept after all is named, so that it can be revoked', async () => {
+test('tokens create --save names a token that could not be stored, so that it can be revoked', async () => {
   const dir = temporaryDir()
   const { baseUrl } = await stub(() => {
     writeFileSync(join(dir, 'config.json'), '[]')
@@ -333,7 +333,7 @@ test('a token that could not be kept after all is named, so that it can be revok
   expect([error.details.token_id, error.hint]).toEqual(['tok_01', expect.stringContaining('tokens revoke tok_01')])
 })
 
-test('login takes the credential of --token-file, and refuses two places for it', async () => {
+test('login reads the credential from --token-file and rejects it beside --with-token', async () => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(pageOf()))
   expect((await cli(`login --token-file - --base-url ${baseUrl}`, { home, stdin: sop })).exit).toBe(0)
@@ -341,7 +341,7 @@ test('login takes the credential of --token-file, and refuses two places for it'
   expect((await cli(`login --token-file a --with-token b --base-url ${baseUrl}`, { home })).exit).toBe(2)
 })
 
-test('whoami names every credential with its source, by prefix, and asks the server of each', async () => {
+test('whoami prints prefix, acceptance and source of every credential', async () => {
   const { baseUrl, received } = await stub(({ path }) =>
     path.includes('getWebhookInfo') ? refusal(401, 'TOKEN_INVALID') : success(pageOf()),
   )

@@ -6,7 +6,7 @@ import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli.
 import { type LiveServer, liveServer } from '../../../support/server.js'
 import { newTenant } from '../../../support/server-tenant.js'
 
-/** No loopback address for the command line, although it reaches this machine. */
+/** A URL that reaches this machine but is not a loopback address for the command line. */
 const remote = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
 const warningFor = (baseUrl: string) => {
   const where = `The token goes unencrypted over http to ${new URL(baseUrl).host}, readable on the way.`
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 test.each(['templates list', 'templates list --json', 'templates list --quiet'])(
-  '%s warns once of a token that goes over http to another machine',
+  '%s warns once about a token that is sent over http to another machine',
   async (line) => {
     const { baseUrl, received } = await pages()
     const url = remote(baseUrl)
@@ -40,7 +40,7 @@ test.each(['templates list', 'templates list --json', 'templates list --quiet'])
 )
 
 test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updates --json'])(
-  '%s warns of its credential over http to another machine',
+  '%s warns about a credential that is sent over http to another machine',
   async (line) => {
     const { baseUrl } = await pages()
     const url = remote(baseUrl)
@@ -49,20 +49,20 @@ test.each(['apps list', 'api GET /open-platform/vouchers/templates', 'bots updat
   },
 )
 
-test('no command warns of a credential that goes to this machine', async () => {
+test('a command does not warn about a credential that is sent over http to this machine', async () => {
   const { baseUrl } = await pages()
   const { exit, stderr } = await cli(`templates list --base-url ${baseUrl}`, { env: secrets })
   expect([exit, stderr]).toEqual([0, ''])
 })
 
-test('a failure with --json has the error object alone on stderr, without the warning', async () => {
+test('a failure with --json prints the error object without the http warning', async () => {
   const { baseUrl } = await stub(() => ({ status: 500, body: {} }))
   const args = ['templates', 'list', '--json', '--retries', '0', '--base-url', remote(baseUrl)]
   const { exit, stderr } = await cli(args, { env: secrets })
   expect([exit, Object.keys(JSON.parse(stderr))]).toEqual([9, ['error']])
 })
 
-test('issue-many warns once of its token over http, not for each row', async () => {
+test('issue-many warns once about its token over http, not for each row', async () => {
   const bulk = Bulk.of(idsOf(20))
   const { baseUrl } = await issuer()
   const url = remote(baseUrl)
@@ -90,7 +90,7 @@ test('a production profile sends no token over http to another machine', async (
   expect(received).toEqual([])
 })
 
-test('--secure required carries the token inside the encryption, without warning or refusal', async () => {
+test('--secure required sends the token over http encrypted, without warning or refusal', async () => {
   const tenant = await newTenant(server)
   const home = withProfile({ base_url: remote(server.baseUrl), production: true, secure: { mode: 'required' } })
   const { exit, stderr } = await cli('templates list --json', {

@@ -29,21 +29,21 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** A server that answers one text, as any server may. */
+/** A server that sends the same response to every request. */
 async function plainServer(status: number, headers: Record<string, string>, body: string | Uint8Array) {
   const plain = createServer((_request, response) => response.writeHead(status, headers).end(body))
   return `http://127.0.0.1:${await listen(plain)}`
 }
 
-/** What the stub received for a command line. */
+/** Runs a command line and returns the request that the stub received. */
 async function sentBy(args: readonly string[], given: Parameters<typeof cli>[1] = {}) {
   const { baseUrl, received } = await stub(() => success({}))
   const ran = await cli([...args, '--base-url', baseUrl], { env: secrets, ...given })
   return { ran, sent: received[0] }
 }
 
-describe('a call', () => {
-  test('prints the data of the answer as JSON, with the credential of its route', async () => {
+describe('api METHOD PATH', () => {
+  test('api sends the credential of the route and prints the response data as JSON', async () => {
     const templates = await cli('api GET /open-platform/vouchers/templates?limit=1', { env })
     expect([templates.exit, templates.stderr]).toEqual([0, ''])
     expect(JSON.parse(templates.stdout)).toMatchObject({ items: [], pagination: { limit: 1 } })
@@ -53,14 +53,14 @@ describe('a call', () => {
     expect([reviews.exit, reviews.stdout]).toEqual([0, 'items: []\n'])
   })
 
-  test('takes another format, and --fields, as every command does', async () => {
+  test('api applies --output and --fields like every command', async () => {
     const ran = await cli('api GET /open-platform/applications -o csv --fields id', { env })
     expect(ran.stdout).toBe(`id\n${tenant.appId}\n`)
     const table = await cli('api GET /open-platform/applications -o table', { env })
     expect(table.stdout).toContain('ALLOWED ORIGINS')
   })
 
-  test('--jq and an unknown member of --fields act on the data; so they do with -i and --curl', async () => {
+  test('api applies --jq to the data, to -i and to --curl, and refuses unknown --fields', async () => {
     const apps = 'api GET /open-platform/applications'
     const id = await cli([...apps.split(' '), '--jq', '.items[0].id'], { env })
     expect([id.exit, id.stdout]).toEqual([0, `${tenant.appId}\n`])
@@ -73,7 +73,7 @@ describe('a call', () => {
     expect(wrong.stderr).toContain('colour')
   })
 
-  test('--all reads every page of a list, in one session where it is encrypted', async () => {
+  test('api --all reads every page of a list, in one session if encrypted', async () => {
     const { baseUrl, received } = await stub(({ path }) => {
       const page = Number(new URL(path, 'http://x').searchParams.get('page'))
       return success({ items: [{ id: page }], pagination: { page, limit: 100, total: 3, pages: 3 } })
@@ -110,7 +110,7 @@ describe('a call', () => {
     ['/a b/ü?q=[1]"', '/api/v1/a%20b/%C3%BC?q=%5B1%5D%22'],
     ['/a%20b', '/api/v1/a%20b'],
     ['/a/../b', '/api/v1/a/../b'],
-  ])('%s goes to %s', async (typed, path) => {
+  ])('api GET %s calls the path %s', async (typed, path) => {
     const { sent } = await sentBy(['api', 'GET', typed, '--as', 'none'])
     expect(sent?.path).toBe(path)
   })
@@ -135,13 +135,13 @@ describe('a call', () => {
     ['api POST /open-platform/applications -F a]=1', 2, 'no name'],
     ['api POST /open-platform/applications -F n=9007199254740993', 2, 'exactly'],
     ['api POST /open-platform/applications -F n=0.12345678901234567', 2, 'exactly'],
-  ])('%s: exit %i, saying %s, and nothing is sent', async (args, exit, says) => {
+  ])('%s exits %i with a message that contains "%s" and sends nothing', async (args, exit, says) => {
     const { ran, sent } = await sentBy(args.split(' '))
     expect([ran.exit, ran.stdout, sent]).toEqual([exit, '', undefined])
     expect(ran.stderr).toContain(says)
   })
 
-  test('of a path that is not known takes the credential that --as names; none sends none', async () => {
+  test('api sends the credential kind of --as to an unknown path, and none with --as none', async () => {
     for (const [kind, secret] of [
       ['token', secrets.VOUCHERCTL_TOKEN],
       ['bot', secrets.VOUCHERCTL_BOT_TOKEN],
@@ -156,7 +156,7 @@ describe('a call', () => {
     expect(sent?.headers.authorization).toBeUndefined()
   })
 
-  test('that takes an Idempotency-Key gets one; a repeat with the same key is the same action', async () => {
+  test('api sends an Idempotency-Key where the route accepts one', async () => {
     const credential = codeOf(await tenant.issue())
     const redeem = ['api', 'POST', '/open-platform/vouchers/redeem', '--input', '-', '--idempotency-key', 'again']
     const given = { env, stdin: JSON.stringify({ credential }) }
@@ -169,7 +169,7 @@ describe('a call', () => {
     expect(other.sent?.headers['idempotency-key']).toBeUndefined()
   })
 
-  test('is repeated after a 500 only where a repeat does no harm: a key that the route does not take is no reason', async () => {
+  test('api retries a 500 only for reads and for routes that accept an idempotency key', async () => {
     const tries = async (args: string) => {
       const { baseUrl, received } = await stub(() => refusal(500, 'INTERNAL_ERROR'))
       const ran = await cli(`api ${args} --retries 1 --base-url ${baseUrl}`, { env: secrets })
@@ -183,7 +183,7 @@ describe('a call', () => {
     expect(await tries('POST /unknown --as jwt --idempotency-key k')).toBe(1)
   })
 
-  test('fails with the exit code of the table and the error object alone', async () => {
+  test('api exits with the code of the failure table and prints only the error object', async () => {
     const ran = await cli('api GET /open-platform/applications/app_nothing --json', { env })
     expect([ran.exit, ran.stdout]).toEqual([5, ''])
     expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'APPLICATION_NOT_FOUND', status: 404 })
@@ -191,7 +191,7 @@ describe('a call', () => {
     expect([wrong.exit, JSON.parse(wrong.stderr).error.code]).toEqual([4, 'TOKEN_TYPE_NOT_ACCEPTED'])
   })
 
-  test('with --dry-run shows the request without secrets and codes, and sends nothing', async () => {
+  test('api --dry-run prints the request without secrets and codes and sends nothing', async () => {
     const stdin = JSON.stringify({ credential: { type: 'redeem_code', value: redeemCode } })
     const { ran, sent } = await sentBy('api POST /open-platform/vouchers/redeem --input - -n --json'.split(' '), {
       stdin,
@@ -201,7 +201,7 @@ describe('a call', () => {
     expect(ran.stdout).not.toContain('CANARY')
   })
 
-  test('revokes and regenerates on a production server only after a confirmation', async () => {
+  test('api asks for confirmation before it revokes or replaces a token on a production server', async () => {
     const home = temporaryDir()
     const { baseUrl, received } = await stub(() => success({}))
     const dir = join(home, '.config', 'voucherctl')
@@ -220,14 +220,14 @@ describe('a call', () => {
   })
 })
 
-describe('fields', () => {
+describe('api -F and -f', () => {
   const bodyOf = async (...fields: string[]) => {
     const { ran, sent } = await sentBy(['api', 'POST', '/open-platform/applications', ...fields])
     expect(ran.stderr).toBe('')
     return sent?.body
   }
 
-  test('-F knows numbers, true, false and null; -f and everything else is text', async () => {
+  test('-F converts numbers, true, false and null; other values and -f stay strings', async () => {
     expect(await bodyOf('-F', 'a=1', '-F', 'b=-2.50', '-F', 'c=true', '-F', 'd=false', '-F', 'e=null')).toEqual({
       a: 1,
       b: -2.5,
@@ -250,7 +250,7 @@ describe('fields', () => {
     })
   })
 
-  test('@FILE is the text of a file, @- that of stdin, without one final line end', async () => {
+  test('-F NAME=@FILE and @- read the text of a file and of stdin without the last line end', async () => {
     const cwd = temporaryDir()
     writeFileSync(join(cwd, 'text.txt'), '12\n\n')
     const args = ['api', 'POST', '/open-platform/applications', '-F', 'a=@text.txt', '-F', 'b=@-']
@@ -258,7 +258,7 @@ describe('fields', () => {
     expect(sent?.body).toEqual({ a: '12\n', b: 'x' })
   })
 
-  test('names go inside with dots and brackets, and [] makes lists', async () => {
+  test('dots and brackets in the name of -F nest objects, and [] makes lists', async () => {
     expect(await bodyOf('-F', 'a.b=1', '-F', 'a[c.d]=2', '-F', 'a[e][f]=3')).toEqual({
       a: { b: 1, 'c.d': 2, e: { f: 3 } },
     })
@@ -274,13 +274,13 @@ describe('fields', () => {
     })
   })
 
-  test('of a GET go into its query, after what the path has', async () => {
+  test('-F and -f of a GET are appended to the query of the path', async () => {
     const args = ['api', 'GET', '/open-platform/applications?page=2', '-F', 'limit=5', '-f', 'q=a b&c']
     expect((await sentBy(args)).sent?.path).toBe('/api/v1/open-platform/applications?page=2&limit=5&q=a+b%26c')
   })
 
   test.each([`secret_token=abc`, `a.secret_token=abc`, `a[secret_token]=abc`, `a=${secrets.VOUCHERCTL_TOKEN}`])(
-    '%s: a secret is not taken from the command line',
+    'api refuses the secret %s on the command line',
     async (field) => {
       for (const flag of ['-F', '-f']) {
         const { ran, sent } = await sentBy(['api', 'POST', '/bots/setWebhook', flag, field])
@@ -292,8 +292,8 @@ describe('fields', () => {
   )
 })
 
-describe('-i', () => {
-  test('prints status line, headers and the whole body, with exit 0', async () => {
+describe('api -i', () => {
+  test('api -i prints status line, headers and the whole body', async () => {
     const ran = await cli('api GET /healthz -i', { env })
     const [head = '', body = ''] = ran.stdout.split('\n\n')
     expect([ran.exit, ran.stderr]).toEqual([0, ''])
@@ -302,7 +302,7 @@ describe('-i', () => {
     expect(JSON.parse(body)).toMatchObject({ success: true, data: { status: 'ok' } })
   })
 
-  test('prints a failing answer too, and keeps the exit code; --json makes one document of it', async () => {
+  test('api -i prints an error response and keeps its exit code, with --json as one document', async () => {
     const ran = await cli('api GET /open-platform/applications/app_nothing -i', { env })
     expect([ran.exit, ran.stderr]).toEqual([5, ''])
     expect(ran.stdout).toMatch(/^HTTP\/1\.1 404 Not Found\n[^]+APPLICATION_NOT_FOUND/)
@@ -315,12 +315,12 @@ describe('-i', () => {
     })
   })
 
-  test('without an answer fails as ever', async () => {
+  test('api -i exits 9 without a response', async () => {
     const ran = await cli('api GET /healthz -i --retries 0 --base-url http://127.0.0.1:9', {})
     expect([ran.exit, ran.stdout]).toEqual([9, ''])
   })
 
-  test('prints bytes that are no text as they came, and text for a terminal without its control sequences', async () => {
+  test('api -i prints binary bodies unchanged, on a terminal without control sequences', async () => {
     const bytes = Uint8Array.from([0, 255, 254, 27, 91, 109, 10])
     const baseUrl = await plainServer(200, { 'content-type': 'application/octet-stream' }, bytes)
     const args = `api GET /file --as none -i --base-url ${baseUrl}`
@@ -331,7 +331,7 @@ describe('-i', () => {
     expect(shown.stdout).not.toMatch(/[\u0000\u001b]/)
   })
 
-  test('does not show the credential of the call, where a server sends it back', async () => {
+  test('api -i hides the credential of the call if the server echoes it', async () => {
     const { baseUrl } = await stub(({ headers }) => ({
       status: 400,
       headers: { 'x-saw': String(headers.authorization) },
@@ -345,8 +345,8 @@ describe('-i', () => {
   })
 })
 
-describe('an answer that is no JSON', () => {
-  test('fails with its content type and the way to see it', async () => {
+describe('api with responses that are not JSON', () => {
+  test('api exits 9 for a text response, names its content type and suggests -i', async () => {
     const ran = await cli('api GET /metrics', { env })
     expect([ran.exit, ran.stdout]).toEqual([9, ''])
     expect(ran.stderr).toContain('text/plain')
@@ -356,7 +356,7 @@ describe('an answer that is no JSON', () => {
     expect(shown.stdout).toContain('# HELP')
   })
 
-  test('of a call that may have changed something says so', async () => {
+  test('api warns that a mutation with an HTML response may have been done', async () => {
     const baseUrl = await plainServer(200, { 'content-type': 'text/html' }, '<html>')
     const ran = await cli(`api POST /x --as none --base-url ${baseUrl}`)
     expect(ran.exit).toBe(9)
@@ -364,13 +364,13 @@ describe('an answer that is no JSON', () => {
     expect(ran.stderr).toContain('may have been done')
   })
 
-  test('is no success either where the status says that there is no content', async () => {
+  test('api exits 9 for a 204 without a body', async () => {
     const baseUrl = await plainServer(204, {}, '')
     const ran = await cli(`api DELETE /x --as none --base-url ${baseUrl}`)
     expect([ran.exit, ran.stdout]).toEqual([9, ''])
   })
 
-  test('is one document a line where it is NDJSON', async () => {
+  test('api prints an NDJSON response as one document per line', async () => {
     const ran = await cli('api GET /_platform/v1/requests', { env })
     expect(ran.exit).toBe(0)
     const lines = ran.stdout.trimEnd().split('\n')
@@ -379,8 +379,8 @@ describe('an answer that is no JSON', () => {
   })
 })
 
-describe('--secure', () => {
-  test('encrypts what lies under /api/v1; what never is, is called all the same', async () => {
+describe('api --secure', () => {
+  test('api --secure required encrypts calls below /api/v1 and sends other paths in plain text', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const given = { env: { ...env, VOUCHERCTL_BASE_URL: proxy.baseUrl } }
     const list = await cli('api GET /open-platform/vouchers/templates?limit=1 --secure required', given)
@@ -400,7 +400,7 @@ describe('--secure', () => {
 describe('api routes', () => {
   const list = async (args = '') => JSON.parse((await cli(`api routes ${args} --json`)).stdout).items
 
-  test('lists every endpoint of the contract with its credential and scope, without a server', async () => {
+  test('api routes lists every endpoint with its credential and scope, without a server', async () => {
     const items = await list()
     for (const { id, method, path, caller, scope = null } of endpoints)
       expect(items).toContainEqual(expect.objectContaining({ id, method, path, credential: caller, scope }))
@@ -408,7 +408,7 @@ describe('api routes', () => {
     expect(items.find((it: { id: string }) => it.id === 'vouchers.redeem').idempotency_key).toBe('required')
   })
 
-  test('a word filters by anything that is shown', async () => {
+  test('api routes WORD filters by any column', async () => {
     for (const word of ['vouchers:redeem', 'DELETE', 'operator', 'link-bot', 'QUARANTINE']) {
       const items = await list(word)
       for (const it of items) expect(Object.values(it).join(' ').toLowerCase()).toContain(word.toLowerCase())
@@ -416,14 +416,14 @@ describe('api routes', () => {
     }
   })
 
-  test('fits 80 columns with whole paths', async () => {
+  test('api routes fits 80 columns with whole paths', async () => {
     const ran = await cli('api routes', { terminal: true, columns: 80 })
     const lines = ran.stdout.split('\n')
     for (const { path } of endpoints) expect(lines.some((line) => line.endsWith(path))).toBe(true)
     expect(lines.filter((line) => line.length > 80)).toEqual([])
   })
 
-  test('the command that it names calls that very route', async () => {
+  test('the command that api routes names for a route calls that route', async () => {
     const names: string[] = []
     for (const entry of page) {
       const node = await entry.load()

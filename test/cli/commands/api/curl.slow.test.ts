@@ -16,7 +16,7 @@ const has = (program: string) => {
   }
 }
 const missing = ['bash', 'curl'].filter((it) => !has(it))
-/** Skipped where a program is missing: the name says which. */
+/** A test that is skipped if bash or curl is missing. */
 const inBash = (name: string, body: () => Promise<void>) => test.skipIf(missing.length > 0)(name, body, 60_000)
 const reason = missing.length > 0 ? ` (skipped: no ${missing.join(' and no ')})` : ''
 
@@ -32,7 +32,7 @@ function bash(
   })
 }
 
-/** Texts that shells, JSON and URLs trip over. */
+/** Strings with characters that are special in shells, JSON and URLs. */
 const hostile = fc.oneof(
   {
     weight: 3,
@@ -43,9 +43,9 @@ const hostile = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme' }) },
 )
 
-describe(`a word for bash${reason}`, () => {
+describe(`words for bash${reason}`, () => {
   inBash(
-    'is the same bytes when bash has read it, in any locale, and shows nothing that a terminal obeys',
+    'bash reads a shellWord as the same bytes in any locale, and it holds no terminal controls',
     async () => {
       const texts = fc.sample(hostile, { numRuns: 400, seed: 7 }).filter((it) => !it.includes('\0'))
       for (const locale of ['C', 'C.UTF-8']) {
@@ -57,14 +57,14 @@ describe(`a word for bash${reason}`, () => {
     },
   )
 
-  inBash('keeps its ! in an interactive shell with history', async () => {
+  inBash('a shellWord keeps its ! in an interactive shell with history', async () => {
     const text = "a!b '!c\t!!"
     const { stdout } = await bash(`set -o history; set -H\nprintf '%s' ${shellWord(text)}`)
     expect(stdout).toBe(text)
   })
 })
 
-describe(`--curl${reason}`, () => {
+describe(`api --curl${reason}`, () => {
   let server: LiveServer
   let tenant: Tenant
   let env: Record<string, string>
@@ -80,7 +80,7 @@ describe(`--curl${reason}`, () => {
   })
   afterAll(() => server.close())
 
-  inBash('makes the same request, byte for byte, whatever is in path, query, names and values', async () => {
+  inBash('the curl command sends the same request for any path, query, names and values', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const values = fc.sample(fc.tuple(hostile, hostile, hostile), { numRuns: 12, seed: 11 })
     const given = { env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
@@ -112,7 +112,7 @@ describe(`--curl${reason}`, () => {
     }
   })
 
-  inBash('gets the same answer from the server, also a failing one, and with -i status and headers', async () => {
+  inBash('the curl command gets the same response as api, also an error, with -i the status line', async () => {
     const calls = [
       'GET /open-platform/vouchers/templates -F limit=1',
       'GET /open-platform/applications',
@@ -134,7 +134,7 @@ describe(`--curl${reason}`, () => {
     }
   })
 
-  inBash('has no secret in it: without the variable bash says which one is missing, and nothing is sent', async () => {
+  inBash('the curl command contains no secret and fails without the variable that holds it', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     for (const [route, name] of [
       ['GET /open-platform/vouchers/templates', 'VOUCHERCTL_TOKEN'],
@@ -149,14 +149,14 @@ describe(`--curl${reason}`, () => {
     }
   })
 
-  test('needs no credential to be there', async () => {
+  test('--curl works without a credential', async () => {
     const shown = await cli(`api GET /open-platform/applications --curl --base-url ${server.baseUrl}`)
     expect([shown.exit, shown.stderr]).toEqual([0, ''])
     expect(shown.stdout).toContain('"Authorization: Bearer ${VOUCHERCTL_JWT:?}"')
   })
 
   inBash(
-    'has variables in the place of codes, secrets and URLs of webhooks; filled in, it is the same call',
+    'the curl command has variables for codes, secrets and webhook URLs',
     async () => {
       const credential = codeOf(await tenant.issue())
       const stdin = JSON.stringify({ metadata: { note: "till '4' $X" }, credential })
@@ -172,7 +172,7 @@ describe(`--curl${reason}`, () => {
       ])
       const first = JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout)
       expect(first.data).toMatchObject({ status: 'succeeded', metadata: { note: "till '4' $X" } })
-      // The key is in the command: run twice, it is done once.
+      // The key is part of the command, so the second run is a replay.
       expect(JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout).data).toEqual(first.data)
 
       const { baseUrl, received } = await stub(() => success({}))
@@ -188,7 +188,7 @@ describe(`--curl${reason}`, () => {
     },
   )
 
-  inBash('names the file of the body in its place, and curl sends its bytes', async () => {
+  inBash('the curl command names the file of --input and sends its bytes', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const cwd = temporaryDir()
     const value = { type: 'redeem_code', value: redeemCode }
@@ -203,13 +203,13 @@ describe(`--curl${reason}`, () => {
     expect(theirs?.body).toEqual({ credential: value })
   })
 
-  inBash('goes past a proxy of the environment, as this tool does', async () => {
+  inBash('the curl command ignores a proxy of the environment, like voucherctl', async () => {
     const more = { ...env, http_proxy: 'http://127.0.0.1:9' }
     const shown = await cli('api GET /healthz --curl', { env: more })
     expect((await bash(shown.stdout, more)).stdout).toContain('"status":"ok"')
   })
 
-  test('is refused where the call would be encrypted, which curl cannot do', async () => {
+  test('--curl is refused for an encrypted call, which curl cannot make', async () => {
     for (const mode of ['auto', 'required']) {
       const ran = await cli(`api GET /open-platform/applications --curl --secure ${mode}`, { env })
       expect([ran.exit, ran.stdout]).toEqual([2, ''])
@@ -218,7 +218,7 @@ describe(`--curl${reason}`, () => {
     }
   })
 
-  test('says at a terminal which variables it needs', async () => {
+  test('--curl lists the required variables on a terminal', async () => {
     const ran = await cli('api GET /open-platform/applications --curl', { env, terminal: true })
     expect(ran.stderr).toContain('VOUCHERCTL_JWT: the account JWT')
   })

@@ -22,7 +22,7 @@ const FRESH = 'sbot_FRESHtokenFRESHtokenFRESHtoken1234567'
 test.each([
   ['bots get bot_01 --save', { ...botDetail, one_time_token: FRESH }],
   ['bots regenerate-token bot_01 --save --yes', { bot_id: 'bot_01', one_time_token: FRESH, token_prefix: 'sbot_FRE' }],
-])('%s: the token goes into the profile and nowhere else', async (command, data) => {
+])('%s stores the token in the profile and does not print it', async (command, data) => {
   const home = temporaryDir()
   const { baseUrl } = await stub(() => success(data))
   const ran = await cli(`${command} --json --base-url ${baseUrl}`, { env, home })
@@ -31,7 +31,7 @@ test.each([
   expect(stored(home).profiles.default.credentials.bot).toEqual({ value: FRESH, origin: baseUrl })
 })
 
-test('bots get shows the one-time token once it is there, and says that it is shown once', async () => {
+test('bots get prints the one-time token and that it is not shown again', async () => {
   const { baseUrl } = await stub(() => success({ ...botDetail, one_time_token: FRESH }))
   const ran = await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
   expect(ran.stdout).toContain(FRESH)
@@ -41,7 +41,7 @@ test('bots get shows the one-time token once it is there, and says that it is sh
 test.each([
   [{ review_status: 'pending', has_token: false, token_prefix: null }, 'comes with the approval'],
   [{ has_token: true, token_prefix: 'sbot_OTH' }, 'voucherctl bots regenerate-token bot_01 --save'],
-])('bots get --save says that it kept no token, and what to do', async (members, said) => {
+])('bots get --save warns that it stored no token and says what to do', async (members, said) => {
   const { baseUrl } = await stub(() => success({ ...botDetail, ...members }))
   const ran = await cli(`bots get bot_01 --save --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, JSON.parse(ran.stdout).id]).toEqual([0, botDetail.id])
@@ -49,7 +49,7 @@ test.each([
   expect(ran.stderr).toContain(said)
 })
 
-test('bots get --save is silent where the profile holds the token of the bot', async () => {
+test('bots get --save does not warn if the profile holds the token of the bot', async () => {
   const home = temporaryDir()
   const members = { has_token: true, token_prefix: FRESH.slice(0, 8) }
   const { baseUrl } = await stub((_request, index) =>
@@ -59,13 +59,13 @@ test('bots get --save is silent where the profile holds the token of the bot', a
   expect((await cli(`bots get bot_01 --save --base-url ${baseUrl}`, { env, home })).stderr).toBe('')
 })
 
-test('bots regenerate-token --save never says that it kept a token which did not come', async () => {
+test('bots regenerate-token --save exits 9 if the response has no token', async () => {
   const { baseUrl } = await stub(() => success({ bot_id: 'bot_01' }))
   const ran = await cli(`bots regenerate-token bot_01 --save --yes --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'INVALID_RESPONSE'])
 })
 
-test('a secret or a token that is shown once and left out by --fields is warned of', async () => {
+test('a command warns about a one-time secret or token that --fields leaves out', async () => {
   const { baseUrl } = await stub(({ path }) =>
     success(path.endsWith('/webhook') ? { url: 'https://a.example/…' } : { id: 'tok_01', token: FRESH }),
   )
@@ -79,7 +79,7 @@ test('a secret or a token that is shown once and left out by --fields is warned 
 })
 
 test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
-  '%s warns where --fields leaves out a token that is shown once',
+  '%s warns if --fields leaves out the one-time token',
   async (command) => {
     const { baseUrl } = await stub(() => success({ ...botDetail, bot_id: 'bot_01', one_time_token: FRESH }))
     const ran = await cli(`${command} --fields token_prefix --base-url ${baseUrl}`, { env })
@@ -90,7 +90,7 @@ test.each(['bots get bot_01', 'bots regenerate-token bot_01 --yes'])(
   },
 )
 
-test('a bot token of the profile is sent where a bot calls, and the JWT to its console', async () => {
+test('bots send uses the bot token and bots get the account JWT', async () => {
   const { baseUrl, received } = await stub(({ path }) => success(path.includes('/my') ? bot : update.message))
   await cli(`bots send --chat chat_01 --text Hello --base-url ${baseUrl}`, { env })
   await cli(`bots get bot_01 --base-url ${baseUrl}`, { env })
@@ -100,7 +100,7 @@ test('a bot token of the profile is sent where a bot calls, and the JWT to its c
   ])
 })
 
-test('bots update sends what was given as the interface has it', async () => {
+test('bots update sends its flags as members of the request body', async () => {
   const { baseUrl, received } = await stub(() => success(botDetail))
   const args = [
     'bots',
@@ -127,7 +127,7 @@ test('bots update sends what was given as the interface has it', async () => {
   })
 })
 
-test('bots updates --follow prints an update a line, and confirms by its next poll or at the end what it has printed', async () => {
+test('bots updates --follow prints one update per line and confirms it with a later poll', async () => {
   const stop = new AbortController()
   const { baseUrl, received } = await stub((_request, index) => {
     if (index === 2) stop.abort()
@@ -151,18 +151,18 @@ test('bots updates --follow prints an update a line, and confirms by its next po
   ])
 })
 
-test('bots updates --follow does not confirm what its reader did not take', async () => {
+test('bots updates --follow does not confirm updates that its reader did not read', async () => {
   const { baseUrl, received } = await stub((_request, index) =>
     success({ items: index === 0 ? [update] : index === 1 ? [{ ...update, update_id: 8 }] : [] }),
   )
   const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env, linesTaken: 1 })
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
-  // Whatever the first run still sent would be here before the second.
+  // A late request of the first run would arrive before this one.
   await cli(`bots updates --base-url ${baseUrl}`, { env })
   expect(received.map(({ body }) => (body as { offset?: number }).offset)).toEqual([undefined, 8, undefined])
 })
 
-test('bots updates --follow --retries 0 gives a server up at once: exit 9, with the offset to go on from', async () => {
+test('bots updates --follow --retries 0 exits 9 with the next offset after one failed poll', async () => {
   const { baseUrl } = await stub((_request, index) => (index === 0 ? success({ items: [update] }) : { drop: true }))
   const ran = await cli(`bots updates --follow --json --retries 0 --base-url ${baseUrl}`, { env })
   expect([ran.exit, JSON.parse(ran.stdout).update_id]).toEqual([9, 7])
@@ -173,7 +173,7 @@ test('bots updates --follow --retries 0 gives a server up at once: exit 9, with 
   })
 })
 
-test('bots updates --follow comes back to a server that was away for longer than a call is repeated', async () => {
+test('bots updates --follow reconnects to a server that was unreachable for longer than the retries', async () => {
   const stop = new AbortController()
   const { baseUrl, received } = await stub((_request, index) => {
     if (index === 0 || index > 4) return success({ items: index === 0 ? [update] : [] })
@@ -188,7 +188,7 @@ test('bots updates --follow comes back to a server that was away for longer than
   expect(ran.stderr).toContain('Trying again.\n')
 })
 
-test('a credential that was typed is asked for once, however many calls there are', async () => {
+test('bots updates --follow prompts once for a credential', async () => {
   const stop = new AbortController()
   const { baseUrl } = await stub((_request, index) => {
     if (index === 2) stop.abort()
@@ -199,7 +199,7 @@ test('a credential that was typed is asked for once, however many calls there ar
   expect([ran.exit, ran.asked.length]).toEqual([0, 1])
 })
 
-test('bots updates shows a person what kind of update, from whom, and its words', async () => {
+test('bots updates prints type, chat, sender and text of each update', async () => {
   const said = { ...update, message: { ...update.message, from: { id: 'user-42', is_bot: false } } }
   const { baseUrl } = await stub(() =>
     success({ items: [said, { update_id: 8, type: 'ping', created_at: 'T', ping: {} }] }),
@@ -208,21 +208,21 @@ test('bots updates shows a person what kind of update, from whom, and its words'
   expect(ran.stdout).toBe('2026-11-21 10:00:00Z  #7  message  chat_01  user-42  Hello\nT  #8  ping\n')
 })
 
-test('bots updates --timeout is how long the server holds the poll, whole seconds, at most 50', async () => {
+test('bots updates --timeout sets the poll time in whole seconds, at most 50', async () => {
   const { baseUrl, received } = await stub(() => success({ items: [] }))
   expect((await cli(`bots updates --timeout 1500ms --base-url ${baseUrl}`, { env })).stdout).toBe('No updates wait.\n')
   expect(received[0]?.body).toEqual({ timeout: 2 })
   expect((await cli(`bots updates --timeout 51s --base-url ${baseUrl}`, { env })).exit).toBe(2)
 })
 
-test('bots updates --follow ends with exit 6 where a webhook is active', async () => {
+test('bots updates --follow exits 6 if a webhook is active', async () => {
   const { baseUrl } = await stub(() => refusal(409, 'WEBHOOK_ACTIVE'))
   const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stdout]).toEqual([6, ''])
   expect(JSON.parse(ran.stderr).error.code).toBe('WEBHOOK_ACTIVE')
 })
 
-test('metrics are bars: the longest count fills the width, none has none, one is seen', () => {
+test('the metrics chart scales bars to the largest count and shows a count of 1', () => {
   const lines = chart({
     ...botMetrics,
     calls: { total: 65, by_method: { sendMessage: 64, getUpdates: 1, other: 0 } },
@@ -234,7 +234,7 @@ test('metrics are bars: the longest count fills the width, none has none, one is
   expect(lines.at(-1)).toBe('quota         3 of 1800 calls a minute')
 })
 
-test('an error is one bar among the codes and one among the statuses; a dead letter is no attempt', () => {
+test('the metrics chart counts errors by code and by status, and dead letters not as attempts', () => {
   const errors = { total: 2, by_status: { 409: 2 }, by_code: { WEBHOOK_ACTIVE: 2 } }
   const sections = chart({ ...botMetrics, errors }).split('\n\n')
   const bar = '█'.repeat(32)
@@ -246,7 +246,7 @@ test('an error is one bar among the codes and one among the statuses; a dead let
   expect(sections.at(-1)).toMatch(/^dead letters {2}0$/m)
 })
 
-test('a delivery is a line, its attempts are lines beneath it, and the next one is announced', () => {
+test('the timeline prints a delivery, its attempts and the next attempt on one line each', () => {
   expect(timeline(delivery as never).split('\n')).toEqual([
     '#7  message  failed  dlv_01',
     '  ✗  2026-11-21 10:00:00Z  500  12 ms',
@@ -254,7 +254,7 @@ test('a delivery is a line, its attempts are lines beneath it, and the next one 
   ])
 })
 
-test('an attempt without an answer says why, one with an answer its status, a manual one so', () => {
+test('the timeline prints status or error of each attempt and marks manual ones', () => {
   const attempt = { number: 1, manual: true, started_at: '2026-11-21T10:00:00.000Z', duration_ms: 5, status_code: null }
   const refused = { ...attempt, error: { code: 'connection_refused', message: 'The endpoint refused the connection.' } }
   const answered = { ...attempt, manual: false, status_code: 200, error: null }
@@ -268,7 +268,7 @@ test('an attempt without an answer says why, one with an answer its status, a ma
   ])
 })
 
-test('a webhook that was set is said to be, with a secret of ones own and with a new one', async () => {
+test('webhook set confirms the URL with a given and with a generated secret', async () => {
   const { baseUrl } = await stub(() => success({ url: 'https://shop.example/…' }))
   const set = `webhook set bot_01 --url https://shop.example/hook --base-url ${baseUrl}`
   const own = await cli(set, { env: { ...env, VOUCHERCTL_WEBHOOK_SECRET: 'CANARYsecret' } })
@@ -276,7 +276,7 @@ test('a webhook that was set is said to be, with a secret of ones own and with a
   expect((await cli(`${set} --generate-secret`, { env })).stdout).toContain('delivered to https://shop.example/…. Keep')
 })
 
-test('webhook info shows a person dates, and a script the seconds', async () => {
+test('webhook info prints dates in a table and seconds in JSON', async () => {
   const { baseUrl } = await stub(() =>
     success({ delivery_mode: 'polling', url: null, last_success_date: 1_795_255_925 }),
   )
@@ -285,7 +285,7 @@ test('webhook info shows a person dates, and a script the seconds', async () => 
   expect(JSON.parse((await cli(`${args} --json`, { env })).stdout).last_success_date).toBe(1_795_255_925)
 })
 
-test('webhook set takes its secret from a file, less one line end, and shows it nowhere', async () => {
+test('webhook set reads its secret from a file without the line end and never prints it', async () => {
   const file = join(temporaryDir(), 'secret')
   writeFileSync(file, 'CANARYsecret\n')
   const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
@@ -311,7 +311,7 @@ test('webhook set takes its secret from a file, less one line end, and shows it 
   expect(dry.stdout).not.toContain('CANARYsecret')
 })
 
-test('webhook set --generate-secret makes another secret each time, sends it and shows it once', async () => {
+test('webhook set --generate-secret sends and prints a new secret each time', async () => {
   const { baseUrl, received } = await stub(() => success({ url: 'https://shop.example/…' }))
   const args = `webhook set bot_01 --url https://shop.example/hook --generate-secret --json --base-url ${baseUrl}`
   const shown = [JSON.parse((await cli(args, { env })).stdout), JSON.parse((await cli(args, { env })).stdout)].map(
@@ -322,7 +322,7 @@ test('webhook set --generate-secret makes another secret each time, sends it and
   expect(shown[0]).not.toBe(shown[1])
 })
 
-test('vouchers issue --chat issues through the bot, and takes no recipient beside it', async () => {
+test('vouchers issue --chat issues through the bot and refuses --recipient', async () => {
   const { baseUrl, received } = await stub(() =>
     success({ ...issuedVoucher, delivery: { chat_id: 'chat_01', message_id: 3 } }),
   )
@@ -342,13 +342,13 @@ test('vouchers issue --chat issues through the bot, and takes no recipient besid
   expect([neither.exit, neither.stderr.split('\n')[0]]).toEqual([3, 'error: Missing: --recipient or --chat.'])
 })
 
-test('vouchers issue --chat says when the voucher is in no chat, since it was issued directly before', async () => {
+test('vouchers issue --chat reports a voucher that was issued without a chat before', async () => {
   const { baseUrl } = await stub(() => success({ ...issuedVoucher, delivery: null }))
   const args = `vouchers issue --template tpl_01 --external-id order-1 --chat chat_01 --base-url ${baseUrl}`
   expect((await cli(args, { env })).stdout).toMatch(/delivered +no: it was issued without a chat before\n/)
 })
 
-test('a template that was created through a bot and not submitted is submitted through the bot', async () => {
+test('templates create --bot --submit suggests templates submit --bot if submitting fails', async () => {
   const { baseUrl } = await stub((_request, index) =>
     index === 0 ? success(template, 201) : refusal(403, 'BOT_DISABLED'),
   )
@@ -374,13 +374,13 @@ test('a template that was created through a bot and not submitted is submitted t
 test.each([
   ['templates list --bot bot_01', 'GET /api/v1/bots/my/bot_01/vouchers/templates', { items: [template] }],
   ['templates submit tpl_01 --bot bot_01', 'POST /api/v1/bots/my/bot_01/vouchers/templates/tpl_01/submit', template],
-])('%s goes through the bot-side door', async (command, call, data) => {
+])('%s calls the endpoint of the bot', async (command, call, data) => {
   const { baseUrl, received } = await stub(() => success(data))
   expect((await cli(`${command} --base-url ${baseUrl}`, { env })).exit).toBe(0)
   expect(received.map(({ method, path }) => `${method} ${path}`)).toEqual([call])
 })
 
-test('what a user says through platform commands reaches the terminal without commands for it', async () => {
+test('platform chats messages prints user texts without terminal controls', async () => {
   const said = { ...update.message, from: { id: 'user-42', is_bot: false }, text: '\u001b[2Jboo', voucher: null }
   const { baseUrl } = await stub(() => success({ items: [said] }))
   const ran = await cli(`platform chats messages ${chat.id} --base-url ${baseUrl}`, { env })

@@ -11,7 +11,7 @@ const found = (...ids: number[]): PollResult => ({
 })
 const away = fail('NETWORK_ERROR', 'No connection')
 
-/** Polls that end in order as told; the last of them ends it all. */
+/** Follows updates with polls that return the given results in order; aborts after the last one. */
 async function play(polls: readonly PollResult[], given: Partial<FollowOptions> & { offset?: number } = {}) {
   const stop = new AbortController()
   const asked: (number | undefined)[] = []
@@ -45,19 +45,19 @@ async function play(polls: readonly PollResult[], given: Partial<FollowOptions> 
   }
 }
 
-test('the signal confirms what was handed over and not confirmed before, once', async () => {
+test('follow confirms yielded updates once at the signal unless a poll has confirmed them', async () => {
   expect(await play([found(7, 8)])).toMatchObject({ printed: [7, 8], asked: [undefined, 9], confirmed: [9] })
   expect(await play([found(7), found()])).toMatchObject({ asked: [undefined, 8, 8], confirmed: [] })
   expect(await play([found()])).toMatchObject({ confirmed: [] })
 })
 
-test('a last confirmation that fails is told, with the offset to go on from', async () => {
+test('follow warns with the next offset if its last confirmation fails', async () => {
   const { said, end } = await play([found(7)], { confirm: async () => away })
   expect([said.length, end]).toEqual([1, undefined])
   expect(said[0]).toContain('--offset 8')
 })
 
-test('a server that is away is waited for, and asked again for what was not confirmed', async () => {
+test('follow polls an unreachable server again with the same offset until it returns', async () => {
   const { asked, printed, said } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), found(8)])
   expect([printed, asked]).toEqual([
     [7, 8],
@@ -66,7 +66,7 @@ test('a server that is away is waited for, and asked again for what was not conf
   expect(said).toEqual(['No connection. Trying again.', 'Connected again.'])
 })
 
-test('a server that stays away is given up with its first failure, exit 9, and the offset to go on from', async () => {
+test('follow ends with the first failure and the next offset if the server stays unreachable', async () => {
   const { end, asked } = await play([found(7), away, fail('BASE_URL_REQUIRED', 'No server'), away])
   expect([end && exitOf(end), end?.message, end?.details, asked.length]).toEqual([
     9,
@@ -76,18 +76,18 @@ test('a server that stays away is given up with its first failure, exit 9, and t
   ])
 })
 
-test('each time that a server comes back counts the waits anew', async () => {
+test('follow restarts its reconnect delays each time the server returns', async () => {
   const { printed } = await play([found(1), away, away, found(2), away, away, found(3)])
   expect(printed).toEqual([1, 2, 3])
 })
 
-test('a server that never answered, and a refusal, are failures at once', async () => {
+test('follow fails immediately if the first poll fails or a later one is refused', async () => {
   expect(await play([away])).toMatchObject({ end: away, asked: [undefined] })
   const refused = { ...away, code: 'TOKEN_REVOKED', status: 401 }
   expect((await play([found(), refused])).end).toEqual(refused)
 })
 
-test('the last so many are asked for once, since asking again would drop what came since', async () => {
+test('follow sends a negative offset only once, since a second one would drop new updates', async () => {
   expect((await play([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
 })
 
@@ -99,7 +99,7 @@ test.each([
   ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
   ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
-])('a batch with an update_id that %s ends it with exit 9; none of it is handed over', async (_name, ids, words) => {
+])('follow ends with exit 9 and yields nothing of a batch with an update_id that %s', async (_name, ids, words) => {
   const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
   const { end, printed, asked, confirmed } = await play([found(7), malformed as unknown as PollResult])
   expect([end && exitOf(end), end?.code, printed, asked, confirmed]).toEqual([
@@ -113,11 +113,11 @@ test.each([
   expect(end?.details).toEqual({ next_offset: 8 })
 })
 
-test('bots updates --follow accepts any ids with a negative offset, and gaps between ids', async () => {
+test('follow accepts any ids after a negative offset, and gaps between ids', async () => {
   expect((await play([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
 })
 
-test('bots updates --follow exits 9 when an item is not an object', async () => {
+test('follow ends with a failure if an item is not an object', async () => {
   const { end } = await play([{ ok: true, data: { items: [null] } } as unknown as PollResult])
   expect(end?.message).toContain('data.items[0].update_id')
 })

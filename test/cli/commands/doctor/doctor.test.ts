@@ -43,7 +43,7 @@ async function doctor(given: Given = {}, flags = ''): Promise<Found> {
   const { ok, checks } = JSON.parse(ran.stdout) as { ok: boolean; checks: Check[] }
   expect(ok).toBe(checks.every((it) => it.status !== 'fail'))
   expect(ran.exit).toBe(ok ? 0 : 1)
-  // Whoever reads that something is wrong reads what to do, and no secret.
+  // Every failed check names a fix.
   for (const it of checks) {
     expect([it.name, it.fix === null]).toEqual([
       it.name,
@@ -68,7 +68,7 @@ function withProfile(profile: object, mode = 0o600): string {
 }
 
 describe('doctor', () => {
-  test('finds nothing wrong where nothing is: no configuration, no server, nothing stored', async () => {
+  test('doctor exits 0 without configuration, server and credentials', async () => {
     const found = await doctor()
     expect([found.exit, found.ok]).toEqual([0, true])
     for (const name of ['server', 'TLS', 'clock', 'encrypted transport', 'application token', 'base URL'])
@@ -76,7 +76,7 @@ describe('doctor', () => {
     expect(found.check('base URL')?.fix).toContain('server start --detach')
   })
 
-  test('finds server, clock, encryption, credentials and their scopes in order', async () => {
+  test('doctor passes server, clock, encryption, credentials and scopes of a working setup', async () => {
     const env = at(server.baseUrl, {
       VOUCHERCTL_TOKEN: tenant.token,
       VOUCHERCTL_JWT: tenant.jwt,
@@ -92,7 +92,7 @@ describe('doctor', () => {
     for (const secret of [tenant.token, tenant.jwt, server.operatorKey]) expect(found.stdout).not.toContain(secret)
   })
 
-  test('asks for scopes with calls that change nothing, and says which a token lacks', async () => {
+  test('doctor finds missing token scopes with calls that change nothing', async () => {
     const env = at(server.baseUrl, { VOUCHERCTL_JWT: tenant.jwt })
     const scopes = '--scope vouchers:verify --scope vouchers:redeem'
     const created = await cli(`tokens create --app ${tenant.appId} --name till ${scopes} --json`, { env })
@@ -110,7 +110,7 @@ describe('doctor', () => {
     expect(after.stdout).toBe(before.stdout)
   })
 
-  test('works over the encrypted transport, and leaves no mark in the profile', async () => {
+  test('doctor works over the encrypted transport without changing the profile', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'auto' } })
     const file = join(configDir(home), 'config.json')
     const { readFileSync } = await import('node:fs')
@@ -120,24 +120,24 @@ describe('doctor', () => {
     expect(readFileSync(file, 'utf8')).toBe(before)
   })
 
-  test('is filtered by --jq and --fields as any document', async () => {
+  test('doctor applies --jq and --fields to its document', async () => {
     const ran = await cli(['doctor', '--jq', '[.checks[] | select(.status == "fail")] | length'], { now: Date.now() })
     expect([ran.exit, ran.stdout]).toEqual([0, '0\n'])
     expect(JSON.parse((await cli('doctor --fields ok -o json', { now: Date.now() })).stdout)).toEqual({ ok: true })
   })
 
-  test('sends nothing with --dry-run', async () => {
+  test('doctor --dry-run sends nothing', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const found = await doctor({ env: { ...secrets, ...at(baseUrl) } }, '--dry-run')
     expect([found.check('server')?.status, received]).toEqual(['skip', []])
   })
 
-  test('shows a person a list that fits 80 columns, with a fix below what is wrong', async () => {
+  test('doctor prints a list that fits 80 columns with a fix below each failed check', async () => {
     const home = withProfile({ base_url: `http://127.0.0.1:${await closedPort()}` }, 0o644)
     const ran = await cli('doctor', { home, terminal: true, columns: 80, env: { NO_COLOR: '1' }, now: Date.now() })
     expect([ran.exit, ran.stderr]).toEqual([1, ''])
     const lines = ran.stdout.trimEnd().split('\n')
-    // A path or command is not broken, so that it can be copied.
+    // Paths and commands are not wrapped, so that they can be copied.
     expect(lines.filter((line) => [...line].length > 80 && !/\S{40}/.test(line))).toEqual([])
     const wrong = lines.findIndex((line) => line.startsWith('✗ permissions'))
     expect(lines.slice(wrong, wrong + 4).join(' ')).toContain('chmod 600')
@@ -148,13 +148,13 @@ describe('doctor', () => {
 })
 
 describe('doctor on this machine', () => {
-  test('fails for a Node that is too old', () => {
+  test('doctor fails for a Node version below 20.19', () => {
     expect(checkNode('20.18.3')).toMatchObject({ status: 'fail', fix: expect.stringContaining('20.19') })
     expect(checkNode('18.20.0').status).toBe('fail')
     for (const version of ['20.19.0', '22.1.0', '26.0.0']) expect(checkNode(version).status).toBe('ok')
   })
 
-  test('warns where SQLite is missing, which only the server needs', () => {
+  test('doctor warns about missing SQLite, which only the server needs', () => {
     const missing = () => {
       throw Object.assign(new Error('nowhere'), { code: 'MODULE_NOT_FOUND' })
     }
@@ -162,7 +162,7 @@ describe('doctor on this machine', () => {
     expect(checkSqlite(loadSqlite)).toMatchObject({ status: 'ok', message: expect.stringMatching(/^SQLite 3\./) })
   })
 
-  test('fails for extra certificates that are not there, and warns of what they cost on Node 20', async () => {
+  test('doctor fails for missing extra certificates and warns about them on Node 20', async () => {
     const file = join(temporaryDir(), 'ca.pem')
     const found = await doctor({ env: { NODE_EXTRA_CA_CERTS: file } })
     expect(found.check('extra certificates')).toMatchObject({ status: 'fail', fix: expect.stringContaining('unset') })
@@ -171,14 +171,14 @@ describe('doctor on this machine', () => {
     expect(checkExtraCa(file, '22.13.0').status).toBe('ok')
   })
 
-  test('warns of little disk space and fails for next to none', async () => {
+  test('doctor warns below 500 MiB of disk space and fails below 50 MiB', async () => {
     const free = (mib: number) => checkDisk('/data', async () => mib * 1024 * 1024)
     expect((await free(5_000)).status).toBe('ok')
     expect(await free(499)).toMatchObject({ status: 'warn', fix: expect.stringContaining('--data') })
     expect((await free(49)).status).toBe('fail')
   })
 
-  test('warns of a port that another program holds', async () => {
+  test('doctor warns about a port in use and names the program that holds it', async () => {
     const port = await listen(createServer())
     const asked = { name: 'the server', port, fix: 'Take another.' }
     expect(await checkPort({ ...asked, holder: () => undefined })).toMatchObject({
@@ -189,7 +189,7 @@ describe('doctor on this machine', () => {
     expect((await checkPort({ ...asked, port: await closedPort(), holder: () => undefined })).status).toBe('ok')
   })
 
-  test('warns of a proxy that the tool does not use, where the server is elsewhere', async () => {
+  test('doctor warns about a proxy variable, which voucherctl ignores, for a remote server', async () => {
     const env = { HTTPS_PROXY: 'http://user:CANARY@127.0.0.1:1' }
     const far = await doctor({ env: { ...env, ...at('https://vouchers.invalid') } }, '--dry-run')
     expect(far.check('proxy')).toMatchObject({ status: 'warn', message: expect.stringContaining('HTTPS_PROXY') })
@@ -200,7 +200,7 @@ describe('doctor on this machine', () => {
 })
 
 describe('doctor on files', () => {
-  test('fails for a profile file that is none, and looks at everything else all the same', async () => {
+  test('doctor fails for an invalid profile file and runs all other checks', async () => {
     const home = temporaryDir()
     mkdirSync(configDir(home), { recursive: true, mode: 0o700 })
     writeFileSync(join(configDir(home), 'config.json'), '{ "profiles": CANARY', { mode: 0o600 })
@@ -209,13 +209,13 @@ describe('doctor on files', () => {
     expect(found.check('server')?.status).toBe('ok')
   })
 
-  test('fails for a profile that does not exist', async () => {
+  test('doctor fails for a profile that does not exist', async () => {
     const found = await doctor({ home: withProfile({}), env: { VOUCHERCTL_PROFILE: 'shop' } })
     expect(found.check('profile file')).toMatchObject({ status: 'fail', fix: 'Use one of default.' })
     expect(found.check('profile file')?.message).toContain('environment VOUCHERCTL_PROFILE')
   })
 
-  test('fails for a profile file or folder that others can reach, with the command that closes it', async () => {
+  test('doctor fails for a profile file or folder with wide permissions and names the chmod command', async () => {
     const file = withProfile({}, 0o640)
     expect((await doctor({ home: file })).check('permissions')).toMatchObject({
       status: 'fail',
@@ -234,7 +234,7 @@ describe('doctor on files', () => {
     }
   })
 
-  test('fails for a project file that holds a secret or something unknown', async () => {
+  test('doctor fails for a project file with a secret, an unknown member or invalid JSON', async () => {
     const cwd = temporaryDir()
     const file = join(cwd, 'voucherctl.json')
     for (const content of [`{"token":"${secrets.VOUCHERCTL_TOKEN}"}`, '{"colour":"blue"}', 'CANARY']) {
@@ -245,13 +245,13 @@ describe('doctor on files', () => {
     expect((await doctor({ cwd })).check('project file')).toMatchObject({ status: 'ok', message: `In use: ${file}` })
   })
 
-  test('fails for a value of a setting that is none', async () => {
+  test('doctor fails for an invalid setting and names its source', async () => {
     const found = await doctor({ home: withProfile({ timeout: 'soon' }) })
     expect(found.check('settings')).toMatchObject({ status: 'fail', fix: 'It came from profile default.' })
     expect(found.check('base URL')?.status).toBe('skip')
   })
 
-  test('fails for a data folder whose keys others can read or are gone, and warns of a server that died', async () => {
+  test('doctor fails for readable or missing keys in the data folder and warns about a dead server', async () => {
     const home = temporaryDir()
     const dir = dataDir(home)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -272,7 +272,7 @@ describe('doctor on files', () => {
     })
   })
 
-  test('fails for a data folder that is a file, and warns of an inbox that others can look into', async () => {
+  test('doctor fails for a data folder that is a file and warns about a readable inbox', async () => {
     const home = temporaryDir()
     mkdirSync(join(dataDir(home), 'inbox'), { recursive: true, mode: 0o755 })
     expect((await doctor({ home })).check('inbox')).toMatchObject({
@@ -290,7 +290,7 @@ describe('doctor on files', () => {
 })
 
 describe('doctor on a server', () => {
-  test('fails for a base URL that is none, wherever it comes from', async () => {
+  test('doctor fails for an invalid base URL and names its source', async () => {
     for (const url of ['nonsense', 'ftp://x', 'http://user:CANARY@x'])
       expect((await doctor({ env: at(url) })).check('base URL')).toMatchObject({
         status: 'fail',
@@ -299,20 +299,20 @@ describe('doctor on a server', () => {
     expect((await doctor({}, '--base-url nonsense')).check('base URL')?.status).toBe('fail')
   })
 
-  test('fails where no server answers, and asks no further', async () => {
+  test('doctor fails for an unreachable server and skips the credential checks', async () => {
     const found = await doctor({ env: { ...secrets, ...at(`http://127.0.0.1:${await closedPort()}`) } })
     expect(found.check('server')).toMatchObject({ status: 'fail', message: expect.stringContaining('ECONNREFUSED') })
     expect(found.check('application token')?.status).toBe('skip')
   })
 
-  test('fails for a redirect and for a 5xx', async () => {
+  test('doctor fails for a server that responds with a redirect or a 503', async () => {
     const moved = await stub(() => ({ status: 301, headers: { location: 'https://elsewhere.example/' } }))
     expect((await doctor({ env: at(moved.baseUrl) })).check('server')?.message).toContain('https://elsewhere.example/')
     const broken = await stub(() => refusal(503, 'SERVICE_UNAVAILABLE'))
     expect((await doctor({ env: at(broken.baseUrl) })).check('server')).toMatchObject({ status: 'fail' })
   })
 
-  test('warns of a clock that is seconds off, and fails beyond what signatures allow', async () => {
+  test('doctor warns about a clock offset of 20 s and fails for 400 s', async () => {
     for (const [offset, status, side] of [
       [-20_000, 'warn', 'behind'],
       [20_000, 'warn', 'ahead of'],
@@ -326,7 +326,7 @@ describe('doctor on a server', () => {
     expect(clockOf(undefined, 0).status).toBe('skip')
   })
 
-  test('fails for http beyond this machine, and warns of it where everything is encrypted', async () => {
+  test('doctor fails for http to another machine and warns with the encrypted transport', async () => {
     const options = { baseUrl: 'http://vouchers.example', timeoutMs: 1 }
     const host = { env: {}, now: Date.now }
     expect(await checkTls(host, { ...options, mode: 'off' })).toMatchObject({
@@ -336,7 +336,7 @@ describe('doctor on a server', () => {
     expect((await checkTls(host, { ...options, mode: 'required' })).status).toBe('warn')
   })
 
-  test('fails for a certificate that nobody trusts, that has expired, or that is not looked at', async () => {
+  test('doctor fails for an untrusted, expired or unchecked certificate', async () => {
     const baseUrl = `https://127.0.0.1:${await listen(createHttps(selfSigned))}`
     const found = await doctor({ env: at(baseUrl) })
     expect(found.check('TLS')).toMatchObject({ status: 'fail', fix: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
@@ -356,7 +356,7 @@ describe('doctor on a server', () => {
     expect(gone).toMatchObject({ status: 'fail', fix: 'Renew the certificate of the server.' })
   })
 
-  test('fails for a pin of another key, and where encryption is required and switched off', async () => {
+  test('doctor fails for a wrong pin and for required encryption that the server has disabled', async () => {
     const pins = [`sha256:${'A'.repeat(43)}`]
     const pinned = withProfile({ base_url: server.baseUrl, secure: { pins } })
     expect((await doctor({ home: pinned })).check('encrypted transport')).toMatchObject({
@@ -375,13 +375,13 @@ describe('doctor on a server', () => {
     ['application token', 'VOUCHERCTL_TOKEN'],
     ['bot token', 'VOUCHERCTL_BOT_TOKEN'],
     ['operator key', 'VOUCHERCTL_OPERATOR_KEY'],
-  ] as const)('fails for %s that the server refuses, and says where it came from', async (name, variable) => {
+  ] as const)('doctor fails for a refused %s and names its source %s', async (name, variable) => {
     const found = await doctor({ env: at(server.baseUrl, { [variable]: secrets[variable] }) })
     expect(found.check(name)).toMatchObject({ status: 'fail', message: expect.stringContaining(variable) })
     expect(found.check(name)?.message).toContain('TOKEN_INVALID')
   })
 
-  test('does not send a credential to a server that it was not stored for', async () => {
+  test('doctor does not send a credential to a server that it was not stored for', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const credentials = { token: { value: secrets.VOUCHERCTL_TOKEN, origin: 'https://other.example' } }
     const found = await doctor({ home: withProfile({ base_url: baseUrl, credentials }) })
@@ -392,7 +392,7 @@ describe('doctor on a server', () => {
     expect(received.every((it) => it.headers.authorization === undefined)).toBe(true)
   })
 
-  test('warns of an account JWT that ends within the hour', async () => {
+  test('doctor warns about an account JWT that expires within an hour', async () => {
     const { baseUrl } = await stub(() => success({ items: [] }))
     const claims = Buffer.from(JSON.stringify({ sub: 'a', exp: Math.floor(Date.now() / 1000) + 600 })).toString(
       'base64url',
@@ -403,7 +403,7 @@ describe('doctor on a server', () => {
 })
 
 describe('doctor and time', () => {
-  /** Runs the doctor on a clock that the test moves, until `isReady` 1 ms at a time; resolves with the time it took. */
+  /** Runs doctor with fake timers, which advance once `isReady` holds; resolves with the time it took. */
   async function timed(baseUrl: string, isReady: () => boolean) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -421,7 +421,7 @@ describe('doctor and time', () => {
   }
 
   test.each(['http', 'https'])(
-    'ends within 5 s when the server accepts a connection of %s and is silent',
+    'doctor ends within 5 s if the server accepts an %s connection and never responds',
     async (scheme) => {
       const { baseUrl, received } = await rawServer(() => {})
       const { exit, stdout, stderr, ms } = await timed(baseUrl.replace('http', scheme), () => received.length > 0)
@@ -431,7 +431,7 @@ describe('doctor and time', () => {
     },
   )
 
-  test('ends within 5 s when the server answers the first request and no other', async () => {
+  test('doctor ends within 5 s if the server responds to the first request only', async () => {
     const { baseUrl, received } = await rawServer((socket, request) => {
       if (request.startsWith('GET /healthz')) socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')
     })
@@ -440,7 +440,7 @@ describe('doctor and time', () => {
     expect(ms).toBeLessThan(5_000)
   })
 
-  test('a check that does not end, or that the system forbids, has failed with a fix', async () => {
+  test('a doctor check that times out or lacks permission fails with a message', async () => {
     const late = await bounded('disk', 1, () => new Promise(() => {}))
     expect(late).toMatchObject({ status: 'fail', message: 'No result within 0.001 s.' })
     const denied = await bounded('disk', 1_000, async () => {

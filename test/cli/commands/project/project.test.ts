@@ -11,7 +11,7 @@ import { patient } from '../../../support/completion.js'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65_534
-/** A private group may write; that groups of several users may not is tested as root. */
+/** Files may be writable for a private group; a test that runs as root covers shared groups. */
 const hasPrivateGroup = !isRoot && process.geteuid?.() === process.getegid?.()
 
 const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
@@ -32,7 +32,7 @@ function withProject(dir: string, content: unknown, mode = 0o600): string {
 /** A URL of the same server whose address is not loopback but reaches this machine. */
 const foreign = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
 
-/** A folder that other users cannot write to, whatever the umask. */
+/** A folder that other users cannot write to, independent of the umask. */
 function ownFolder(): string {
   const dir = temporaryDir()
   chmodSync(dir, 0o755)
@@ -58,7 +58,7 @@ const calling = Object.entries(matrix).filter(
     local !== true && endless !== true && !/^(webhook trigger|server logs|scenario)/.test(path),
 )
 
-test.each(calling)('%s: sends nothing to a server that only the project file names', async (path, row) => {
+test.each(calling)('%s sends nothing to a server that only the project file names', async (path, row) => {
   const { baseUrl, received } = await stub(() => success(pageOf()))
   const home = ownFolder()
   const url = foreign(baseUrl)
@@ -172,7 +172,7 @@ test.each([
   ['http://[::ffff:127.0.0.1]', 'not allowed'],
   ['http://0.0.0.0:8420', 'not allowed'],
   ['http://127-0-0-1.example', 'not allowed'],
-])('a project file that names %s: %s', async (url, reason) => {
+])('a project file with the base URL %s has the reason "%s"', async (url, reason) => {
   const home = ownFolder()
   withProject(home, { base_url: url })
   expect((await reasonOf(home)).reason).toBe(reason)
@@ -200,7 +200,7 @@ test('a project file above the repository root or the home folder is ignored', a
   expect((await reasonOf(home, inside)).path).toBe(own)
 })
 
-test('a project file that others can write to is skipped with a warning, as in such a folder', async () => {
+test('a project file is skipped with a warning if others can write to it or its folder', async () => {
   const home = ownFolder()
   for (const [folder, mode] of [
     [0o755, 0o602],
@@ -220,7 +220,7 @@ test('a project file that others can write to is skipped with a warning, as in s
   }
 })
 
-test.runIf(isRoot)('a project file counts that only the private group of its user may write', async () => {
+test.runIf(isRoot)('a project file that only the private group of its user can write is used', async () => {
   const home = ownFolder()
   const path = withProject(home, { base_url: 'http://127.0.0.1:1' })
   const findAs = async (user: number, group: number, gid: number, folder = 0o775, file = 0o664) => {
@@ -279,7 +279,7 @@ test.skipIf(process.platform === 'win32')(
 )
 
 test.skipIf(process.platform === 'win32')(
-  'a project file that links to itself cannot be read, and nobody is said to write to it',
+  'a project file that links to itself exits 2 with ELOOP',
   async () => {
     const home = ownFolder()
     const path = join(home, 'voucherctl.json')

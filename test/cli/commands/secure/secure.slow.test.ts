@@ -37,7 +37,7 @@ const env = () => ({ VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: server
 const dispatched = [`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`]
 
 describe('--secure', () => {
-  test('required works against a server that requires it; without it the command is exit 10 and says what to do', async () => {
+  test('a server that requires encryption accepts --secure required and otherwise causes exit 10', async () => {
     const plain = await cli(`vouchers redeem --code ${code} --json`, { env: env() })
     expect([plain.exit, plain.stdout]).toEqual([10, ''])
     const { error } = JSON.parse(plain.stderr)
@@ -50,7 +50,7 @@ describe('--secure', () => {
     expect(JSON.parse(encrypted.stdout)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('comes from the flag, VOUCHERCTL_SECURE, the project file, the profile, with VOUCHERCTL_ORIGIN likewise', async () => {
+  test('mode and origin come from the flag, the environment, the project file or the profile', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'auto', origin: 'https://profile.example' } })
     const cwd = temporaryDir()
     const show = async (args = '', more: Record<string, string> = {}) => {
@@ -81,7 +81,7 @@ describe('--secure', () => {
     ])
   })
 
-  test('a project file makes a profile stricter, never laxer, and does not replace its pins', async () => {
+  test('a project file cannot weaken the mode of a profile or replace its pins', async () => {
     const own = `sha256:${'A'.repeat(43)}`
     const other = `sha256:${'A'.repeat(42)}E`
     const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'required', pins: [own] } })
@@ -104,7 +104,7 @@ describe('--secure', () => {
     ['', {}, /secure.pins must be two pins at most/, { pins: ['sha256:short'] }],
     ['', {}, /secure.mode must be one of/, { mode: 'yes' }],
   ])(
-    '%s %j is wrong usage: exit 2 before anything is sent',
+    'an invalid mode, origin or pin in %s %j exits 2 before anything is sent',
     async (args, more, says, secure: object | undefined = {}) => {
       const proxy = await recordingProxy(server.baseUrl)
       const home = withProfile({ base_url: proxy.baseUrl, secure })
@@ -115,14 +115,14 @@ describe('--secure', () => {
     },
   )
 
-  test('--origin goes with session and dispatch alone', async () => {
+  test('--origin is sent with the session and dispatch calls only', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const args = `templates list --json --secure required --origin https://shop.example --base-url ${proxy.baseUrl}`
     expect((await cli(args, { env: env() })).exit).toBe(0)
     expect(proxy.sent().match(/^origin: https:\/\/shop\.example\r$/gim)).toHaveLength(2)
   })
 
-  test('--dry-run shows what is encrypted and sends nothing; no secret is in it', async () => {
+  test('--dry-run --secure required prints what is encrypted without secrets and sends nothing', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const args = `vouchers verify --code ${code} --dry-run --secure required --base-url ${proxy.baseUrl}`
     const shown = await cli(args, { env: env() })
@@ -139,7 +139,7 @@ describe('--secure', () => {
     expect(proxy.requests).toEqual([])
   })
 
-  test('--debug shows the calls of the protocol and what is inside, without secrets', async () => {
+  test('--debug prints the calls of the protocol and the encrypted request without secrets', async () => {
     const { stderr, exit } = await cli('templates list --json --secure required --debug', { env: env() })
     expect(exit).toBe(0)
     for (const path of Object.values(paths)) expect(stderr).toContain(`${server.baseUrl}${path}`)
@@ -148,7 +148,7 @@ describe('--secure', () => {
     expect(stderr).not.toContain(tenant.token)
   })
 
-  test('a command with several calls negotiates once', async () => {
+  test('a command with several encrypted calls negotiates once', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const more = { ...env(), VOUCHERCTL_JWT: tenant.jwt, VOUCHERCTL_BASE_URL: proxy.baseUrl }
     const ran = await cli('whoami --json --secure required', { env: more })
@@ -157,7 +157,7 @@ describe('--secure', () => {
     expect(proxy.sent()).not.toContain(tenant.jwt)
   })
 
-  test('login in required mode shows the credential to nobody on the way', async () => {
+  test('login --secure required never sends the credential unencrypted', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const home = temporaryDir()
     const given = { home, stdin: tenant.token }
@@ -171,12 +171,12 @@ describe('--secure', () => {
     expect(down.sent()).not.toContain(tenant.token)
   })
 
-  test('bots updates holds a poll 10 s at most', async () => {
+  test('bots updates --secure required refuses a --timeout above 10 s', async () => {
     const ran = await cli('bots updates --timeout 11s --secure required', { env: env() })
     expect([ran.exit, ran.stderr]).toEqual([2, expect.stringContaining('an encrypted poll')])
   })
 
-  test('what cannot travel is exit 2 and never sent, in required mode and in auto', async () => {
+  test('a path or size that cannot be encrypted exits 2 and is not sent, in required and auto', async () => {
     for (const mode of ['required', 'auto']) {
       const proxy = await recordingProxy(server.baseUrl)
       const end = `--secure ${mode} --base-url ${proxy.baseUrl}`
@@ -192,8 +192,8 @@ describe('--secure', () => {
   })
 })
 
-describe('the latch', () => {
-  test('is set in the profile by a session and by a 426, for that server, once', async () => {
+describe('downgrade protection', () => {
+  test('a session or a 426 sets the downgrade protection of that server in the profile', async () => {
     for (const mode of ['off', 'auto', 'required']) {
       const home = withProfile({ base_url: server.baseUrl })
       await cli(`templates list --secure ${mode}`, { home, env: env() })
@@ -203,7 +203,7 @@ describe('the latch', () => {
     }
   })
 
-  test('auto goes in plain text where the server has the transport switched off, and never once latched', async () => {
+  test('--secure auto falls back to plain text only without downgrade protection', async () => {
     const off = await liveServer({ secure: false })
     const there = await newTenant(off)
     const home = withProfile({ base_url: off.baseUrl })
@@ -220,9 +220,9 @@ describe('the latch', () => {
   })
 })
 
-describe('required, through a proxy that meddles', () => {
+describe('--secure required through a faulty proxy', () => {
   const cases = secureFaults.map((fault) => [fault.at.split('/').at(-1) ?? '', fault.name, fault] as const)
-  test.each(cases)('where the %s call %s: code, exit code and words', async (_at, _name, fault) => {
+  test.each(cases)('a command fails with the code and exit code of the fault when the %s call %s', async (_at, _name, fault) => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
     const timeout = fault.how === 'hang' ? '--timeout 300ms' : ''
@@ -238,7 +238,7 @@ describe('required, through a proxy that meddles', () => {
     for (const canary of [tenant.token, code, 'open-platform', 'key-1']) expect(proxy.sent()).not.toContain(canary)
   })
 
-  test('a pin that does not fit is exit 10 after the bootstrap, and says how to go on', async () => {
+  test('a wrong pin exits 10 after the bootstrap and suggests secure pin', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const secure = { mode: 'required', pins: [`sha256:${'A'.repeat(43)}`] }
     const home = withProfile({ base_url: proxy.baseUrl, secure })
@@ -250,7 +250,7 @@ describe('required, through a proxy that meddles', () => {
 })
 
 describe('secure bootstrap, session, pin', () => {
-  test('bootstrap shows the fields, the pin of the key and the offset of the clock', async () => {
+  test('secure bootstrap prints the response fields, the pin and the clock offset', async () => {
     const shown = JSON.parse((await cli('secure bootstrap --json', { env: env() })).stdout)
     const answer = (await server.send({ method: 'GET', path: paths.bootstrap })).text
     const { serverTime: _now, ...fields } = JSON.parse(answer)
@@ -259,7 +259,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(shown.pin.slice(7, 23)).toBe(shown.kid)
   })
 
-  test('bootstrap of a server with the transport switched off says so; session and pin are exit 10 there', async () => {
+  test('a disabled transport is reported by secure bootstrap; secure session and pin exit 10', async () => {
     const off = await liveServer({ secure: false })
     const given = { env: { VOUCHERCTL_BASE_URL: off.baseUrl } }
     expect(JSON.parse((await cli('secure bootstrap --json', given)).stdout)).toEqual({ enabled: false })
@@ -269,7 +269,7 @@ describe('secure bootstrap, session, pin', () => {
     await off.close()
   })
 
-  test('session shows sid, brand, origin and end; of the salt its length, and no key', async () => {
+  test('secure session prints sid, brand, origin and expiry, but no key and no salt', async () => {
     const home = withProfile({ base_url: server.baseUrl })
     const ran = await cli('secure session --origin https://shop.example --json', { home, env: env() })
     const data = JSON.parse(ran.stdout)
@@ -286,7 +286,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(profileOf(home).secure.latched).toEqual([server.baseUrl])
   })
 
-  test('pin shows, --save keeps; two at most, a third one replaces the oldest and that is said', async () => {
+  test('secure pin --save stores at most two pins and reports the oldest one that it replaces', async () => {
     const [first, second] = [`sha256:${'A'.repeat(43)}`, `sha256:${'A'.repeat(42)}E`]
     const home = withProfile({ base_url: server.baseUrl, secure: { pins: [first] } })
     const given = { home, env: env() }
@@ -310,7 +310,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(profileOf(home).secure.pins).toEqual([second, shown.pin])
   })
 
-  test('profiles set stores mode, origin and pins, and --unset forgets each', async () => {
+  test('profiles set stores mode, origin and pins, and --unset removes each', async () => {
     const home = temporaryDir()
     const pin = `sha256:${'A'.repeat(43)}`
     const set = (args: string) => cli(`profiles set ${args}`, { home })
@@ -328,7 +328,7 @@ describe('secure bootstrap, session, pin', () => {
 describe('secure call', () => {
   const list = 'secure call GET /api/v1/open-platform/vouchers/templates'
 
-  test('sends any call encrypted, whatever --secure says, with the credential of its route, and prints the data', async () => {
+  test('secure call encrypts any call even with --secure off and prints the response data', async () => {
     const proxy = await recordingProxy(server.baseUrl)
     const more = { ...env(), VOUCHERCTL_BASE_URL: proxy.baseUrl, VOUCHERCTL_JWT: tenant.jwt }
     const templates = await cli(`${list} --query limit=1 --secure off --json`, { env: more })
@@ -340,7 +340,7 @@ describe('secure call', () => {
     for (const secret of [tenant.token, tenant.jwt, 'open-platform']) expect(sent).not.toContain(secret)
   })
 
-  test('takes a body from a file or stdin, and sends an Idempotency-Key where the call takes one', async () => {
+  test('secure call reads its body from stdin and sends the given idempotency key', async () => {
     const credential = codeOf(await tenant.issue())
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
     const given = { env: env(), stdin: JSON.stringify({ credential }) }
@@ -352,7 +352,7 @@ describe('secure call', () => {
     expect([other.exit, JSON.parse(other.stderr).error.code]).toEqual([6, 'VOUCHER_ALREADY_REDEEMED'])
   })
 
-  test('--as names the credential of a path that is not known; without it that is wrong usage', async () => {
+  test('secure call of an unknown path requires --as', async () => {
     const unknown = 'secure call GET /api/v1/nothing/here'
     expect((await cli(unknown, { env: env() })).exit).toBe(2)
     const ran = await cli(`${unknown} --as token --json`, { env: env() })
@@ -368,13 +368,13 @@ describe('secure call', () => {
     ['secure call GET /_platform/v1/reviews', 2, 'PATH'],
     ['secure call GET /api/v1/x /api/v1/y', 2, 'argument'],
     ['secure call POST /api/v1/open-platform/vouchers/verify --body nowhere.json', 2, 'nowhere.json'],
-  ])('%s: exit %i, naming %s', async (args, exit, says) => {
+  ])('%s exits %i and names %s', async (args, exit, says) => {
     const ran = await cli(args, { env: env() })
     expect([ran.exit, ran.stdout]).toEqual([exit, ''])
     expect(ran.stderr).toContain(says)
   })
 
-  test('--dry-run shows it without secrets', async () => {
+  test('secure call --dry-run prints the call without secrets', async () => {
     const given = { env: env(), stdin: JSON.stringify({ credential: { type: 'redeem_code', value: code } }) }
     const ran = await cli('secure call POST /api/v1/open-platform/vouchers/verify --body - --dry-run', given)
     expect(ran.stdout).toContain('All of it encrypted')
@@ -397,7 +397,7 @@ describe('secure check', () => {
     'decryption',
   ]
 
-  test('walks through the protocol of a good server: every step passes, with time and bytes, and no secret', async () => {
+  test('secure check passes every step against a correct server and prints no secret', async () => {
     const ran = await cli('secure check --json', { env: env() })
     expect([ran.exit, ran.stderr]).toEqual([0, ''])
     const data = JSON.parse(ran.stdout)
@@ -409,7 +409,7 @@ describe('secure check', () => {
     expect((await cli('secure check', { env: env() })).stdout).toContain('all 10 steps passed')
   })
 
-  test('needs no credential: the refusal inside comes back encrypted, and it says so', async () => {
+  test('secure check works without a credential and reports the encrypted 401', async () => {
     const { exit, stdout } = await cli('secure check --json', { env: { VOUCHERCTL_BASE_URL: server.baseUrl } })
     expect(exit).toBe(0)
     const { steps: walked } = JSON.parse(stdout)
@@ -417,7 +417,7 @@ describe('secure check', () => {
     expect(walked[9].result).toContain('inner status 401 TOKEN_MISSING')
   })
 
-  test('with each kind of credential, also from a file', async () => {
+  test('secure check uses an account JWT, an application token or a token file', async () => {
     for (const [args, more, words] of [
       ['', { VOUCHERCTL_JWT: tenant.jwt }, 'with the account JWT'],
       ['--as token', { VOUCHERCTL_TOKEN: tenant.token }, 'with the application token'],
@@ -451,7 +451,7 @@ describe('secure check', () => {
     ['a changed tag is refused', paths.dispatch, 3, accepting, 'NOT_REFUSED'],
     ['another origin is refused', paths.dispatch, 4, accepting, 'NOT_REFUSED'],
     ['decryption', paths.dispatch, 1, (body: string) => body.replace('"iv":"', '"iv":"A'), 'SECURE_ANSWER_INVALID'],
-  ] as const)('a step that fails is exit 10: %s', async (step, at, count, how, failure) => {
+  ] as const)('secure check exits 10 if this step fails: %s', async (step, at, count, how, failure) => {
     const proxy = await recordingProxy(server.baseUrl)
     let seen = 0
     proxy.meddle = (path) => {
@@ -472,7 +472,7 @@ describe('secure check', () => {
     [paths.session, { status: 503, body: '' }, 9],
     [paths.dispatch, { status: 500, body: '' }, 9],
     [paths.session, { status: 429, body: '' }, 7],
-  ] as const)('no verdict on the protocol: %s answered %j is exit %i', async (at, how, exit) => {
+  ] as const)('secure check gives no verdict when %s returns %j, and exits %i', async (at, how, exit) => {
     const proxy = await recordingProxy(server.baseUrl)
     proxy.meddle = (path) => (path === at ? how : 'pass')
     const ran = await cli(`secure check --json --base-url ${proxy.baseUrl}`, {
@@ -481,7 +481,7 @@ describe('secure check', () => {
     expect([ran.exit, JSON.parse(ran.stdout).ok]).toEqual([exit, false])
   })
 
-  test('a key that is not pinned is a step that fails; a server that is away is exit 9', async () => {
+  test('secure check exits 10 for a key that is not pinned and 9 for an unreachable server', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { pins: [`sha256:${'A'.repeat(43)}`] } })
     const ran = await cli('secure check --json', { home })
     expect(ran.exit).toBe(10)
@@ -492,7 +492,7 @@ describe('secure check', () => {
   })
 })
 
-test('a server without the encrypted transport is told from one that has it', async () => {
+test('a malformed bootstrap response exits 10 without sending a credential', async () => {
   const { baseUrl, received } = await stub(() => success({ enabled: 'maybe' }))
   const ran = await cli('templates list --secure required', { env: { ...env(), VOUCHERCTL_BASE_URL: baseUrl } })
   expect(ran.exit).toBe(10)

@@ -26,8 +26,8 @@ afterAll(() => {
 const closed = (child: ReturnType<typeof built.start>) =>
   new Promise<number | null>((resolve) => child.once('close', resolve))
 
-describe('kill -9', () => {
-  test('of an export leaves no file under its name, and the next one writes it', async () => {
+describe('SIGKILL', () => {
+  test('a killed export leaves no output file, and the next export removes its draft', async () => {
     const out = join(home, 'killed.ndjson')
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = closed(child)
@@ -35,15 +35,15 @@ describe('kill -9', () => {
     await vi.waitUntil(begun, { timeout: 30_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
-    // It may have been faster.
+    // The export may have finished before the kill.
     if (!existsSync(out)) expect(readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-')).length).toBe(1)
     else expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(ROWS + 1)
     rmSync(out, { force: true })
     const host = hostname()
-    // Drafts of a running process and of another machine, and a name that no export uses.
+    // Drafts of a running process and of another host, and a name that no export uses.
     const others = [`${host}-${process.pid}-00000000`, `elsewhere-999999999-00000000`, `${host}-999999999-notes`]
     for (const it of others) writeFileSync(`${out}.tmp-${it}`, '')
-    // A draft of the process that was killed, also where it was faster.
+    // A draft of the killed process, even if the export had finished.
     writeFileSync(`${out}.tmp-${host}-${child.pid}-00000000`, '')
     expect((await built.run(['server', 'export', '--data', source, '--out', out], home)).exit).toBe(0)
     expect(rowLinesOf(readFileSync(out, 'utf8'))).toEqual(rowLinesOf(readFileSync(file, 'utf8')))
@@ -51,7 +51,7 @@ describe('kill -9', () => {
     expect(left.sort()).toEqual(others.map((it) => `killed.ndjson.tmp-${it}`).sort())
   })
 
-  test('of an import, when half of the file was written, leaves an empty store, which the same import fills', async () => {
+  test('a killed import leaves an empty store, into which the same export can be imported', async () => {
     const target = newTarget()
     const text = readFileSync(file)
     const child = built.start(['server', 'import', '-', '--data', target], home)
@@ -69,8 +69,8 @@ describe('kill -9', () => {
   })
 })
 
-describe('Ctrl-C', () => {
-  test('ends an import whose pipe stands still, with nothing imported', async () => {
+describe('SIGINT', () => {
+  test('SIGINT ends an import that waits for its pipe, and nothing is imported', async () => {
     const target = newTarget()
     const child = built.start(['server', 'import', '-', '--data', target, '--json'], home)
     const ended = closed(child)
@@ -85,8 +85,8 @@ describe('Ctrl-C', () => {
   })
 })
 
-describe('a server that starts during an import', () => {
-  test('is refused, as beside another server', async () => {
+describe('server start during an import', () => {
+  test('server start fails with DATA_FOLDER_IN_USE during an import', async () => {
     const target = newTarget()
     const child = built.start(['server', 'import', '-', '--data', target], home)
     const ended = closed(child)
@@ -100,7 +100,7 @@ describe('a server that starts during an import', () => {
 })
 
 describe('standard output', () => {
-  test.runIf(existsSync('/dev/full'))('that is full is no success', async () => {
+  test.runIf(existsSync('/dev/full'))('server export to a full device exits 1 with ENOSPC', async () => {
     const child = spawn(process.execPath, [built.bin, 'server', 'export', '--data', source], {
       cwd: home,
       env: built.environment(home),
@@ -112,7 +112,7 @@ describe('standard output', () => {
     expect(said).toMatch(/error: .*ENOSPC/)
   })
 
-  test('whose reader has seen enough is no success: a pipe that breaks off is no backup', async () => {
+  test('server export exits 1 if the reader of its pipe closes early', async () => {
     const pipe = `${process.execPath} ${built.bin} server export --data ${source} | head -1 > first; echo \${PIPESTATUS[0]} > exit`
     const child = spawn('bash', ['-c', pipe], {
       cwd: home,
@@ -126,7 +126,7 @@ describe('standard output', () => {
     expect(said).toMatch(/^error: Standard output was closed before the export was whole \(EPIPE\)\.\n$/)
   })
 
-  test('carries an export into an import, byte by byte', async () => {
+  test('server export piped into server import moves all rows', async () => {
     const target = newTarget()
     writeFileSync(
       join(home, 'move.sh'),

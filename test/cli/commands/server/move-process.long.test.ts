@@ -19,7 +19,7 @@ afterAll(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('kill -9 of a long export leaves no file under its name, and the next one writes it', async () => {
+test('a killed export of 84 MB leaves no output file, and the next export writes it', async () => {
   const { source, file } = folders
   const out = join(home, 'killed.ndjson')
   const drafts = () => readdirSync(home).filter((it) => it.startsWith('killed.ndjson.tmp-'))
@@ -29,7 +29,7 @@ test('kill -9 of a long export leaves no file under its name, and the next one w
     await vi.waitUntil(() => drafts().length > 0, { timeout: 30_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
-    // It may have been faster.
+    // The export may have finished before the kill.
     if (!existsSync(out)) expect(drafts().length).toBe(1)
     else expect(rowLinesOf(readFileSync(out, 'utf8')).length).toBe(ROWS + 1)
     rmSync(out, { force: true })
@@ -39,7 +39,7 @@ test('kill -9 of a long export leaves no file under its name, and the next one w
   expect(drafts()).toEqual([])
 })
 
-test('kill -9 of an import with pages on disk before its commit leaves an empty store', async () => {
+test('an import that is killed with uncommitted pages on disk leaves an empty store', async () => {
   const { file, newTarget } = folders
   const target = newTarget()
   const text = readFileSync(file)

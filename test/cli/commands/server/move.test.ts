@@ -21,7 +21,7 @@ let home: string
 const inHome = (args: string, given: Given = {}) => cli(args, { home, ...given })
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
 
-/** A data folder as a server has left it, with some rows. */
+/** Data folder of a stopped server with some rows. */
 async function makeStore(name: string, applications = 3): Promise<string> {
   const dir = join(home, name)
   const started = await inHome(`server start --port 0 --log-level silent --data ${dir} --json`, {
@@ -51,7 +51,7 @@ async function makeStore(name: string, applications = 3): Promise<string> {
   return dir
 }
 
-/** With the keys of another folder and nothing else. */
+/** A folder that holds only the keys of another folder. */
 function folderWithKeys(name: string, of: string): string {
   const dir = join(home, name)
   mkdirSync(dir)
@@ -66,7 +66,7 @@ beforeEach(async () => {
 })
 
 describe('server export', () => {
-  test('writes a file that its owner alone reads, in place of an older one, and tells what is in it', async () => {
+  test('server export replaces a file, makes it 0600 and prints the number of rows per table', async () => {
     const out = join(home, 'backup.ndjson')
     writeFileSync(out, 'of yesterday', { mode: 0o644 })
     const { exit, stdout, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
@@ -86,7 +86,7 @@ describe('server export', () => {
     )
   })
 
-  test('goes through a link to the file that it names', async () => {
+  test('server export --out follows a symbolic link', async () => {
     const [link, file] = [join(home, 'latest'), join(home, 'backup.ndjson')]
     writeFileSync(file, '')
     symlinkSync(file, link)
@@ -94,7 +94,7 @@ describe('server export', () => {
     expect([lstatSync(link).isSymbolicLink(), statSync(file).size > 0]).toEqual([true, true])
   })
 
-  test('goes to standard output where that is no terminal, in every format, with nothing beside it', async () => {
+  test('server export without --out writes to stdout in every format and prints nothing else', async () => {
     const out = join(home, 'backup.ndjson')
     await inHome(`server export --data ${source} --out ${out}`)
     const lines = rowLinesOf(readFileSync(out, 'utf8'))
@@ -106,14 +106,14 @@ describe('server export', () => {
     expect(rowLinesOf(named.stdout)).toEqual(lines)
   })
 
-  test('is not poured over a terminal', async () => {
+  test('server export without --out exits 2 on a terminal', async () => {
     const { exit, stdout, stderr } = await inHome(`server export --data ${source}`, { terminal: true })
     expect([exit, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(/terminal\.\n.*hint:.* Name a file with --out FILE/)
   })
 
   test.each(['--jq .total', '--fields total'])(
-    '%s is for a summary, which an export to standard output has not',
+    '%s is refused for an export to stdout, which has no summary',
     async (flag) => {
       expect((await inHome(`server export --data ${source} ${flag}`)).exit).toBe(2)
       const ran = await inHome(`server export --data ${source} ${flag} --out ${join(home, 'x')} --json`)
@@ -121,19 +121,19 @@ describe('server export', () => {
     },
   )
 
-  test('of which the reader takes only a part has failed: it would be no backup', async () => {
+  test('server export exits 1 if the reader of stdout closes early', async () => {
     const { exit, stderr } = await inHome(`server export --data ${source} --json`, { linesTaken: 0 })
     expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
   })
 
-  test('that is interrupted leaves no file', async () => {
+  test('an interrupted server export leaves no file', async () => {
     const signal = AbortSignal.abort()
     const ran = await inHome(`server export --data ${source} --out ${join(home, 'x')} --json`, { signal })
     expect([ran.exit, errorOf(ran.stderr).code]).toEqual([130, 'ABORTED'])
     expect(readdirSync(home)).toEqual(['source'])
   })
 
-  test('needs the server stopped, and says how', async () => {
+  test('server export exits 1 beside a running server and says how to stop it', async () => {
     const store = openSqliteStore(join(source, 'voucherctl.db'))
     const { exit, stderr } = await inHome(`server export --data ${source} --json`)
     await store.close()
@@ -141,7 +141,7 @@ describe('server export', () => {
     expect(errorOf(stderr).message).toContain('voucherctl server stop')
   })
 
-  test.each(['{home}/nowhere/x', '{home}', '/dev/null'])('to %s is refused, which stays what it is', async (named) => {
+  test.each(['{home}/nowhere/x', '{home}', '/dev/null'])('server export --out %s exits 1 and leaves it unchanged', async (named) => {
     const out = named.replace('{home}', home)
     const { exit, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
     expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
@@ -150,13 +150,13 @@ describe('server export', () => {
     expect(readdirSync(home)).toEqual(['source'])
   })
 
-  test('of a folder without a database is exit 5, and makes none', async () => {
+  test('server export of a folder without a database exits 5 and creates none', async () => {
     const { exit, stderr } = await inHome(`server export --data ${join(home, 'none')} --json`)
     expect([exit, errorOf(stderr).code]).toEqual([5, 'STORE_NOT_FOUND'])
     expect(existsSync(join(home, 'none'))).toBe(false)
   })
 
-  test('seals the keys of the encrypted transport, for which it needs the key file', async () => {
+  test('server export encrypts the transport keys and needs the key file for it', async () => {
     const keyFile = join(home, 'elsewhere.json')
     copyFileSync(join(source, 'keys.json'), keyFile)
     writeFileSync(join(source, 'keys.json'), readFileSync(join(await makeStore('other'), 'keys.json')))
@@ -176,7 +176,7 @@ describe('server import', () => {
     return out
   }
 
-  test('fills an empty folder from a file or from standard input, once', async () => {
+  test('server import fills an empty folder from a file or stdin and refuses a second import', async () => {
     const file = await exported()
     const text = readFileSync(file, 'utf8')
     for (const [name, how] of [
@@ -197,7 +197,7 @@ describe('server import', () => {
     }
   })
 
-  test('--dry-run says whether a file is whole, without a store and without keys', async () => {
+  test('server import --dry-run checks whether an export is complete, without a store or keys', async () => {
     const file = await exported()
     const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${join(home, 'new')}`)
     expect([exit, stderr]).toEqual([0, ''])
@@ -214,7 +214,7 @@ describe('server import', () => {
     ])
   })
 
-  test('that fails leaves a new folder as it was, and keeps a database that was there', async () => {
+  test('a failed server import leaves a new folder and an existing database unchanged', async () => {
     const cut = readFileSync(await exported(), 'utf8')
       .split('\n')
       .slice(0, 4)
@@ -228,7 +228,7 @@ describe('server import', () => {
     expect([await fail(), readdirSync(target)]).toEqual([2, before])
   })
 
-  test('of a file that is cut off leaves nothing in the way of the whole one', async () => {
+  test('server import succeeds after a failed import of a truncated file', async () => {
     const file = await exported()
     const text = readFileSync(file, 'utf8')
     const target = folderWithKeys('target', source)
@@ -242,7 +242,7 @@ describe('server import', () => {
     expect((await inHome(`server import ${file} --data ${target}`)).exit).toBe(0)
   })
 
-  test('that is interrupted leaves nothing', async () => {
+  test('an interrupted server import leaves no database', async () => {
     const file = await exported()
     const target = folderWithKeys('target', source)
     const signal = AbortSignal.abort()
@@ -251,7 +251,7 @@ describe('server import', () => {
     expect(readdirSync(target)).toEqual(['keys.json'])
   })
 
-  test('takes keys of another place, and refuses a file of them that others can read', async () => {
+  test('server import --key-file reads the given key file and refuses one that others can read', async () => {
     const file = await exported()
     const keyFile = join(home, 'keys.json')
     writeFileSync(keyFile, readFileSync(join(source, 'keys.json')), { mode: 0o644 })
@@ -265,7 +265,7 @@ describe('server import', () => {
     expect(existsSync(join(home, 'new', 'keys.json'))).toBe(false)
   })
 
-  test('of a folder, or of what is not there, is exit 2', async () => {
+  test('server import of a folder or a missing file exits 2', async () => {
     for (const path of [home, join(home, 'nowhere')]) {
       const { exit, stderr } = await inHome(`server import ${path} --json`)
       expect([exit, errorOf(stderr).code]).toEqual([2, 'FILE_UNREADABLE'])

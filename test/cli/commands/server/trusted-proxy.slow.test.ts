@@ -55,7 +55,7 @@ describe('server start --trusted-proxy', () => {
   })
 
   it.each(['proxy.example', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0.0/', 'fe80::1%eth0', ''])(
-    'refuses %j with exit 2',
+    '--trusted-proxy %j exits 2',
     async (value) => {
       const { exit, stderr } = await cli(['server', 'start', '--memory', `--trusted-proxy=${value}`])
       expect([exit, stderr]).toEqual([2, expect.stringContaining('--trusted-proxy')])

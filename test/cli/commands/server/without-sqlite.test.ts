@@ -5,7 +5,7 @@ import { built } from '../../../support/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../../../support/cli.js'
 import { pageOf, template } from '../../../support/cli-samples.js'
 
-/** As Node 20 is where the optional dependency was not installed: neither library is found. */
+/** Hides both SQLite libraries, like a Node 20 without the optional dependency. */
 const hidden = `
   const { getBuiltinModule } = process
   if (getBuiltinModule) process.getBuiltinModule = (id) => id === 'node:sqlite' ? undefined : getBuiltinModule(id)
@@ -25,7 +25,7 @@ function place() {
 }
 
 test.each(['server start --memory --port 0', 'quickstart'])(
-  'without SQLite %s says what is missing and how to have it',
+  '%s without SQLite exits 1 and says how to install it',
   async (line) => {
     const { home, env } = place()
     const { exit, stdout, stderr } = await built.run([...line.split(' '), '--json'], home, env)
@@ -37,7 +37,7 @@ test.each(['server start --memory --port 0', 'quickstart'])(
   },
 )
 
-test('without SQLite calls to a server and webhooks work', async () => {
+test('calls to a server and webhook sign work without SQLite', async () => {
   const { home, env } = place()
   const { baseUrl } = await stub(() => success(pageOf(template)))
   const listed = await built.run(['templates', 'list', '--json', '--base-url', baseUrl], home, env)

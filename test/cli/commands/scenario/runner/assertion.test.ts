@@ -3,14 +3,14 @@ import { differences } from '../../../../../src/cli/commands/scenario/runner/ass
 
 const lines = (expected: unknown, actual: unknown) => differences(expected, actual, 'data')
 
-describe('what is expected', () => {
+describe('differences', () => {
   it.each([
     [{ a: 1 }, { a: 1, b: 2 }],
     [{ a: { b: null } }, { a: { b: null, c: 3 } }],
     [{ a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }] }],
     ['x', 'x'],
     [{}, { a: 1 }],
-  ])('%j fits %j', (expected, actual) => {
+  ])('the expectation %j matches %j', (expected, actual) => {
     expect(lines(expected, actual)).toEqual([])
   })
 
@@ -22,11 +22,11 @@ describe('what is expected', () => {
     [{ a: { b: 1 } }, { a: [1] }, 'data.a: expected {"b":1}, got [1]'],
     [{ toString: 1 }, {}, 'data.toString: expected 1, got nothing'],
     [null, undefined, 'data: expected null, got nothing'],
-  ])('%j does not fit %j', (expected, actual, line) => {
+  ])('the expectation %j does not match %j and the difference is named', (expected, actual, line) => {
     expect(lines(expected, actual)).toEqual([line])
   })
 
-  it('names every difference', () => {
+  it('an assertion names every difference', () => {
     expect(lines({ a: 1, b: [2], c: 3 }, { a: 0, b: [0], c: 3 })).toEqual([
       'data.a: expected 1, got 0',
       'data.b[0]: expected 2, got 0',

@@ -3,8 +3,8 @@ import { junitOf } from '../../../../../src/cli/commands/scenario/runner/junit.j
 
 const step = { name: 'a step', line: 3, status: 'passed', duration_ms: 12, problems: [] } as const
 
-describe('a JUnit report', () => {
-  it('has a suite for each file and a case for each step, with what was wrong', () => {
+describe('JUnit reports', () => {
+  it('a JUnit report has a suite per file and a case per step with its failure', () => {
     const failed = { ...step, status: 'failed', problems: ['one <&"', 'two'] } as const
     const skipped = { ...step, status: 'skipped', duration_ms: 0 } as const
     const report = {
@@ -27,7 +27,7 @@ describe('a JUnit report', () => {
 `)
   })
 
-  it('holds nothing that XML has no way to write', () => {
+  it('a JUnit report replaces characters that XML cannot represent', () => {
     const text = junitOf([
       { file: 'a', name: 'x\u0000\u001b[31m\ud800\ufffey', passed: true, duration_ms: 0, steps: [step], teardown: [] },
     ])

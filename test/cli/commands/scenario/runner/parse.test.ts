@@ -16,8 +16,8 @@ const scenarioOf = (text: string) => {
   return parsed.scenario
 }
 
-describe('a scenario', () => {
-  it('takes the name of its file, an answer of 200 and a server as it comes, when it says nothing else', () => {
+describe('parseScenario', () => {
+  it('parseScenario uses the file name and the default server for a file with only steps', () => {
     const { name, answers, server, vars, teardown, steps } = scenarioOf('steps: [{ call: apps.list }]')
     expect({ name, answers, server, vars, teardown }).toEqual({
       name: 'a.yaml',
@@ -39,7 +39,7 @@ describe('a scenario', () => {
     ])
   })
 
-  it('reads every member of a step', () => {
+  it('parseScenario reads every member of a step', () => {
     const { steps } = scenarioOf(`
 steps:
   - name: Look
@@ -120,22 +120,22 @@ steps:
     ['server: { auto_approve: 1 }\nsteps: [{ call: apps.list }]', '1:11 auto_approve must be true or false.'],
     ['name: a\nname: b\nsteps: [{ call: apps.list }]', '2:1 Map keys must be unique.'],
     ['steps: [{ call: apps.list ]', expect.stringMatching(/^1:\d+ /)],
-  ])('%j is refused with its place', (text, problem) => {
+  ])('parseScenario reports the line and column of the fault in %j', (text, problem) => {
     expect(problemsOf(text)).toContainEqual(problem)
   })
 
-  it('says everything that is wrong at once', () => {
+  it('parseScenario reports all faults of a file together', () => {
     expect(problemsOf('name: 1\nsteps:\n  - call: apps.lst\n  - advance: x\n')).toHaveLength(3)
   })
 
-  it('knows what a step captures from its own use on', () => {
+  it('parseScenario accepts a captured variable in `use` of the same step, not in `with`', () => {
     expect(
       problemsOf('steps: [{ call: tokens.create, with: {}, capture: { t: .token }, use: { token: "${t}" } }]'),
     ).toEqual([])
     expect(problemsOf('steps: [{ call: apps.get, with: { appId: "${a}" }, capture: { a: .id } }]')).toHaveLength(1)
   })
 
-  it('does not follow aliases beyond measure', () => {
+  it('parseScenario refuses YAML aliases that expand without limit', () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]']
     for (const [from, to] of ['ab', 'bc', 'cd', 'de', 'ef'])
       bomb.push(`${to}: &${to} [${Array(10).fill(`*${from}`).join(', ')}]`)

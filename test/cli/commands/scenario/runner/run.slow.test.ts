@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
 
-// Each starts servers of its own.
 
 /** Steps to an application token and an active template. */
 const shop = `
@@ -68,7 +67,7 @@ async function played(text: string, baseUrl?: string) {
 }
 
 describe('scenario run', () => {
-  it('plays a voucher through its life on a server of its own', async () => {
+  it('scenario run issues, redeems, reverses and expires a voucher on a throwaway server', async () => {
     const { ran, item, problems } = await played(`
 name: A voucher's life
 server: { auto_approve: true }
@@ -100,7 +99,7 @@ steps: ${shop}
     expect(item.steps.length).toBe(12)
   })
 
-  it('waits for the webhooks that a step causes, verified, and answers them by its script', async () => {
+  it('scenario run receives verified webhooks and responds to them as `respond` says', async () => {
     const { problems } = await played(`
 server: { auto_approve: true }
 webhook: { respond: "500,200" }
@@ -131,7 +130,7 @@ steps:
     expect(problems).toEqual([])
   })
 
-  it('a step that fails ends the file and says what was not as expected; teardown is played all the same', async () => {
+  it('a failed step names its differences and skips later steps, but not the teardown', async () => {
     const { ran, item, statuses } = await played(
       `steps:
   - call: apps.create
@@ -171,7 +170,7 @@ teardown:
     ['call: apps.list\n    capture: { id: ".items[]" }', /gives \[\] in place of one value$/],
     ['call: apps.list\n    expect: { that: ".items | keys | error" }', /^that \.items \| keys \| error: /],
     ['call: apps.list\n    expect: { replayed: true }', /^replayed: expected true, got false$/],
-  ])('%j fails', async (step, problem) => {
+  ])('the step %j fails with its problem', async (step, problem) => {
     const { baseUrl } = await stub(({ headers, path }) => {
       if (headers.authorization === undefined) return refusal(401, 'TOKEN_MISSING')
       return path.endsWith('/nope') ? refusal(404, 'APPLICATION_NOT_FOUND') : success({ items: [] })
@@ -184,12 +183,12 @@ teardown:
   it.each([
     ['receive: ping\n    within: 10ms', /^no ping that fits arrived within 0.01 s$/],
     ['call: vouchers.verify\n    with: {}', /got CREDENTIAL_REQUIRED: No token is known/],
-  ])('%j fails on a throwaway server', async (step, problem) => {
+  ])('the step %j fails on a throwaway server', async (step, problem) => {
     const { ran, problems } = await played(`steps:\n  - ${step}\n`)
     expect([ran.exit, problems]).toEqual([1, [expect.stringMatching(problem)]])
   })
 
-  it('shows no secret in what it says of a failure', async () => {
+  it('scenario run prints no secret in the problems of a failed step', async () => {
     const { ran, problems } = await played(`server: { auto_approve: true }
 steps: ${shop}
   - call: vouchers.issue
@@ -201,7 +200,7 @@ steps: ${shop}
     expect(problems[1]).toMatch(/^data.note: expected "sop_.{4}… …", got nothing$/)
   })
 
-  it('mistakes are told together, with file, line and column, and nothing is played', async () => {
+  it('scenario run exits 2 with place and fault of every mistake and runs no step', async () => {
     const ran = await cli(
       'scenario run a.yaml',
       written('steps:\n  - call: apps.lst\n  - call: apps.list\n    with: { a: "${b}" }\n'),
@@ -212,7 +211,7 @@ steps: ${shop}
     expect(ran.stderr).toContain('a.yaml:4:5: ${b} is not known here')
   })
 
-  it('a jq expression that cannot be read is a mistake of the file', async () => {
+  it('scenario run exits 2 for an invalid jq expression in the file', async () => {
     const ran = await cli(
       'scenario run a.yaml',
       written('steps:\n  - call: apps.list\n    expect: { that: ".items[" }\n'),
@@ -221,7 +220,7 @@ steps: ${shop}
     expect(ran.stderr).toMatch(/a\.yaml:2: that \.items\[: /)
   })
 
-  it('tells people a line for each file in their order, and what failed', async () => {
+  it('scenario run prints one line per file in their order, and the failures', async () => {
     const { cwd } = written('name: First\nsteps: [{ call: apps.list }]')
     writeFileSync(join(cwd, 'b.yaml'), 'steps:\n  - name: Look\n    call: apps.get\n    with: { appId: x }\n')
     const ran = await cli('scenario run a.yaml b.yaml', { cwd })
@@ -238,7 +237,7 @@ steps: ${shop}
     )
   })
 
-  it('writes a JUnit report; without a folder for it nothing is played', async () => {
+  it('scenario run --junit writes a report and runs nothing if its folder is missing', async () => {
     const given = written('steps: [{ call: apps.list }]')
     expect((await cli('scenario run a.yaml --junit out.xml', given)).exit).toBe(0)
     expect(readFileSync(join(given.cwd, 'out.xml'), 'utf8')).toMatch(
@@ -249,7 +248,7 @@ steps: ${shop}
     expect(ran.stderr).toContain('no/out.xml cannot be written (ENOENT)')
   })
 
-  it('plays files at the same time, each on a server of its own', async () => {
+  it('scenario run --parallel runs files concurrently, each on its own server', async () => {
     const { cwd } = written('')
     const names = ['a', 'b', 'c'].map((it) => `${it}.yaml`)
     for (const name of names) {
@@ -267,7 +266,7 @@ steps: ${shop}
     ).toEqual(names)
   })
 
-  it('--dry-run reads the files and plays nothing', async () => {
+  it('scenario run --dry-run reads the files and runs no step', async () => {
     const ran = await cli('scenario run a.yaml --dry-run', written('steps: [{ call: apps.list }]'))
     expect(ran.exit).toBe(0)
     expect(ran.stdout).toContain('would play 1 step of a.yaml on a throwaway server')
@@ -275,7 +274,7 @@ steps: ${shop}
 })
 
 describe('scenario run against a server', () => {
-  it('calls the one that is named, with the credentials of the environment', async () => {
+  it('scenario run --base-url calls that server with the credentials of the environment', async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
     const given = written('steps: [{ call: apps.list }, { call: templates.list }]')
     const ran = await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })
@@ -286,14 +285,14 @@ describe('scenario run against a server', () => {
     ])
   })
 
-  it('repeats a read until it fits, and no other call', async () => {
+  it('scenario run repeats a read with `within` until its expectation matches', async () => {
     const { baseUrl, received } = await stub((_request, i) => success({ items: i < 2 ? [] : [{ id: 'app_1' }] }))
     const given = written('steps: [{ call: apps.list, within: 5s, expect: { that: (.items | length) == 1 } }]')
     expect((await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })).exit).toBe(0)
     expect(received).toHaveLength(3)
   })
 
-  it('a failing call is seen once, unless --retries says otherwise', async () => {
+  it('scenario run does not retry a failed call without --retries', async () => {
     const { baseUrl, received } = await stub((_request, i) =>
       i === 0 ? refusal(503, 'SERVICE_UNAVAILABLE') : success({}),
     )
@@ -302,7 +301,7 @@ describe('scenario run against a server', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('a stored profile is no server for a scenario until it is named', async () => {
+  it('scenario run uses the server of a profile only with --profile', async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
     const home = temporaryDir()
     mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
@@ -316,7 +315,7 @@ describe('scenario run against a server', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('an interrupted run still plays its teardown', async () => {
+  it('an interrupted scenario run still runs its teardown', async () => {
     const stop = new AbortController()
     const { baseUrl, received } = await stub((_request, i) => {
       if (i === 0) stop.abort()
@@ -332,7 +331,7 @@ describe('scenario run against a server', () => {
 })
 
 describe('scenario run encrypted', () => {
-  it('every call of section A travels in an envelope with --secure required, and is refused without', async () => {
+  it('scenario run encrypts every runtime call with --secure required and fails without it', async () => {
     const given = written(`server: { auto_approve: true, require_secure: true }\nsteps: ${shop}`)
     expect((await cli('scenario run a.yaml --secure required', given)).exit).toBe(0)
     const ran = await cli('scenario run a.yaml --json', given)

@@ -14,7 +14,7 @@ const variables = new Map<string, unknown>([
 ])
 
 describe('variables', () => {
-  it('stand in texts, in names of members, and whole for themselves', () => {
+  it('variables are replaced in strings and member names, and keep their type alone', () => {
     expect(filled({ a: 'x-${id}', '${id}': ['${count}', '${ record }'], n: 5, no: null }, variables)).toEqual({
       a: 'x-vch_1',
       vch_1: [3, { a: [1] }],
@@ -23,19 +23,19 @@ describe('variables', () => {
     })
   })
 
-  it('$${ stays what it means', () => {
+  it('$${ is an escape for ${', () => {
     expect(filled('$${id} is ${id}', variables)).toBe('${id} is vch_1')
   })
 
-  it('stand in jq as JSON, so that no value becomes code', () => {
+  it('variables in a jq expression are replaced by JSON, so that no value becomes code', () => {
     expect(filledExpression('.id == ${quoted} and .n == ${count}', variables)).toBe('.id == "\\") | env" and .n == 3')
   })
 
-  it('are an error when no step has set them', () => {
+  it('an undefined variable throws UnknownVariable', () => {
     expect(() => filled({ a: ['${other}'] }, variables)).toThrow(UnknownVariable)
   })
 
-  it('are found wherever they stand', () => {
+  it('referencesIn finds variables in strings, member names and lists', () => {
     expect(referencesIn({ '${a}': ['${b} and ${c}', { d: '$${no}' }], e: 1 })).toEqual(['a', 'b', 'c'])
   })
 })
