@@ -372,7 +372,7 @@ export const defects = [
     from: 'await this.#file.datasync()',
     to: '',
     tests: ['test/cli/commands/vouchers/issue-many.test.ts'],
-    match: 'on the disk',
+    match: 'is synced before the first call',
   },
   {
     name: 'a database is opened without a check of its pages',

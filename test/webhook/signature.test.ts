@@ -154,7 +154,7 @@ describe('timestamps', () => {
     [1, 0, 'stale'],
     [-0.001, 0, 'future'],
     [86_400, 86_400, undefined],
-  ])('a delivery %d s old with a tolerance of %s s has the refusal reason %s', (ago, toleranceSeconds, reason) => {
+  ])('a delivery %d s old with toleranceSeconds %s has the refusal reason %s', (ago, toleranceSeconds, reason) => {
     const now = (seconds + ago) * 1000
     const verdict = verify({ now, ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }) })
     expect(verdict.ok ? undefined : verdict.reason).toBe(reason)

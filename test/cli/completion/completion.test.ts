@@ -18,7 +18,7 @@ const leaves = (
   )
 ).flat()
 
-test('every name of every command is completed, from its group and below help', async () => {
+test('every name of every command is completed in its group and after help', async () => {
   expect((await complete('')).values).toEqual([...page.map((it) => it.name), 'help'])
   for (const { path } of leaves) {
     for (let i = 0; i < path.length; i += 1) {
@@ -43,10 +43,10 @@ test('every flag of every command is completed, with its summary', async () => {
   }
 })
 
-/** Ids that no call lists, texts of the user, and what only looks like an id. */
+/** Values that look like ids but that no call lists. */
 const freeIds = ['--external-id', '--recipient', '--user', '--update-id', 'REDEMPTION_ID']
 
-test('a value that is an id, a file or a folder is completed as one', async () => {
+test('every id, file and folder value has a completion', async () => {
   for (const { path, leaf } of leaves) {
     const values = [
       ...Object.entries(leaf.flags ?? {}).map(([name, it]) => [`--${name}`, it.value ?? '', kindOfFlag(name, it)]),
@@ -89,7 +89,7 @@ test.each([
   ['apps list --fields=id,status,na', ['--fields=id,status,name']],
   ['apps list --fields name,na', []],
   ['webhook listen --fields=ver', ['--fields=verdict']],
-])('%s: what can stand there, before and after the command, long and short', async (line, values) => {
+])('the line "%s" is completed with the possible values', async (line, values) => {
   expect((await complete(line)).values).toEqual(values)
 })
 
@@ -98,7 +98,7 @@ test.each([
   ['apps list --token-file ', 'files'],
   ['server start --data ', 'folders'],
   ['server start --data=/', 'folders'],
-])('%s: %s', async (line, kind) => {
+])('the line "%s" is completed with %s', async (line, kind) => {
   expect((await complete(line)).kind).toBe(kind)
 })
 
@@ -114,11 +114,11 @@ test.each([
   'apps --nonsense ',
   'vouchers issue -- --',
   'apps get app_01 extra ',
-])('%s: nothing, where nothing is known', async (line) => {
+])('the line "%s" has no completions', async (line) => {
   expect(await complete(line)).toEqual({ kind: 'words', values: [], summaries: [] })
 })
 
-test('deliveries of the inbox are offered by their ids, the newest first; without an inbox there are none', async () => {
+test('webhook commands complete the ids of recorded deliveries, newest first', async () => {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
   const request = { at: 0, method: 'POST', url: '/', headers: [], body: Buffer.from('x') }
@@ -133,7 +133,7 @@ test('deliveries of the inbox are offered by their ids, the newest first; withou
   expect((await complete('webhook inbox show ', { home })).values).toEqual([])
 })
 
-test('what was given is not offered again, unless it repeats', async () => {
+test('completion does not offer a given flag again unless it is repeatable', async () => {
   const { values } = await complete('-ojson tokens create --name till --scope vouchers:read --')
   expect(values).not.toContain('--name')
   expect(values).not.toContain('--output')
@@ -143,13 +143,13 @@ test('what was given is not offered again, unless it repeats', async () => {
   expect(scopes).not.toContain('vouchers:read')
 })
 
-test('flags that are needed come first, and are offered where no argument follows', async () => {
+test('completion offers required flags first, also without a dash', async () => {
   expect((await complete('vouchers issue ')).values.slice(0, 3)).toEqual(['--template', '--external-id', '--recipient'])
   expect((await complete('vouchers issue --chat chat_01 --')).values).not.toContain('--recipient')
   expect((await complete('apps list ')).values).toEqual(['--page', '--limit', '--all'])
 })
 
-test('profiles come from the profile file, whatever time is left, and with a broken one there are none', async () => {
+test('profile names are completed from the profile file, without a time limit', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const file = join(home, '.config/voucherctl/config.json')
@@ -180,12 +180,12 @@ test.each([
   ['voucherctl apps create --name a\\ b --secure-t', ['--secure-transport']],
   ['voucherctl tokens create --scope vouchers:r', ['read', 'redeem', 'reverse']],
   ['voucherctl apps list 2>/dev/null --p', ['--page', '--profile']],
-])('bash: %s is read as bash reads it, and completed from where bash inserts', async (line, values) => {
+])('bash completion splits %s like bash and completes from its insertion point', async (line, values) => {
   const lines = (await ask(['bash', line, breaks])).trimEnd().split('\n').slice(1)
   expect(lines.map((it) => it.split('\t')[0])).toEqual(values)
 })
 
-test('bash: behind a redirection stands a file', async () => {
+test('bash completion offers files after a redirection', async () => {
   expect(await ask(['bash', 'voucherctl apps list > fi', breaks])).toBe('files\n')
 })
 
@@ -197,7 +197,7 @@ test.each([
   ['zsh', ['-p', ''], "my shop $(id); it's"],
   ['zsh', ['--profile=my'], "my shop $(id); it's"],
   ['fish', ['--profile=my'], "--profile=my shop $(id); it's"],
-])('%s %j: a word with special characters goes as that shell inserts it', async (shell, args, value) => {
+])('%s completion of %j quotes special characters for that shell', async (shell, args, value) => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { "my shop $(id); it's": {} }
@@ -205,7 +205,7 @@ test.each([
   expect(await ask([shell, ...args], { home })).toBe(`words\n${value}\t\n`)
 })
 
-test('bash: a word that cannot stand between the quotes that are open is not offered', async () => {
+test('bash completion omits words that the open quotes cannot contain', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { 'a!': {}, 'a"': {}, "a'": {} }
@@ -215,7 +215,7 @@ test('bash: a word that cannot stand between the quotes that are open is not off
   expect(await ask(['bash', 'voucherctl -p a', breaks], { home })).toBe('words\na\\!\t\na\\"\t\na\\\'\t\n')
 })
 
-test('powershell: words come by the variable, and are quoted when they need it', async () => {
+test('powershell completion reads its words from a variable and quotes values if needed', async () => {
   const home = temporaryDir()
   mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
   const profiles = { "it's": {}, plain: {} }
@@ -224,7 +224,7 @@ test('powershell: words come by the variable, and are quoted when they need it',
   expect(await ask(['powershell'], { home, env })).toBe("words\n'it''s'\t\nplain\t\n")
 })
 
-test('for a shell that is none, nothing', async () => {
+test('completion prints nothing for an unknown shell', async () => {
   expect(await ask(['tcsh', ''])).toBe('')
   expect(await ask([])).toBe('')
 })

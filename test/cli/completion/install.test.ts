@@ -34,14 +34,14 @@ const files = (dir: string) =>
     .map((it) => join(it.parentPath, it.name))
     .sort()
 
-test.each(shellNames)('%s: the script is printed as it is, and with --json as a document', async (shell) => {
+test.each(shellNames)('completion %s prints the script, with --json as a document', async (shell) => {
   const script = await scriptFor(shell, page)
   expect(await cli(`completion ${shell}`)).toMatchObject({ exit: 0, stdout: script, stderr: '' })
   expect(JSON.parse((await cli(`completion ${shell} --json`)).stdout)).toEqual({ shell, script })
 })
 
 test.each(shellNames)(
-  '%s: install puts it in a clean home, again changes nothing, uninstall leaves nothing',
+  'completion install for %s is idempotent, and uninstall removes everything',
   async (shell) => {
     const home = temporaryDir()
     const install = async () => JSON.parse((await cli(`completion install --shell ${shell} --json`, { home })).stdout)
@@ -61,7 +61,7 @@ test.each(shellNames)(
 )
 
 test.each(withStartup)(
-  '%s: a startup file keeps its bytes, its permissions and its place behind a link',
+  'the startup file of %s keeps its bytes, permissions and symbolic link',
   async (shell) => {
     const home = temporaryDir()
     const own = Buffer.concat([Buffer.from('# Größe\r\nexport A=1\n'), Buffer.from([0xff, 0xfe, 0x0a])])
@@ -82,7 +82,7 @@ test.each(withStartup)(
   },
 )
 
-test('lines stand where they stood, and a last line without an end gets one', async () => {
+test('completion install updates its lines in place and terminates the last line before them', async () => {
   const home = temporaryDir()
   const rc = join(home, '.bashrc')
   writeFileSync(rc, 'export A=1')
@@ -97,7 +97,7 @@ test('lines stand where they stood, and a last line without an end gets one', as
 })
 
 test.each(['install', 'uninstall'])(
-  '%s: with one of its two marks missing, a startup file is left alone',
+  'completion %s leaves a startup file alone if one of its two marks is missing',
   async (verb) => {
     const home = temporaryDir()
     const rc = join(home, '.bashrc')
@@ -109,7 +109,7 @@ test.each(['install', 'uninstall'])(
   },
 )
 
-test('a file of others in the place of the script is neither overwritten nor removed', async () => {
+test('completion install and uninstall leave a foreign file in place of the script alone', async () => {
   const home = temporaryDir()
   const script = join(home, scripts.fish)
   mkdirSync(join(home, '.config/fish/completions'), { recursive: true })
@@ -119,7 +119,7 @@ test('a file of others in the place of the script is neither overwritten nor rem
   expect(read(script)).toBe('# mine\n')
 })
 
-test('what cannot be written is said, and nothing half-written stays', async () => {
+test('completion install exits 1 and leaves no file if its folder cannot be created', async () => {
   const home = temporaryDir()
   writeFileSync(join(home, '.config'), 'a file where the folder should be')
   const { exit, stderr } = await cli('completion install --shell fish', { home })
@@ -127,7 +127,7 @@ test('what cannot be written is said, and nothing half-written stays', async () 
   expect(files(home)).toEqual([join(home, '.config')])
 })
 
-test('the shell is the one of SHELL; where that is none, exit 3 names --shell', async () => {
+test('completion install uses SHELL and exits 3 without a supported one', async () => {
   const home = temporaryDir()
   const { stdout } = await cli('completion install --json', { home, env: { SHELL: '/usr/local/bin/zsh' } })
   expect(JSON.parse(stdout).shell).toBe('zsh')
@@ -140,14 +140,14 @@ test('the shell is the one of SHELL; where that is none, exit 3 names --shell', 
   }
 })
 
-test('--startup-file names another file; fish has none', async () => {
+test('completion install --startup-file uses that file and is refused for fish', async () => {
   const home = temporaryDir()
   const { exit } = await cli('completion install --shell zsh --startup-file my/rc', { home })
   expect([exit, existsSync(join(home, 'my/rc')), existsSync(join(home, '.zshrc'))]).toEqual([0, true, false])
   expect(await cli('completion install --shell fish --startup-file rc', { home })).toMatchObject({ exit: 2 })
 })
 
-test('places follow the variables of the shells and the system', () => {
+test('the paths of script and startup file follow shell variables and the platform', () => {
   const home = temporaryDir()
   const place = (shell: 'bash' | 'zsh' | 'powershell', env: Record<string, string>, platform: string) =>
     installLocation(shell, { env, homeDir: home, cwd: home }, undefined, platform)
@@ -165,14 +165,14 @@ test('places follow the variables of the shells and the system', () => {
   expect(place('powershell', {}, 'win32')).toBe('startup file unknown')
 })
 
-test('a home with spaces and quotes is quoted in the startup file', () => {
+test('a home folder with spaces and quotes is quoted in the startup file', () => {
   const home = "/home/o'neil smith"
   expect(installLocation('bash', { env: {}, homeDir: home, cwd: home }, undefined, 'linux')).toMatchObject({
     startup: { lines: [expect.stringContaining(`'/home/o'\\''neil smith/`)] },
   })
 })
 
-test.skipIf(!hasShell('bash'))(`${nameOf('bash')}: a new shell completes after install`, async () => {
+test.skipIf(!hasShell('bash'))(`${nameOf('bash')} completes in a new shell after completion install`, async () => {
   const home = temporaryDir()
   await cli('completion install --shell bash', { home })
   mkdirSync(join(home, 'bin'))

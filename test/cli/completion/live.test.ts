@@ -35,20 +35,20 @@ test.each([
   ['platform users block ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
   ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
-])('%s: ids of the server with what tells them apart', async (line, record, path, summary) => {
+])('the line "%s" is completed with ids of the server and their summaries', async (line, record, path, summary) => {
   const { baseUrl, received } = await stub(() => success(pageOf(record)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   expect(await complete(line, { env })).toEqual({ kind: 'words', values: [record.id], summaries: [summary] })
   expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
 })
 
-test('a value behind = is the rest of its word', async () => {
+test('a value after = is completed with its flag', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app, { ...app, id: 'other' })))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   expect((await complete('tokens list --app=app', { env })).values).toEqual(['--app=app_01'])
 })
 
-test('server and credential are those of the line: of its flags and its profile, for their origin alone', async () => {
+test('completion uses server and credential of the flags and the profile, per origin only', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const other = await stub(() => success(pageOf(app)))
   const home = temporaryDir()
@@ -66,7 +66,7 @@ test('server and credential are those of the line: of its flags and its profile,
   expect((await complete('-p nobody apps get ', { home })).values).toEqual([])
 })
 
-test('standard input and pipes are left to the command', async () => {
+test('completion does not read a token from stdin or a pipe', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { VOUCHERCTL_BASE_URL: baseUrl }
   expect((await complete('--token-file - apps get ', { env })).values).toEqual([])
@@ -75,7 +75,7 @@ test('standard input and pipes are left to the command', async () => {
 })
 
 test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
-  '%s: nothing, and no call, without a server, a credential or the flag that it needs',
+  'the line "%s" has no completions and makes no call without server or credential',
   async (line) => {
     const { baseUrl, received } = await stub(() => success(pageOf(app)))
     expect((await complete(line)).values).toEqual([])
@@ -86,7 +86,7 @@ test.each(['apps get ', 'webhook retry ', 'tokens revoke '])(
   },
 )
 
-test('a refusal, a failure and an answer of another form are silent, and nothing is repeated', async () => {
+test('completion ignores errors and malformed responses silently and without retries', async () => {
   const answers = [
     refusal(401, 'TOKEN_INVALID'),
     refusal(429, 'RATE_LIMITED'),
@@ -105,7 +105,7 @@ test('a refusal, a failure and an answer of another form are silent, and nothing
   expect((await complete('apps get ', { env: offline })).values).toEqual([])
 })
 
-test('what a server calls things is text: on one line, without control characters, and ids that hold some are none', async () => {
+test('completion removes control characters from names and omits ids that contain some', async () => {
   const hostile = [
     { ...app, id: 'app_ok', name: 'a\u001b[31mred\u001b]0;title\u0007\tb\nwords\nc' },
     { ...app, id: 'app_\u001b[2J', name: 'x' },
@@ -122,7 +122,7 @@ test('what a server calls things is text: on one line, without control character
   })
 })
 
-test('after 150 ms of the process no server is asked; VOUCHERCTL_COMPLETION_TIMEOUT says otherwise', async () => {
+test('completion makes no call after 150 ms or VOUCHERCTL_COMPLETION_TIMEOUT', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
   const usual = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '' }
@@ -134,7 +134,7 @@ test('after 150 ms of the process no server is asked; VOUCHERCTL_COMPLETION_TIME
   expect((await complete('apps get ', { env: more, elapsed: () => 5_000 })).values).toEqual(['app_01'])
 })
 
-/** Completes with the built program, as a shell's script does; kills it before a call's own limit of 30 s. */
+/** Completes with the built program like a completion script; kills it before the 30 s limit of a call. */
 function run(args: readonly string[], home: string, env: Record<string, string> = {}) {
   return new Promise<{ exit: number | null; stdout: string; stderr: string }>((resolve) => {
     const options = { cwd: home, env: built.environment(home, env), timeout: 20_000 }
@@ -144,7 +144,7 @@ function run(args: readonly string[], home: string, env: Record<string, string> 
   })
 }
 
-test('a server that never answers ends nothing but the wait: silent, exit 0, and the process is gone', async () => {
+test('completion exits 0 without output if the server never responds', async () => {
   const mute = createServer(() => {})
   const baseUrl = `http://127.0.0.1:${await listen(mute)}`
   const home = temporaryDir()
@@ -155,7 +155,7 @@ test('a server that never answers ends nothing but the wait: silent, exit 0, and
   expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: 'words\n', stderr: '' })
 })
 
-test('a completion leaves no file behind, and tells nobody a secret', async () => {
+test('completion writes no file and prints no secret', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app)))
   const home = temporaryDir()
   const env = {

@@ -12,7 +12,7 @@ import type { Session } from '../../support/shells.js'
 import { bash, fish, hasShell, nameOf, zsh } from '../../support/shells.js'
 
 test.each(shellNames)(
-  'the script for %s in completions/ is the one of the command tree (`npm run build`)',
+  'the script for %s in completions/ matches the command tree (else run `npm run build`)',
   async (shell) => {
     const file = join(import.meta.dirname, '../../../completions', scriptFiles[shell])
     expect(readFileSync(file, 'utf8')).toBe(await scriptFor(shell, page))
@@ -25,7 +25,7 @@ const hostile = {
   name: '$(touch pwned) `touch pwned` "x" %F{red}',
 }
 
-/** A home whose `voucherctl` completes with the built program, and otherwise prints its arguments. */
+/** A session whose `voucherctl` completes with the built program and otherwise prints its arguments. */
 async function session(shell: (typeof shellNames)[number], ...apps: unknown[]): Promise<Session> {
   const home = temporaryDir()
   const bin = join(home, 'bin')
@@ -163,7 +163,7 @@ describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
     ['voucherctl server start --data=some', '--data=some folder/'],
     ['voucherctl -p my', "my shop's"],
     ['voucherctl -p "my', "my shop's"],
-  ])('%s: completed', async (line, offered) => {
+  ])('fish completes "%s"', async (line, offered) => {
     expect(await fish(line, await session('fish', app))).toContainEqual(expect.stringContaining(offered))
   })
 

@@ -7,7 +7,7 @@ import { cli, temporaryDir } from '../../support/cli.js'
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-/** A server that ends when it is ready. */
+/** Starts a server that ends as soon as it is ready. */
 function start(args: string, given: Parameters<typeof cli>[1] = {}) {
   const signal = AbortSignal.abort()
   return cli(`server start --port 0 --log-level silent ${args}`, { ...given, signal })
@@ -15,7 +15,7 @@ function start(args: string, given: Parameters<typeof cli>[1] = {}) {
 
 const PRIVATE = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
 
-test('what others could read of a data folder is closed, and that is said', async () => {
+test('server start makes readable files of the data folder private and warns about each', async () => {
   const dir = join(temporaryDir(), 'data')
   expect(await start(`--data ${dir} --json`)).toMatchObject({ exit: 0, stderr: '' })
   for (const name of PRIVATE) chmodSync(join(dir, name), 0o640)
@@ -28,7 +28,7 @@ test('what others could read of a data folder is closed, and that is said', asyn
   expect((await start(`--data ${dir} --json`)).stderr).toBe('')
 })
 
-test('the default data folder is closed; one that was named is left to its owner, with a warning when others may write', async () => {
+test('server start makes the default data folder private and only warns about a given one', async () => {
   const home = temporaryDir()
   const own = join(home, '.local', 'share', 'voucherctl')
   mkdirSync(own, { recursive: true })
@@ -53,7 +53,7 @@ test('the default data folder is closed; one that was named is left to its owner
   }
 })
 
-test('what was closed is told with a failure too, whose error object stands alone', async () => {
+test('a failed server start includes permission warnings in its error object', async () => {
   const dir = temporaryDir()
   writeFileSync(join(dir, 'keys.json'), 'no keys')
   chmodSync(join(dir, 'keys.json'), 0o644)
@@ -65,7 +65,7 @@ test('what was closed is told with a failure too, whose error object stands alon
   })
 })
 
-test('a key file of the user that others may read is refused and left as it is', async () => {
+test('server start refuses a given key file that others can access and does not change it', async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')
@@ -81,7 +81,7 @@ test('a key file of the user that others may read is refused and left as it is',
   expect((await start(`--data ${join(folder, 'second')} --key-file ${keys}`)).exit).toBe(0)
 })
 
-test('a key file that only its group may read is taken from root alone, who mounts secrets so', async () => {
+test('server start accepts a key file readable by its group for root only (mounted secrets)', async () => {
   const folder = temporaryDir()
   await start(`--data ${join(folder, 'first')}`)
   const keys = join(folder, 'first', 'keys.json')
@@ -98,7 +98,7 @@ test.each([
   ['file', 'it is no folder'],
   ['file/below', 'it lies below a file'],
   ['dangling', 'it cannot be made (ENOENT)'],
-])('a data folder at %s is wrong usage with its path', async (name, reason) => {
+])('server start with a data folder at %s exits 2 and names its path', async (name, reason) => {
   const cwd = temporaryDir()
   const { symlinkSync } = await import('node:fs')
   writeFileSync(join(cwd, 'file'), '')
@@ -111,11 +111,11 @@ test.each([
   expect(readdirSync(cwd).sort()).toEqual(['dangling', 'file'])
 })
 
-test('a data folder that is not open to the user is wrong usage with its path', async () => {
+test('server start with a data folder without write permission exits 2 and names its path', async () => {
   const asRoot = process.getuid?.() === 0
   const closed = temporaryDir()
   chmodSync(closed, 0o500)
-  // Permissions do not hold for root; access(2) asks who root really is, so that the folder is made below it here.
+  // Root ignores permissions, and access(2) checks the real user id, so the test creates a folder below.
   const dir = asRoot ? join(closed, 'new') : closed
   if (asRoot) process.seteuid?.(12_345)
   try {
@@ -129,13 +129,13 @@ test('a data folder that is not open to the user is wrong usage with its path', 
   }
 })
 
-test('server status and stop show the whole path of a folder', async () => {
+test('server status and stop print the absolute path of the data folder', async () => {
   const cwd = temporaryDir()
   expect(JSON.parse((await cli('server status --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
   expect(JSON.parse((await cli('server stop --data d --json', { cwd })).stdout).data_dir).toBe(join(cwd, 'd'))
 })
 
-test('says that the disk is full, and leaves no half-written file', async () => {
+test('server start on a full disk exits 1 and leaves no partial file', async () => {
   const dir = join(temporaryDir(), 'data')
   await start(`--data ${dir}`)
   const before = readdirSync(dir)

@@ -26,7 +26,7 @@ async function explain(args: string, given: Parameters<typeof cli>[1]) {
   }
 }
 
-test('flag > environment > project file > profile > default, each with its source', async () => {
+test('settings follow flag, environment, project file, profile and default, with their source', async () => {
   const profiles = { shop: { base_url: 'https://profile.example', timeout: '4s', retries: 4 } }
   const home = withConfig({ current: 'shop', profiles })
   const cwd = temporaryDir()
@@ -50,7 +50,7 @@ test('flag > environment > project file > profile > default, each with its sourc
   expect((await explain('', {}))('retries')).toEqual([3, 'default'])
 })
 
-test('the profile is chosen by flag, environment, project file, then by what is current', async () => {
+test('the profile is chosen by flag, environment, project file or the current one, in this order', async () => {
   const profiles = {
     a: { base_url: 'https://a' },
     b: { base_url: 'https://b' },
@@ -67,13 +67,13 @@ test('the profile is chosen by flag, environment, project file, then by what is 
   expect((await explain('-p d', { home, cwd, env }))('profile')[0]).toBe('d')
 })
 
-test('VOUCHERCTL_OUTPUT chooses the format, also of failures', async () => {
+test('VOUCHERCTL_OUTPUT sets the format of results and failures', async () => {
   const env = { VOUCHERCTL_OUTPUT: 'json' }
   expect(JSON.parse((await cli('profiles list', { env })).stdout)).toEqual({ items: [] })
   expect(JSON.parse((await cli('apps list', { env })).stderr).error.code).toBe('BASE_URL_REQUIRED')
 })
 
-test('an output format of the project file or the profile shapes wrong usage too, not help', async () => {
+test('the output format of a project file or profile applies to usage errors, not to help', async () => {
   const profiles = { shop: { output: 'json' }, plain: {} }
   const home = withConfig({ current: 'plain', profiles })
   const cwd = temporaryDir()
@@ -94,7 +94,7 @@ test('an output format of the project file or the profile shapes wrong usage too
   expect((await cli('apps --help', { home, cwd })).stdout).not.toMatch(/^[[{]/)
 })
 
-test('a project file holds for the folders beneath it', async () => {
+test('a project file applies to the folders below it', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), '{"base_url":"https://project.example"}')
   const inside = join(cwd, 'a', 'b')
@@ -110,7 +110,7 @@ test.each([
   [{ retries: '3' }, 'CONFIG_INVALID'],
   [{ timeout: 'soon' }, 'CONFIG_INVALID'],
   [['x'], 'CONFIG_INVALID'],
-])('a project file with %j is refused with exit 2, without its content', async (content, code) => {
+])('a project file with %j exits 2 without printing its content', async (content, code) => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify(content))
   const ran = await cli('profiles list --json', { cwd })
@@ -127,19 +127,19 @@ test.each([
   '{"profiles":{"default":{"credentials":null}}}',
   '{"profiles":{"default":{"credentials":{"jwt":"x"}}}}',
   '{"profiles":{"default":{"base_url":5}}}',
-])('a profile file of %s is refused with exit 2', async (content) => {
+])('a profile file with %s exits 2', async (content) => {
   const home = withConfig({})
   writeFileSync(config(home), content)
   expect((await cli('profiles list', { home })).exit).toBe(2)
 })
 
-test('without a base URL and a local server the failure says how to get one', async () => {
+test('a command without a base URL and a local server exits 3 and says how to get one', async () => {
   const { exit, stderr } = await cli('apps list', { env: secrets })
   expect(exit).toBe(3)
   expect(stderr).toMatch(/hint: .*voucherctl server start --detach.*--base-url/)
 })
 
-test('profiles are set, listed, shown, used and removed, in a 0600 file in a 0700 folder', async () => {
+test('profiles set, list, show, use and remove work on a 0600 file in a 0700 folder', async () => {
   const home = temporaryDir()
   const run = (args: string) => cli(`profiles ${args} --json`, { home })
   expect(
@@ -196,7 +196,7 @@ test.each([
   expect(readFileSync(config(home), 'utf8')).toBe(before)
 })
 
-test('a name that is none is refused', async () => {
+test('profiles set exits 2 for an invalid profile name', async () => {
   expect((await cli(['profiles', 'set', '../x', '--production', 'on'])).exit).toBe(2)
 })
 
@@ -206,14 +206,14 @@ const stored = (baseUrl: string, origin = baseUrl) => ({
 })
 const verify = `vouchers verify --code ${redeemCode}`
 
-test('a stored credential goes to the server that it was stored for', async () => {
+test('a stored credential is sent to the server that it was stored for', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const ran = await cli(verify, { home: withConfig(stored(baseUrl)) })
   expect(ran.exit).toBe(0)
   expect(received[0]?.headers.authorization).toBe(`Bearer ${secrets.VOUCHERCTL_TOKEN}`)
 })
 
-test('a stored credential is not sent to another origin, however that one was named', async () => {
+test('a stored credential is not sent to another origin from a flag, environment or project', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const home = withConfig(stored('https://shop.example'))
   const cwd = temporaryDir()
@@ -234,7 +234,7 @@ test('a stored credential is not sent to another origin, however that one was na
   expect(received).toEqual([])
 })
 
-test('a credential comes from --token-file, then the environment, then the profile', async () => {
+test('a credential comes from --token-file, the environment or the profile, in this order', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const home = withConfig(stored(baseUrl))
   const file = join(home, 'token')
@@ -252,14 +252,14 @@ test('a credential comes from --token-file, then the environment, then the profi
   ])
 })
 
-test.each(['', 'two words', 'two\nlines'])('a token file with %j is refused with exit 2, unseen', async (content) => {
+test.each(['', 'two words', 'two\nlines'])('a token file with %j exits 2 without printing its content', async (content) => {
   const { baseUrl, received } = await stub(() => success(verification))
   const ran = await cli(`${verify} --base-url ${baseUrl} --token-file -`, { stdin: content })
   expect([ran.exit, received.length]).toEqual([2, 0])
   expect(ran.stderr).not.toMatch(/two/)
 })
 
-test('a token file that is not there is exit 2', async () => {
+test('a missing token file exits 2', async () => {
   const ran = await cli(`${verify} --base-url http://127.0.0.1:1 --token-file /nowhere/token`)
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
 })
@@ -277,7 +277,7 @@ const production = (baseUrl: string) =>
   withConfig({ current: 'p', profiles: { p: { base_url: baseUrl, production: true } } })
 const revoke = 'tokens revoke tok_01 --app app_01'
 
-test('revoking on a production server needs --yes or the typed id', async () => {
+test('tokens revoke on a production profile requires --yes or the typed id', async () => {
   const { baseUrl, received } = await stub(() => success({ ...token, status: 'revoked' }))
   const home = production(baseUrl)
   const refused = await cli(`${revoke} --json`, { home, env: secrets })
@@ -290,14 +290,14 @@ test('revoking on a production server needs --yes or the typed id', async () => 
   expect((await cli(`${revoke} --yes`, { home, env: secrets })).exit).toBe(0)
 })
 
-test('a production profile shows a banner to a person, and to nobody else', async () => {
+test('a production profile prints its banner on a terminal only', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const home = production(baseUrl)
   expect((await cli('apps list', { home, env: secrets, terminal: true })).stderr).toContain('PRODUCTION profile p')
   expect((await cli('apps list', { home, env: secrets })).stderr).toBe('')
 })
 
-test('commands that write profiles at once all keep their work', async () => {
+test('commands that write profiles concurrently lose no change', async () => {
   const home = temporaryDir()
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const set = (name: string) => cli(`profiles set ${name} --base-url https://${name}.example`, { home })
@@ -305,7 +305,7 @@ test('commands that write profiles at once all keep their work', async () => {
   expect(Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()).toEqual(names)
 })
 
-test('a lock that a process left behind is broken', async () => {
+test('the profile lock of an ended process or of an old foreign host is removed', async () => {
   const home = withConfig({ current: 'default', profiles: {} })
   const { pid } = spawnSync(process.execPath, ['-e', '0'])
   writeFileSync(`${config(home)}.lock`, `${pid}@${hostname()}`)
@@ -316,7 +316,7 @@ test('a lock that a process left behind is broken', async () => {
   expect(existsSync(`${config(home)}.lock`)).toBe(false)
 })
 
-test('a folder for profiles that exists keeps its permissions', async () => {
+test('an existing folder for profiles keeps its permissions', async () => {
   const dir = temporaryDir()
   chmodSync(dir, 0o755)
   const ran = await cli('profiles set a --base-url https://a', { env: { VOUCHERCTL_CONFIG_DIR: dir } })
@@ -324,7 +324,7 @@ test('a folder for profiles that exists keeps its permissions', async () => {
 })
 
 test.each(['flag', 'environment', 'project file'])(
-  'a profile that the %s names and that is not there is exit 5',
+  'a missing profile named by the %s exits 5',
   async (by) => {
     const { baseUrl, received } = await stub(() => success(verification))
     const home = withConfig(stored(baseUrl))
@@ -340,7 +340,7 @@ test.each(['flag', 'environment', 'project file'])(
   },
 )
 
-test('login makes the profile that is named', async () => {
+test('login creates the named profile', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const home = temporaryDir()
   const given = { home, stdin: secrets.VOUCHERCTL_TOKEN }
@@ -361,17 +361,17 @@ test('a token file is read once for all calls of a command', async () => {
   expect([ran.exit, reads, received.length]).toEqual([0, 1, 1])
 })
 
-test('a detached server gets the environment without credentials', () => {
+test('withoutSecrets removes credentials from the environment of a detached server', () => {
   const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' }
   expect(withoutSecrets(env)).toEqual({ VOUCHERCTL_CONFIG_DIR: '/c', PATH: '/bin' })
 })
 
-test('server start --key-file takes a path, and no standard input', async () => {
+test('server start --key-file - exits 2, since a path is required', async () => {
   const ran = await cli('server start --memory --port 0 --key-file -')
   expect([ran.exit, ran.stderr.includes('takes a path')]).toEqual([2, true])
 })
 
-test('a profile file or folder that others could change is warned of after each success, with the command that closes it', async () => {
+test('a profile file or folder with wide permissions causes a warning with the chmod command', async () => {
   const home = withConfig({ current: 'a', profiles: { a: {} } })
   const dir = dirname(config(home))
   const stderr = async (args: string) => (await cli(args, { home })).stderr
@@ -390,7 +390,7 @@ test('a profile file or folder that others could change is warned of after each 
   expect(await stderr('profiles list')).toContain(`can write to ${dir}. Close it: chmod 700 ${dir}\n`)
 })
 
-test('--explain names each credential by its prefix and its source, and what else holds', async () => {
+test('profiles show --explain prints prefix and source of each credential and other settings', async () => {
   const home = withConfig(stored('https://shop.example'))
   const file = join(home, 'jwt')
   writeFileSync(file, secrets.VOUCHERCTL_JWT)
@@ -422,7 +422,7 @@ test('--explain names each credential by its prefix and its source, and what els
   ])
 })
 
-test('a secret anywhere inside a project file is refused as one', async () => {
+test('a nested secret in a project file exits 2 with CONFIG_HOLDS_SECRET', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ secure: { webhook_secret: 'CANARY' } }))
   const { exit, stderr } = await cli('profiles list --json', { cwd })
@@ -430,7 +430,7 @@ test('a secret anywhere inside a project file is refused as one', async () => {
   expect(stderr).not.toContain('CANARY')
 })
 
-test('whatever makes the call, revoking and replacing tokens of a production server are confirmed', async () => {
+test('bots regenerate-token and secure call ask for confirmation on a production profile', async () => {
   const { baseUrl, received } = await stub(() => success({}))
   const home = production(baseUrl)
   const path = '/api/v1/open-platform/applications/app_01/tokens/tok_01'
@@ -443,7 +443,7 @@ test('whatever makes the call, revoking and replacing tokens of a production ser
   expect(received).toEqual([])
 })
 
-test('the banner of a production profile comes before the question, and once', async () => {
+test('the banner of a production profile is printed once, before the confirmation', async () => {
   const { baseUrl } = await stub(() => success({ ...token, status: 'revoked' }))
   const home = production(baseUrl)
   const shown: string[] = []

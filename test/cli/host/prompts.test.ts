@@ -4,7 +4,7 @@ import { app, template, verification } from '../../support/cli-samples.js'
 
 const env = { ...secrets, NO_COLOR: '1' }
 
-test('on a terminal a missing value is asked for, and sent', async () => {
+test('a missing value is prompted for on a terminal and sent', async () => {
   const { baseUrl, received } = await stub(() => success(app))
   const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, answers: ['Shop'] })
   expect(ran.exit).toBe(0)
@@ -12,7 +12,7 @@ test('on a terminal a missing value is asked for, and sent', async () => {
   expect(received[0]?.body).toEqual({ name: 'Shop' })
 })
 
-test('questions come in order, with a choice where there is one', async () => {
+test('templates create prompts for all required values in order', async () => {
   const { baseUrl, received } = await stub(() => success(template))
   const answers = ['coffee', 'Coffee', 'gift', 'Shop', 'Shop', 'physical_goods', 'purchase', '30', '5']
   const ran = await cli(`templates create --base-url ${baseUrl}`, { env, terminal: true, answers })
@@ -26,37 +26,37 @@ test('questions come in order, with a choice where there is one', async () => {
   })
 })
 
-test('an answer that does not fit is exit 2', async () => {
+test('an invalid reply to a prompt exits 2', async () => {
   const { baseUrl } = await stub(() => success(template))
   const ran = await cli(`platform clock advance --base-url ${baseUrl}`, { env, terminal: true, answers: ['soon'] })
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
 })
 
-test('Ctrl-C at a question is exit 130, and nothing is sent', async () => {
+test('Ctrl-C at a prompt exits 130 and sends nothing', async () => {
   const { baseUrl, received } = await stub(() => success(app))
   const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, answers: [undefined] })
   expect([ran.exit, ran.stdout, received.length]).toEqual([130, '', 0])
 })
 
-test('--no-input never asks, also on a terminal', async () => {
+test('--no-input exits 3 instead of prompting on a terminal', async () => {
   const { baseUrl } = await stub(() => success(app))
   const ran = await cli(`apps create --no-input --base-url ${baseUrl}`, { env, terminal: true, answers: ['Shop'] })
   expect([ran.exit, ran.asked]).toEqual([3, []])
   expect(ran.stderr).toContain('--name')
 })
 
-test('everything that is missing is named together', async () => {
+test('a command without a terminal names all missing values together', async () => {
   const { stderr } = await cli('vouchers issue --external-id e --json', { env })
   expect(JSON.parse(stderr).error.details.missing).toEqual(['--template', '--recipient'])
 })
 
-test('the code of a voucher is asked for when no flag gives it', async () => {
+test('vouchers verify prompts for the code if no flag gives it', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, answers: [redeemCode] })
   expect(received[0]?.body).toEqual({ credential: { type: 'redeem_code', value: redeemCode } })
 })
 
-test('a credential that is nowhere is asked for, hidden, and used for this call only', async () => {
+test('a missing credential is prompted for hidden and used for this call', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const ran = await cli(`vouchers verify --code ${redeemCode} --base-url ${baseUrl}`, {
     terminal: true,

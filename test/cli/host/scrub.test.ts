@@ -11,7 +11,7 @@ test.each([
   [`Bearer ${secrets.VOUCHERCTL_OPERATOR_KEY}.`, 'Bearer opk_….'],
   [`"${secrets.VOUCHERCTL_JWT}"`, '"eyJ…"'],
   [`code ${redeemCode}, ${qrToken}`, 'code …T4FJ, …Y0YZ'],
-])('what has the form of a secret is shown by its prefix or its end', (text, shown) => {
+])('scrub shortens text that has the form of a secret to its prefix or end', (text, shown) => {
   expect(scrub(host(), text)).toBe(shown)
 })
 
@@ -21,9 +21,9 @@ test.each([
   'one of sop_, sbot_ or opk_',
   'key 0b2f6a1e-1c2d-4e3f-8a9b-0c1d2e3f4a5b',
   'sha256:OS1SdPMvxjrnaM7Mx8GZwIzZLS7z0mYCLzvJ9bZXScA',
-])('%s is no secret', (text) => expect(scrub(host(), text)).toBe(text))
+])('scrub keeps "%s", which is not a secret', (text) => expect(scrub(host(), text)).toBe(text))
 
-test('a secret of any form is hidden once it is known, in JSON and in a URL too; a word is not', () => {
+test('scrub hides remembered secrets in text, JSON and URLs, except short words', () => {
   const run = host()
   remember(run, 'a "b" c\\d/e')
   remember(run, 'short')
@@ -35,12 +35,12 @@ test('a secret of any form is hidden once it is known, in JSON and in a URL too;
   expect(scrubAll(run, { a: ['a "b" c\\d/e', 1, null] })).toEqual({ a: ['[secret]', 1, null] })
 })
 
-test('the secrets of the environment are known from the start', () => {
+test('scrub hides the secrets of the environment', () => {
   const env = { VOUCHERCTL_WEBHOOK_SECRET: 'webhook-secret-1' }
   expect(scrub({ env }, 'saw webhook-secret-1')).toBe('saw [secret]')
 })
 
-test('a code that a refusal repeats is hidden in every spelling', async () => {
+test('an error response that echoes the redeem code is printed without it in any spelling', async () => {
   const typed = 'm9s3 46q3 d25v t4fj'
   const spellings = [typed, 'M9S346Q3D25VT4FJ', redeemCode]
   const { baseUrl } = await stub(() => refusal(400, 'VALIDATION_FAILED', { spellings }))
@@ -52,7 +52,7 @@ test('a code that a refusal repeats is hidden in every spelling', async () => {
   }
 })
 
-test('a token that is typed where something else belongs is not shown again', async () => {
+test('a token in place of another argument is never printed in full', async () => {
   const { baseUrl } = await stub(() => success(app))
   for (const args of [
     ['apps', 'list', `--token=${secrets.VOUCHERCTL_TOKEN}`],
@@ -67,7 +67,7 @@ test('a token that is typed where something else belongs is not shown again', as
   }
 })
 
-test('a revoked token is named by its id, in a dry run too', async () => {
+test('tokens revoke --dry-run names the token by its id', async () => {
   const { baseUrl } = await stub(() => success(token))
   const ran = await cli(`tokens revoke tok_01 --app app_01 --dry-run --base-url ${baseUrl}`, { env: secrets })
   expect(ran.stdout).toContain('/tokens/tok_01')

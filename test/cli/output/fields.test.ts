@@ -16,7 +16,7 @@ const fieldsOf = (data: unknown) => Object.keys((data as { items?: readonly obje
 
 const changing = Object.entries(leafCalls).filter(([path, { changes }]) => changes && path !== 'secure call')
 
-test.each(changing)('%s: a mistyped field is exit 2 with the valid ones, and nothing is sent', async (path, call) => {
+test.each(changing)('%s --fields with an unknown field exits 2 with the valid ones and sends nothing', async (path, call) => {
   const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
   expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
   const { code, details } = JSON.parse(ran.stderr).error
@@ -35,18 +35,18 @@ test('the output shape of a command has every member of its output', async () =>
   }
 })
 
-test('a command that reads refuses what neither its answer nor the contract has', async () => {
+test('a read command refuses --fields that neither the response nor the contract has', async () => {
   const ran = await against('templates list --fields name,nam,validity.typ', pageOf(template))
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
   expect(ran.stderr).toMatch(/^error: --fields names what is not there: "nam", "validity.typ"\.\nhint: There are id, /)
 })
 
-test('a member of another server is a field, though the contract does not know it', async () => {
+test('--fields accepts a response member that the contract does not have', async () => {
   const ran = await against('apps get app_01 --json --fields id,colour.tone', { ...app, colour: { tone: 'warm' } })
   expect(JSON.parse(ran.stdout)).toEqual({ id: 'app_01', 'colour.tone': 'warm' })
 })
 
-test('an optional member that no record has is null', async () => {
+test('--fields prints null for an optional member that the response does not have', async () => {
   const { name: _name, ...nameless } = app
   expect(JSON.parse((await against('apps get app_01 --json --fields name', nameless)).stdout)).toEqual({ name: null })
   const unknown = { ...verification, voucher: null }
@@ -55,13 +55,13 @@ test('an optional member that no record has is null', async () => {
   expect((await against('bots updates --json --fields friend_request.id', { items: [update] })).exit).toBe(0)
 })
 
-test('of an update every type is a field, whatever has come', async () => {
+test('bots updates --fields accepts every update type and refuses unknown names', async () => {
   expect((await against('bots updates --json --fields update_idd', { items: [update] })).exit).toBe(2)
   expect((await against('bots updates --json --fields ping', { items: [update] })).exit).toBe(0)
   expect(await against('bots updates --follow --json --fields update_idd', {})).toMatchObject({ exit: 2, received: [] })
 })
 
-test('an empty list refuses what the contract does not know, and nothing else', async () => {
+test('--fields on an empty list refuses only names that the contract does not have', async () => {
   expect(await against('templates list -o csv --fields nam', pageOf())).toMatchObject({ exit: 2, stdout: '' })
   expect(await against('templates list -o csv --fields name', pageOf())).toMatchObject({ exit: 0, stdout: 'name\n' })
 })
@@ -78,7 +78,7 @@ test.each(['webhook listen --secret-file s.txt', 'server logs --data data', 'bot
   },
 )
 
-test('of a log --fields names what its lines and those of a request have', async () => {
+test('server logs --fields accepts members of log lines and of request entries', async () => {
   const cwd = temporaryDir()
   mkdirSync(join(cwd, 'data'))
   writeFileSync(join(cwd, 'data', 'server.log'), '{"time":"T","msg":"stopped","pid":1}\n')

@@ -10,29 +10,29 @@ async function against(args: readonly string[], data: unknown, given: Parameters
 
 const get = ['apps', 'get', 'app_01']
 
-test('--jq prints each result on a line: strings as they are, anything else as JSON', async () => {
+test('--jq prints each result on a line: strings raw, other values as JSON', async () => {
   const ran = await against([...get, '--jq', '.name, .features, .description, (.features | length), true'], app)
   expect(ran).toMatchObject({ exit: 0, stdout: 'Corner shop\n["vouchers"]\nnull\n1\ntrue\n', stderr: '' })
 })
 
-test('--jq reads what --json would print: with --fields only those', async () => {
+test('--jq filters the document that --json prints, with --fields only those members', async () => {
   const ran = await against([...get, '--fields', 'id,name', '--jq', 'keys'], app)
   expect(ran.stdout).toBe('["id","name"]\n')
   const list = ['templates', 'list', '--json', '--jq', '.items[].id, .pagination.total']
   expect((await against(list, pageOf(template))).stdout).toBe('tpl_01\n1\n')
 })
 
-test('with -o jsonl the filter runs on each line', async () => {
+test('--jq with -o jsonl filters each line', async () => {
   const args = ['templates', 'list', '-o', 'jsonl', '--jq', '.name']
   const ran = await against(args, pageOf(template, { ...template, name: 'a\nb' }))
   expect(ran.stdout).toBe('Free coffee\na\nb\n')
 })
 
-test('a filter without a result prints nothing, and that is no failure', async () => {
+test('--jq without a result prints nothing and exits 0', async () => {
   expect(await against([...get, '--jq', 'empty'], app)).toMatchObject({ exit: 0, stdout: '', stderr: '' })
 })
 
-test('an invalid filter is exit 2 before anything is sent', async () => {
+test('an invalid --jq filter exits 2 before anything is sent', async () => {
   for (const filter of ['.a |', '$nope', '', 'import "x" as x; .', '@']) {
     const ran = await against(['apps', 'create', '--name', 'S', '--jq', filter], app)
     expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
@@ -40,12 +40,12 @@ test('an invalid filter is exit 2 before anything is sent', async () => {
   }
 })
 
-test('a filter that begins with a minus is a filter', async () => {
+test('--jq accepts a filter that begins with a minus after =', async () => {
   expect((await against([...get, '--jq=-1'], app)).stdout).toBe('-1\n')
   expect((await against([...get, '--jq=--version'], app)).exit).toBe(2)
 })
 
-test('a filter that fails is exit 1, with nothing on stdout', async () => {
+test('a --jq filter that fails exits 1 with nothing on stdout', async () => {
   const ran = await against([...get, '--jq', '.id, (.name | .[])'], app)
   expect([ran.exit, ran.stdout]).toEqual([1, ''])
   expect(JSON.parse(ran.stderr).error).toMatchObject({
@@ -54,7 +54,7 @@ test('a filter that fails is exit 1, with nothing on stdout', async () => {
   })
 })
 
-test('a command whose filter fails says that it was done, and what it takes to see its secret', async () => {
+test('a command whose --jq fails reports that it succeeded and how to replace its secret', async () => {
   const args = ['tokens', 'create', '--app', 'app_01', '--scope', 'vouchers:read', '--jq', '.token[]']
   const ran = await against(args, { ...token, token: 'sop_fresh' })
   expect([ran.exit, ran.received.length]).toEqual([1, 1])
@@ -64,25 +64,25 @@ test('a command whose filter fails says that it was done, and what it takes to s
   expect(JSON.parse(added.stderr).error.message).toBe('--jq failed: number and string cannot be added.')
 })
 
-test('a token that is shown once and filtered out is warned of', async () => {
+test('a command warns about a one-time token that --jq leaves out', async () => {
   const args = ['tokens', 'create', '--app', 'app_01', '--scope', 'vouchers:read', '--jq']
   const data = { ...token, token: 'sop_fresh' }
   expect((await against([...args, '.id'], data)).stderr).toContain('warning: --jq left out token')
   expect(await against([...args, '.token'], data)).toMatchObject({ exit: 0, stdout: 'sop_fresh\n', stderr: '' })
 })
 
-test.each(['table', 'yaml', 'csv'])('--jq with -o %s is exit 2', async (format) => {
+test.each(['table', 'yaml', 'csv'])('--jq with -o %s exits 2', async (format) => {
   const ran = await against([...get, '--jq', '.id', '-o', format], app)
   expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
   expect(ran.stderr).toContain(format)
 })
 
-test('--jq wins over a format of the environment', async () => {
+test('--jq overrides the output format of the environment', async () => {
   const ran = await against([...get, '--jq', '.id'], app, { env: { VOUCHERCTL_OUTPUT: 'yaml' } })
   expect(ran.stdout).toBe('app_01\n')
 })
 
-test('a failure beside --jq is the error object', async () => {
+test('a failure of a command with --jq prints the error object', async () => {
   const ran = await cli([...get, '--jq', '.id', '--base-url', 'http://127.0.0.1:1', '--retries', '0'], { env: secrets })
   expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([9, 'NETWORK_ERROR'])
 })
@@ -95,13 +95,13 @@ test('commands that print by themselves are filtered too', async () => {
   expect((await against([...args, filter], issuedVoucher)).stdout).toBe(`${issuedVoucher.credentials[0]?.value}\n`)
 })
 
-test('a filter does not see the environment', async () => {
+test('a --jq filter cannot read the environment', async () => {
   expect((await against([...get, '--jq', '$ENV.VOUCHERCTL_TOKEN, env.VOUCHERCTL_JWT'], app)).stdout).toBe(
     'null\nnull\n',
   )
 })
 
-test('raw text does not command a terminal; in a pipe it is exact', async () => {
+test('--jq removes terminal controls from raw text on a terminal and keeps them in a pipe', async () => {
   const name = 'a\u001b[31mred\u0007'
   const jq = [...get, '--jq', '.name, [.name]']
   expect((await against(jq, { ...app, name })).stdout.split('\n')[0]).toBe(name)
@@ -109,7 +109,7 @@ test('raw text does not command a terminal; in a pipe it is exact', async () => 
   expect(shown.stdout).toBe('ared\n["a\\u001b[31mred\\u0007"]\n')
 })
 
-test('a filter without end ends with Ctrl-C', async () => {
+test('Ctrl-C ends an endless --jq filter with exit 130', async () => {
   const interruption = new AbortController()
   const { baseUrl } = await stub(() => {
     setTimeout(() => interruption.abort(), 200)
@@ -122,7 +122,7 @@ test('a filter without end ends with Ctrl-C', async () => {
   expect([ran.exit, ran.stdout]).toEqual([130, ''])
 })
 
-test('what jq cannot hold is a failure, and the next call has a fresh instance', async () => {
+test('JqFilter fails when jq runs out of memory and uses a new instance for the next call', async () => {
   const { JqFilter } = await import('../../../src/cli/output/jq.js')
   const filter = new JqFilter('("x" * .) | [., . + "a", . + "b", . + "c"] | add | length', new AbortController().signal)
   expect((await filter.apply('1000000000')).failure).toMatchObject({

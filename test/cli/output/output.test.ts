@@ -35,7 +35,7 @@ test('csv flattens members of members and writes lists as JSON', async () => {
   expect(stdout).toContain('"a\nb"')
 })
 
-test('an empty list is an empty list in every format', async () => {
+test('an empty list prints a notice as table, an empty list as json and nothing as jsonl', async () => {
   expect((await list('', {}, pageOf())).stdout).toBe('Nothing to show.\n')
   expect(JSON.parse((await list('--json', {}, pageOf())).stdout).items).toEqual([])
   expect((await list('-o jsonl', {}, pageOf())).stdout).toBe('')
@@ -48,7 +48,7 @@ test('--fields selects members in their order', async () => {
   expect((await list('--fields name')).stdout).toBe('NAME\nFree coffee\nTea, "black"\n')
 })
 
-test('--fields shows a person every member that was named: inside a record, and one that is null', async () => {
+test('--fields prints nested members and null members in a table', async () => {
   expect((await list('--fields id,validity.durationDays')).stdout).toMatch(/^tpl_01 +30$/m)
   const { baseUrl } = await stub(() => success({ ...app, description: null, owner: { name: 'Ada' } }))
   const ran = await cli(`apps get app_01 --fields owner.name,description --base-url ${baseUrl}`, { env: secrets })
@@ -65,7 +65,7 @@ test('a table fits the terminal by shortening names, never ids', async () => {
   expect(rows[1]).toContain('…')
 })
 
-test('where ids leave no room for a table each row is a record; an id that fits a line is whole', async () => {
+test('a table that is too narrow for its ids prints each row as a record', async () => {
   const id = 'tpl_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const data = pageOf({ ...template, id }, { ...second, id: `${id}2` })
   const given = { terminal: true, columns: 40, env: { NO_COLOR: '1' } }
@@ -76,7 +76,7 @@ test('where ids leave no room for a table each row is a record; an id that fits 
   expect((await list('--all', given, data)).stdout).toBe(stdout)
 })
 
-test('a table names the seconds where there is room, and the year of a log only there', async () => {
+test('a narrow table leaves out the year of log times', async () => {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
   const refused = { verdict: 'refused', reason: 'bad_signature', update_id: null, type: null } as const
@@ -91,7 +91,7 @@ test('a table names the seconds where there is room, and the year of a log only 
   expect(Math.max(...narrow.split('\n').map(widthOf))).toBeLessThanOrEqual(64)
 })
 
-test('an instant that does not fit its column is its date', async () => {
+test('a narrow table shortens a time to its date', async () => {
   const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const { baseUrl } = await stub(() => success(pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })))
   const given = { terminal: true, columns: 64, env: { ...secrets, NO_COLOR: '1' } }
@@ -99,7 +99,7 @@ test('an instant that does not fit its column is its date', async () => {
   expect(stdout).toMatch(/ 2026-11-21\n/)
 })
 
-test('the format is the same with and without a terminal; without one nothing is shortened', async () => {
+test('output without a terminal is not shortened, and --json is the same with a terminal', async () => {
   const long = pageOf({ ...template, name: 'n'.repeat(200) })
   expect((await list('', {}, long)).stdout).toContain('n'.repeat(200))
   const piped = await list('--json')
@@ -116,17 +116,17 @@ test.each([
   [{ env: { FORCE_COLOR: '1' } }, '', true],
   [{ terminal: true, env: { FORCE_COLOR: '0' } }, '', false],
   [{ env: { FORCE_COLOR: '1', NO_COLOR: '1' } }, '', false],
-])('colour: %j %s', async (given, args, coloured) => {
+])('output for %j with "%s" has colour: %s', async (given, args, coloured) => {
   expect((await list(args, given)).stdout.includes('\u001b[')).toBe(coloured)
 })
 
-test.each(['json', 'jsonl', 'yaml', 'csv'])('%s has no colour', async (format) => {
+test.each(['json', 'jsonl', 'yaml', 'csv'])('%s output has no colour', async (format) => {
   expect((await list(`-o ${format}`, { env: { FORCE_COLOR: '1' } })).stdout).not.toContain('\u001b')
 })
 
 const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2Jb\u202ec\r\u0000d\u001bP1;2|x\u001b\\e\u001bc'
 
-test('text of a server cannot command the terminal', async () => {
+test('terminal controls in server texts are removed or escaped in every format', async () => {
   expect(plain(hostile)).toBe('aredbcde')
   const data = pageOf({ ...template, name: hostile })
   for (const format of ['table', 'yaml', 'json', 'jsonl']) {
@@ -136,7 +136,7 @@ test('text of a server cannot command the terminal', async () => {
   expect(JSON.parse((await list('--json', {}, data)).stdout).items[0].name).toBe(hostile)
 })
 
-test('failures are stripped of terminal sequences too', async () => {
+test('terminal controls in error responses are removed or escaped', async () => {
   const body = {
     success: false,
     code: 'VALIDATION_FAILED',
@@ -153,7 +153,7 @@ test('failures are stripped of terminal sequences too', async () => {
   expect(JSON.parse(machine.stderr).error.message).toBe(hostile)
 })
 
-test('what comes next is said on stderr, to a person at a terminal who has not asked for quiet', async () => {
+test('the next step is suggested on stderr on a terminal only, and not with --quiet', async () => {
   const { baseUrl } = await stub(() => success(app))
   const run = (args: string, terminal: boolean) =>
     cli(`apps create --name S ${args} --base-url ${baseUrl}`, { env: { ...secrets, NO_COLOR: '1' }, terminal })
@@ -164,12 +164,12 @@ test('what comes next is said on stderr, to a person at a terminal who has not a
   expect(await run('', false)).toMatchObject({ stderr: '', stdout: shown.stdout })
 })
 
-test('csv of an empty list has the header that was asked for', async () => {
+test('csv output of an empty list has a header only with --fields', async () => {
   expect((await list('-o csv --fields id,name', {}, pageOf())).stdout).toBe('id,name\n')
   expect((await list('-o csv', {}, pageOf())).stdout).toBe('')
 })
 
-test('several pages are named below the table', async () => {
+test('a table of several pages prints the page number below it', async () => {
   const data = { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } }
   expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
 })

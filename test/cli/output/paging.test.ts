@@ -9,7 +9,7 @@ const LIMIT = 100
 const relative = template.validity
 const fixed = { type: 'fixed', startsAt: template.createdAt, endsAt: template.createdAt }
 
-/** So many templates in pages; the last of them with another kind of validity. */
+/** One page of `total` templates; the last template has another kind of validity. */
 function answer(total: number, at: number) {
   const pages = Math.ceil(total / LIMIT)
   const count = Math.min(LIMIT, total - (at - 1) * LIMIT)
@@ -33,7 +33,7 @@ async function list(args: string, total: number, failsAt = 0, given: Given = {})
   return { ...(await cli(argv, { ...given, env: { ...secrets, ...given.env } })), received }
 }
 
-test.each(['json', 'yaml'])('--all -o %s is the document of the whole list', async (format) => {
+test.each(['json', 'yaml'])('--all -o %s prints one document with the whole list', async (format) => {
   const ran = await list(`-o ${format}`, 250)
   expect([ran.exit, ran.stderr, ran.received.length]).toEqual([0, '', 3])
   const whole = format === 'json' ? JSON.parse(ran.stdout) : parseYaml(ran.stdout)
@@ -41,7 +41,7 @@ test.each(['json', 'yaml'])('--all -o %s is the document of the whole list', asy
   expect(whole.pagination).toEqual({ page: 1, limit: 250, total: 250, pages: 1 })
 })
 
-test('the document written piece by piece is the one that a page is', async () => {
+test('--all prints the same document as a single page in every format', async () => {
   const { baseUrl } = await stub(() => success(pageOf(template, template)))
   const run = (args: string) => cli(`templates list ${args} --base-url ${baseUrl}`, { env: secrets })
   for (const format of ['json', 'yaml', 'csv', 'jsonl', 'table', 'csv --fields id,validity', 'json --fields id']) {
@@ -50,7 +50,7 @@ test('the document written piece by piece is the one that a page is', async () =
   }
 })
 
-test('csv has a column for a member that only the last page brings', async () => {
+test('--all -o csv has a column for a member that only the last page has', async () => {
   const lines = (await list('-o csv --fields id,validity', 101)).stdout.split('\n')
   expect(lines[0]).toBe(
     'id,validity.type,validity.durationDays,validity.delayDays,validity.notAfter,validity.startsAt,validity.endsAt',
@@ -73,7 +73,7 @@ test('--all -o jsonl --jq filters each item separately', async () => {
 })
 
 test.each(['json', 'yaml', 'csv', 'csv --fields id', 'json --jq .items[].id'])(
-  'a page that fails leaves stdout empty: -o %s',
+  '--all -o %s prints nothing on stdout if a page fails',
   async (format) => {
     const ran = await list(`-o ${format}`, 250, 3)
     expect([ran.exit, ran.stdout]).toEqual([4, ''])
@@ -85,23 +85,23 @@ test.each([
   ['-o jsonl', 200],
   ['-o jsonl --jq .id', 200],
   ['', 201],
-])('a page that fails comes after what there was: %s', async (args, lines) => {
+])('--all %s prints the earlier pages before a page fails', async (args, lines) => {
   const ran = await list(args, 250, 3)
   expect([ran.exit, ran.stdout.trimEnd().split('\n').length]).toEqual([4, lines])
   expect(ran.stderr).toContain('INSUFFICIENT_SCOPE')
 })
 
-test('a mistyped field is refused after the first page', async () => {
+test('--all refuses an unknown field after the first page', async () => {
   const ran = await list('-o jsonl --fields nam', 250)
   expect([ran.exit, ran.stdout, ran.received.length]).toEqual([2, '', 1])
 })
 
-test('a reader who has seen enough asks for no further page', async () => {
+test('--all requests no further page after its reader has closed the pipe', async () => {
   const ran = await list('-o jsonl', 10_000, 0, { linesTaken: 150 })
   expect([ran.exit, ran.stderr, ran.received.length]).toEqual([0, '', 2])
 })
 
-test('a table has its heads once, and its columns widen with a page that needs it', async () => {
+test('--all prints one table head, and columns widen for later pages', async () => {
   const names = ['short', 'a name that is longer than the one before']
   const { baseUrl } = await stub(({ path }) => {
     const at = pageIn(path)
@@ -140,7 +140,7 @@ test('a table of more than 1,000 rows keeps the column widths of the first 1,000
   expect(Math.max(...narrow.stdout.split('\n').map((it) => it.length))).toBeLessThanOrEqual(40)
 })
 
-test('what waits on the disk is read by nobody else and does not stay', async () => {
+test('--all removes the temporary file of a long list', async () => {
   const [folder, home] = [temporaryDir(), temporaryDir()]
   vi.stubEnv('TMPDIR', folder)
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -11,21 +11,21 @@ test.each([
   ['-o csv', 'wc -l', /^10001\n$/],
   ['-o jsonl --jq .id', 'wc -l', /^10000\n$/],
   ['', 'wc -l', /^10001\n$/],
-])('--all %s: 40 MB pass through a heap of 32 MB', async (flags, count, expected) => {
+])('--all %s prints 40 MB with a heap of 32 MB', async (flags, count, expected) => {
   const { baseUrl } = await manyTemplates(100)
   const line = `set -o pipefail; (cli templates list --all ${flags} --timeout 10m --base-url ${baseUrl}) | ${count}`
   const ran = await bash(line, { NODE_OPTIONS: '--max-old-space-size=32' })
   expect(ran).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringMatching(expected) })
 })
 
-test('a reader that goes away ends a list quietly, and the command with 0', async () => {
+test('a list exits 0 without a message when its reader closes the pipe', async () => {
   const { baseUrl, asked } = await manyTemplates(100)
   const line = `(cli templates list --all -o jsonl --timeout 10m --base-url ${baseUrl}) | head -c 10; echo " \${PIPESTATUS[0]}"`
   expect(await bash(line)).toEqual({ exit: 0, stdout: '{"id":"tpl 0\n', stderr: '' })
   expect(asked()).toBeLessThan(10)
 })
 
-test('a reader that never was does not undo what was done', async () => {
+test('vouchers issue exits 0 when its reader closed the pipe before the result', async () => {
   const { baseUrl, received } = await stub(() => success(issuedVoucher))
   const issue = `vouchers issue --template t --external-id order-1 --recipient u --json --base-url ${baseUrl}`
   expect(await bash(`(cli ${issue}) | true; echo "\${PIPESTATUS[0]}"`)).toEqual({ exit: 0, stdout: '0\n', stderr: '' })
@@ -35,7 +35,7 @@ test('a reader that never was does not undo what was done', async () => {
 test.each([
   ['closed', '<&-', ['login']],
   ['open, and nobody types', '', ['vouchers redeem', 'apps create', 'login', 'bots send']],
-])('stdin that is %s keeps no command waiting', async (_how, redirection, commands) => {
+])('no command waits for a stdin that is %s', async (_how, redirection, commands) => {
   const { baseUrl } = await stub(() => success(pageOf(template)))
   const list = await bash(`cli templates list --jq .items[].id --base-url ${baseUrl} ${redirection}`)
   expect(list).toEqual({ exit: 0, stdout: 'tpl_01\n', stderr: '' })
@@ -47,7 +47,7 @@ test.each([
 })
 
 test.each(['--version', '--help', 'vouchers redeem --help', 'commands --json'])(
-  '%s: exits 1 with one line on a full disk, and 0 when the reader has gone',
+  '%s exits 1 with one line on a full disk and 0 when the reader has closed the pipe',
   async (words) => {
     const full = await bash(`cli ${words} > /dev/full`)
     const line = 'error: The result cannot be written to standard output (ENOSPC).\n'
@@ -57,7 +57,7 @@ test.each(['--version', '--help', 'vouchers redeem --help', 'commands --json'])(
   },
 )
 
-test('a disk that is full is a failure', async () => {
+test('templates list exits 1 with ENOSPC on a full disk', async () => {
   const { baseUrl } = await stub(() => success(pageOf(template)))
   const ran = await bash(`cli templates list --json --base-url ${baseUrl} > /dev/full`)
   expect([ran.exit, ran.stderr]).toEqual([1, expect.stringContaining('ENOSPC')])
@@ -71,11 +71,11 @@ test('--all --jq fails with one line, without aborting, when the list exceeds th
   expect(JSON.parse(ran.stderr).error).toMatchObject({ code: 'JQ_FAILED', message: '--jq ran out of memory.' })
 })
 
-test('a reader that is slow slows the calls down', async () => {
+test('a slow reader of --all delays further page requests', async () => {
   const { baseUrl, asked } = await manyTemplates(100)
   const slow = `(cli templates list --all -o jsonl --timeout 10m --base-url ${baseUrl}) | (sleep 2; curl -s ${baseUrl}/ > /dev/null; head -1 | cut -c1-8)`
   const ran = await bash(slow)
   expect(ran).toMatchObject({ exit: 0, stderr: '', stdout: '{"id":"t\n' })
-  // A pipe holds 64 KiB and a page is 470.
+  // A pipe buffers 64 KiB and a page has 470 KB.
   expect(asked()).toBeLessThan(5)
 })

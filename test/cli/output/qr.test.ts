@@ -17,7 +17,7 @@ async function run(args: string, given: Parameters<typeof cli>[1] = {}) {
   }
 }
 
-/** Reads modules, true for dark, as a camera would see them. */
+/** Decodes QR modules (true is dark) from a rendered image. */
 function read(modules: readonly (readonly boolean[])[]): string {
   const size = modules.length * SCALE
   const data = new Uint8Array(size * size * 4)
@@ -35,7 +35,7 @@ const dark = [0, 0, 0]
 type Colour = readonly number[]
 const colours: Readonly<Record<string, Colour>> = { '38;5;16': dark, '48;5;231': light, '30': dark, '107': light }
 
-/** What a camera sees of text on a terminal of 80 columns with these colours: two squares for each cell. */
+/** Renders terminal text of 80 columns in these colours, two squares per cell, and decodes the QR code. */
 function photograph(text: string, ink: Colour, paper: Colour): string {
   const lines = text.split('\n')
   const rows: Colour[][] = []
@@ -55,7 +55,7 @@ function photograph(text: string, ink: Colour, paper: Colour): string {
     }
     for (const row of [upper, lower]) rows.push([...row, ...Array.from({ length: 80 - row.length }, () => paper)])
   }
-  // The decoder also reads codes with light and dark changed over; not every scanner does.
+  // The decoder also reads inverted codes, which not every scanner does.
   const [zone, finder] = [[0, 3, 32].map((at) => rows[at]?.[at]), [4, 10].map((at) => rows[at]?.[at])]
   expect([zone, finder]).toEqual([
     [light, light, light],
@@ -71,7 +71,7 @@ function photograph(text: string, ink: Colour, paper: Colour): string {
   return decodeQr({ width, height, data })
 }
 
-/** The drawing alone: a screen also has the lines above it. */
+/** The QR code without the lines above it. */
 const drawingOf = (stdout: string) => stdout.slice(stdout.lastIndexOf('\n\n') + 2)
 
 test.each([
@@ -82,7 +82,7 @@ test.each([
   ['a dark terminal without colour', { NO_COLOR: '1', TERM: 'xterm-256color' }, light, dark],
   ['a light terminal without colour that says so', { NO_COLOR: '1', COLORFGBG: '0;15' }, dark, light],
   ['a dumb terminal', { TERM: 'dumb' }, light, dark],
-])('the QR code on %s is read from the screen', async (_name, env, ink, paper) => {
+])('the QR code on %s can be scanned', async (_name, env, ink, paper) => {
   for (const how of ['--recipient user-1', '--chat chat_01']) {
     const { baseUrl } = await stub(() => success(issuedVoucher))
     const args = `vouchers issue --template tpl_01 --external-id order-1 ${how} --qr --base-url ${baseUrl}`
@@ -91,7 +91,7 @@ test.each([
     const drawing = drawingOf(stdout)
     expect(photograph(drawing, ink, paper)).toBe(qrToken)
     if ('NO_COLOR' in env || env.TERM === 'dumb') expect(stdout).not.toContain('\u001b')
-    // Beside a prompt it still fits 80 columns and 24 lines.
+    // The code and a prompt fit 80 columns and 24 lines.
     const plain = drawing
       .replace(/\u001b\[[\d;]*m/g, '')
       .trimEnd()
@@ -100,13 +100,13 @@ test.each([
   }
 })
 
-test('the QR code in a file or a pipe is ink on paper, without colour', async () => {
+test('the QR code in a pipe is drawn dark on light without colour', async () => {
   const { stdout } = await run('--qr')
   expect(stdout).not.toContain('\u001b')
   expect(photograph(drawingOf(stdout), dark, light)).toBe(qrToken)
 })
 
-test('a QR code that is wider than the terminal is not drawn in pieces: the voucher is shown, and the way to the code', async () => {
+test('a QR code wider than the terminal is replaced by a hint to use --qr-file', async () => {
   const credentials = [{ type: 'qr_token', value: 'q'.repeat(300) }]
   const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))
   const given = { env: { ...secrets, NO_COLOR: '1' }, terminal: true }
@@ -127,7 +127,7 @@ test.each(['json', 'jsonl', 'yaml', 'csv'])('--qr with -o %s is refused before a
   }
 })
 
-test('--qr-file out.png holds the same, for its owner alone', async () => {
+test('--qr-file out.png writes the QR code to a file with mode 0600', async () => {
   const path = join(temporaryDir(), 'out.png')
   const { exit, stdout } = await run(`--qr-file ${path}`)
   expect(exit).toBe(0)
@@ -140,7 +140,7 @@ test('--qr-file out.png holds the same, for its owner alone', async () => {
   expect(decodeQr(PNG.sync.read(readFileSync(path)))).toBe(qrToken)
 })
 
-test('--qr-file out.svg holds the same', async () => {
+test('--qr-file out.svg writes the QR code', async () => {
   const path = join(temporaryDir(), 'out.svg')
   await run(`--qr-file ${path} --json`)
   const svg = readFileSync(path, 'utf8')
@@ -160,7 +160,7 @@ test('--qr-file out.svg holds the same', async () => {
   expect(read(modules)).toBe(qrToken)
 })
 
-test('an older QR file with wide permissions becomes one for its owner alone', async () => {
+test('--qr-file replaces an older file with wide permissions by one with mode 0600', async () => {
   const path = join(temporaryDir(), 'out.svg')
   writeFileSync(path, 'old', { mode: 0o644 })
   expect((await run(`--qr-file ${path}`)).exit).toBe(0)
@@ -168,7 +168,7 @@ test('an older QR file with wide permissions becomes one for its owner alone', a
   expect(readFileSync(path, 'utf8')).toContain('<svg')
 })
 
-test('a QR file that cannot be written is refused before the voucher is issued', async () => {
+test('--qr-file with an unwritable path exits 1 before the voucher is issued', async () => {
   const dir = temporaryDir()
   mkdirSync(join(dir, 'folder.svg'))
   for (const path of [join(dir, 'nowhere', 'out.svg'), join(dir, 'folder.svg')]) {
@@ -181,7 +181,7 @@ test('a QR file that cannot be written is refused before the voucher is issued',
 })
 
 test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }])(
-  'issue exits 9 when the response holds %j, with which no voucher can be redeemed',
+  'vouchers issue exits 9 for a response with %j, which cannot be redeemed',
   async (members) => {
     const { baseUrl } = await stub(() => success({ ...issuedVoucher, ...members }))
     const ran = await cli(`${issue} --base-url ${baseUrl}`, { env: secrets })
@@ -189,7 +189,7 @@ test.each([{ credentials: [null] }, { credentials: 'x' }, { credentials: null }]
   },
 )
 
-test('the QR file is there before anything is printed', async () => {
+test('vouchers issue prints nothing on stdout if the QR file cannot be written after issuing', async () => {
   const dir = temporaryDir()
   const path = join(dir, 'out.svg')
   const { baseUrl } = await stub(() => {
@@ -205,13 +205,13 @@ test('the QR file is there before anything is printed', async () => {
   expect(readdirSync(dir)).toEqual(['out.svg'])
 })
 
-test('times of an issued voucher read as everywhere else', async () => {
+test('vouchers issue prints times in the common format', async () => {
   const { stdout } = await run('')
   expect(stdout).toMatch(/^valid until  2026-11-21 10:00:00Z$/m)
 })
 
 test.each([2_331, 2_332])(
-  'QR data of %i bytes is shown, or said to be none, and never ends in an exception',
+  'QR data of %i bytes is drawn or reported as invalid, without an exception',
   async (bytes) => {
     const credentials = [{ type: 'qr_token', value: 'q'.repeat(bytes) }]
     const { baseUrl } = await stub(() => success({ ...issuedVoucher, credentials }))

@@ -4,7 +4,7 @@ import { secrets, stub, success, temporaryDir } from '../../support/cli.js'
 import { app, pageOf } from '../../support/cli-samples.js'
 import { hasTerminal, onTerminal } from '../../support/terminal.js'
 
-/** The command between two looks at the settings of the terminal, which it must leave as it found them. */
+/** Runs a command between two reads of the terminal settings, which it must not change. */
 function run(args: string, env: Record<string, string> = {}) {
   const home = temporaryDir()
   const command = `stty -a; ${process.execPath} ${built.bin} ${args}; exit=$?; stty -a; exit $exit`
@@ -21,7 +21,7 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     ['Ctrl-D', '\u0004', 'login'],
     ['Ctrl-C', '\u0003', 'apps create'],
     ['Ctrl-D', '\u0004', 'apps create'],
-  ])('%s at a question ends the command with 130, and the terminal is as it was', async (_name, key, command) => {
+  ])('%s at a prompt exits 130 and restores the terminal settings', async (_name, key, command) => {
     const { baseUrl, received } = await stub(() => success(app))
     const terminal = run(`${command} --base-url ${baseUrl}`, { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT })
     await terminal.until('?')
@@ -33,11 +33,11 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     expect(received).toEqual([])
   })
 
-  test('a credential that is typed is never shown, whatever key is pressed', async () => {
+  test('login on a terminal never shows a typed credential', async () => {
     const { baseUrl } = await stub(() => success(pageOf()))
     const terminal = run(`login --base-url ${baseUrl}`)
     await terminal.until('(hidden)')
-    // Ctrl-T would show it in the library's own prompt.
+    // Ctrl-T would reveal it in the prompt of the library.
     terminal.type(`${secrets.VOUCHERCTL_TOKEN}\u0014`)
     terminal.type('\r')
     expect(await terminal.exit).toBe(0)

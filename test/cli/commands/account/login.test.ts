@@ -43,7 +43,7 @@ function runningServer(dir: string, baseUrl: string, more: Record<string, unknow
 
 const defaultFolder = (home: string) => join(home, '.local', 'share', 'voucherctl')
 
-test('login --local uses the operator key to get an account JWT and stores it for the local server', async () => {
+test('login --local gets an account JWT with the operator key and stores it for the local server', async () => {
   const home = temporaryDir()
   const local = await localStub(() => success({ jwt, expires_at: '2033-05-18T03:33:20.000Z' }))
   runningServer(defaultFolder(home), local.baseUrl)
@@ -125,7 +125,7 @@ test('the operator key is not sent to another server that took over the address 
   expect(usurper.received).toEqual([])
 })
 
-test('no command sends a credential to another server that took over the address of the local one', async () => {
+test('no command sends a credential to a server that took over the address of the local one', async () => {
   const home = temporaryDir()
   const usurper = await localStub(() => success(pageOf()), 'another')
   runningServer(defaultFolder(home), usurper.baseUrl)

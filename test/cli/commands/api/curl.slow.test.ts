@@ -45,7 +45,7 @@ const hostile = fc.oneof(
 
 describe(`words for bash${reason}`, () => {
   inBash(
-    'bash reads a shellWord as the same bytes in any locale, and it holds no terminal controls',
+    'bash reads a shellWord as the same bytes in any locale, without terminal controls',
     async () => {
       const texts = fc.sample(hostile, { numRuns: 400, seed: 7 }).filter((it) => !it.includes('\0'))
       for (const locale of ['C', 'C.UTF-8']) {

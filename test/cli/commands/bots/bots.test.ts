@@ -173,7 +173,7 @@ test('bots updates --follow --retries 0 exits 9 with the next offset after one f
   })
 })
 
-test('bots updates --follow reconnects to a server that was unreachable for longer than the retries', async () => {
+test('bots updates --follow reconnects to a server that was unreachable beyond the retries', async () => {
   const stop = new AbortController()
   const { baseUrl, received } = await stub((_request, index) => {
     if (index === 0 || index > 4) return success({ items: index === 0 ? [update] : [] })

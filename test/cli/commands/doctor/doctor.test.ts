@@ -215,7 +215,7 @@ describe('doctor on files', () => {
     expect(found.check('profile file')?.message).toContain('environment VOUCHERCTL_PROFILE')
   })
 
-  test('doctor fails for a profile file or folder with wide permissions and names the chmod command', async () => {
+  test('doctor fails for a profile file or folder with wide permissions and names the fix', async () => {
     const file = withProfile({}, 0o640)
     expect((await doctor({ home: file })).check('permissions')).toMatchObject({
       status: 'fail',

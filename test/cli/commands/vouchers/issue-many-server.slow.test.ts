@@ -18,7 +18,7 @@ const patient = { timeout: 30_000, interval: 1 }
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('records the rows in flight and exits with the code of %s (%i)', async (signal, exit) => {
+] as const)('issue-many records the rows in flight and exits with the code of %s (%i)', async (signal, exit) => {
   const tenant = await newTenant(server)
   const run = new IssueManyRun(tenant, server.baseUrl, await activeTemplate(tenant, 5_000), 5_000)
   const child = built.start(run.args, run.home, run.env)
@@ -33,7 +33,7 @@ test.each([
   run.expectWhole(error.details.issued)
 })
 
-test('fails no row when the server limits the rate', async () => {
+test('issue-many fails no row when the server limits the rate', async () => {
   const limited = await liveServer({ rateLimits: { issue: { calls: 40, seconds: 1 } } })
   const tenant = await newTenant(limited)
   const run = new IssueManyRun(tenant, limited.baseUrl, await activeTemplate(tenant, 150), 90)
@@ -44,7 +44,7 @@ test('fails no row when the server limits the rate', async () => {
   await limited.close()
 })
 
-test('issues every row through the encrypted transport, which the server requires', async () => {
+test('issue-many issues every row to a server that requires the encrypted transport', async () => {
   const strict = await liveServer({ requireSecure: true })
   const tenant = await newTenant(strict)
   const env = { VOUCHERCTL_TOKEN: tenant.token, VOUCHERCTL_BASE_URL: strict.baseUrl }

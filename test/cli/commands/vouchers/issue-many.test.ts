@@ -6,12 +6,11 @@ import { Bulk, codeOf, idsOf, issuer } from '../../../support/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
 import { closedPort } from '../../../support/listen.js'
 
-// The first run loads what is loaded when it is used.
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 const head = 'external_issue_id,recipient_user_id'
 
-test('every row gets its voucher, once, with its codes in a file that its owner alone reads', async () => {
+test('issue-many issues every row once and writes its codes to a file with mode 0600', async () => {
   const ids = idsOf(200)
   const bulk = Bulk.of(ids)
   const { baseUrl, issued, received } = await issuer()
@@ -54,7 +53,7 @@ test('every row gets its voucher, once, with its codes in a file that its owner 
   })
 })
 
-test('the journal is on the disk before the first voucher is asked for, the results before the run ends', async () => {
+test('the journal is synced before the first call, the results before the run ends', async () => {
   const probe = await open(join(temporaryDir(), 'probe'), 'w')
   const datasync = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, 'datasync')
   await probe.close()
@@ -68,7 +67,7 @@ test('the journal is on the disk before the first voucher is asked for, the resu
   }
 })
 
-test('the journal says what each row got, and holds no code, token or recipient', async () => {
+test('the journal names voucher or error of each row and holds no code, token or recipient', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer((id) => (id === 'b' ? refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT') : undefined))
   expect((await bulk.run(baseUrl)).exit).toBe(11)
@@ -78,7 +77,7 @@ test('the journal says what each row got, and holds no code, token or recipient'
   expect(journal).not.toMatch(/CODE-|QR-|user-|CANARY/)
 })
 
-test('the idempotency key is made from template, external id and recipient: the same in every run', async () => {
+test('the idempotency key of a row depends on template, external id and recipient only', async () => {
   const { baseUrl, received } = await issuer()
   const keyFor = async (row: string, template = 'tpl_1') => {
     const bulk = new Bulk(`${head}\n${row}\n`)
@@ -94,7 +93,7 @@ test('the idempotency key is made from template, external id and recipient: the 
   expect(new Set([key, await keyFor('a,v'), await keyFor('b,u'), await keyFor('a,u', 'tpl_2')]).size).toBe(4)
 })
 
-test('metadata is sent as it is; NDJSON comes in and goes out by the ending of the names', async () => {
+test('issue-many sends metadata unchanged and reads and writes NDJSON by file extension', async () => {
   const line = { external_issue_id: 'a,"b"', recipient_user_id: 'u', metadata: { k: 'v' } }
   const bulk = new Bulk(`${JSON.stringify(line)}\n`, { name: 'in.ndjson', out: 'out.ndjson' })
   const { baseUrl, received } = await issuer()
@@ -110,7 +109,7 @@ test('metadata is sent as it is; NDJSON comes in and goes out by the ending of t
   expect(asCsv.read('out.csv')).toContain('\n1,"a,""b""",u,"vch_a,""b""","CODE-a,""b""",')
 })
 
-test('rows that the server refuses are listed with line and reason, the others are issued, exit code 11', async () => {
+test('refused rows are listed with line and reason, the others are issued, and exit is 11', async () => {
   const bulk = Bulk.of(['a', 'b', 'c', 'd'])
   const { baseUrl } = await issuer((id) =>
     id === 'b' ? refusal(409, 'TEMPLATE_QUOTA_EXHAUSTED') : id === 'd' ? refusal(400, 'VALIDATION_FAILED') : undefined,
@@ -145,7 +144,7 @@ test('rows that the server refuses are listed with line and reason, the others a
   expect([elsewhere.exit, again.received]).toEqual([2, []])
 })
 
-test('--resume tries rows that failed again, and the list of errors is that of the last run', async () => {
+test('--resume retries failed rows and replaces the list of errors', async () => {
   const bulk = Bulk.of(['a', 'b', 'c'])
   let isFull = true
   const { baseUrl, received } = await issuer((id) =>
@@ -165,7 +164,7 @@ test('--resume tries rows that failed again, and the list of errors is that of t
   expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
 })
 
-test('a file with rows that cannot be sent issues nothing: exit code 2, lines in the error, all of them in the list', async () => {
+test('a file with invalid rows exits 2, lists every invalid row and issues nothing', async () => {
   const bulk = new Bulk(`\ufeff${head}\r\na,u\r\nb,\r\n"c\r\nd",v\r\na,w\r\ne"f,x\r\n`)
   const { baseUrl, received } = await issuer()
   const { exit, stdout, stderr } = await bulk.run(baseUrl, ['--json', '--errors', join(bulk.dir, 'bad.ndjson')])
@@ -195,14 +194,14 @@ test('a file with rows that cannot be sent issues nothing: exit code 2, lines in
   expect(existsSync(join(bulk.dir, 'bad.ndjson'))).toBe(false)
 })
 
-test('of many bad rows the error shows ten and says how many more there are', async () => {
+test('the error for 25 invalid rows shows ten and the number of the others', async () => {
   const bulk = new Bulk(`${head}\n${'a,\n'.repeat(25)}`)
   const { stderr } = await bulk.run(`http://127.0.0.1:1`, ['--json'])
   expect(errorOf(stderr).details).toMatchObject({ errors: { length: 10 }, more: 15 })
   expect(bulk.rows('out.errors.csv')).toHaveLength(25)
 })
 
-test('from a pipe, bad rows fail one by one with their lines and the others are issued', async () => {
+test('invalid rows of a pipe fail with their lines and the others are issued', async () => {
   const bulk = Bulk.of([])
   const { baseUrl, issued } = await issuer()
   const args = bulk.args(baseUrl, '--json').map((it) => (it === bulk.input ? '-' : it))
@@ -218,7 +217,7 @@ test('from a pipe, bad rows fail one by one with their lines and the others are 
   expect(bulk.ids().sort()).toEqual(['a', 'c', 'd'])
 })
 
-test('what is there is never overwritten: results, journal, and an --errors that no run has written', async () => {
+test('issue-many never overwrites existing results, journals or foreign files of errors', async () => {
   const { baseUrl, received } = await issuer()
   for (const name of ['out.csv', 'out.csv.journal', 'out.errors.csv']) {
     const bulk = Bulk.of(['a'])
@@ -236,7 +235,7 @@ test('what is there is never overwritten: results, journal, and an --errors that
   expect(received).toHaveLength(1)
 })
 
-test('--resume goes on with the same template, server and file only', async () => {
+test('--resume requires the same template, server and file', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   expect((await bulk.run(baseUrl)).exit).toBe(0)
@@ -257,7 +256,7 @@ test('--resume goes on with the same template, server and file only', async () =
   expect(received).toEqual([])
 })
 
-test('results that were changed since are not gone on with', async () => {
+test('--resume refuses results that are shorter than the journal says', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer()
   await bulk.run(baseUrl)
@@ -266,7 +265,7 @@ test('results that were changed since are not gone on with', async () => {
   expect([exit, errorOf(stderr).message]).toEqual([2, expect.stringContaining('shorter than its journal says')])
 })
 
-test('two runs never write to the same files; the lock of a run that was killed is no hindrance', async () => {
+test('a second run on the same files exits 6, except after the first one was killed', async () => {
   const bulk = Bulk.of(['a'])
   const { baseUrl } = await issuer()
   const lock = `${bulk.out}.journal.lock`
@@ -287,7 +286,7 @@ test.each([
   [409, 'TEMPLATE_VALIDITY_ENDED', 6],
   [426, 'SECURE_TRANSPORT_REQUIRED', 10],
 ])(
-  '%i %s would answer every row: the run ends at once with its exit code, and can be gone on with',
+  'a %i %s, which would fail every row, ends the run, and --resume continues it',
   async (status, code, exit) => {
     const bulk = Bulk.of(idsOf(50))
     let isFixed = false
@@ -309,7 +308,7 @@ test.each([
   },
 )
 
-test('a server that is away ends the run with exit code 9, which says how to go on, and no row fails', async () => {
+test('an unreachable server ends the run with exit 9 and a hint, and no row fails', async () => {
   const bulk = Bulk.of(idsOf(40))
   let isAway = true
   const { baseUrl, issued } = await issuer((_id, call) => (isAway && call >= 20 ? { drop: true } : undefined))
@@ -324,19 +323,19 @@ test('a server that is away ends the run with exit code 9, which says how to go 
   isAway = false
   const resumed = await bulk.run(baseUrl, ['--resume', '--json'])
   expect([resumed.exit, JSON.parse(resumed.stdout).replayed]).toEqual([0, expect.any(Number)])
-  // Their answers were lost, so that they were asked for again under the same keys.
+  // Rows whose responses were lost are replayed under the same keys.
   expect(JSON.parse(resumed.stdout).replayed).toBeGreaterThan(0)
   expect([issued.size, bulk.ids().sort()]).toEqual([40, idsOf(40).sort()])
 })
 
-test('no server at all: exit code 9, and the run that was begun can be gone on with', async () => {
+test('a run without a server exits 9 and reports 0 issued rows', async () => {
   const bulk = Bulk.of(['a'])
   const { exit, stderr } = await bulk.run(`http://127.0.0.1:${await closedPort()}`, ['--json'])
   expect([exit, errorOf(stderr).code]).toEqual([9, 'NETWORK_ERROR'])
   expect(errorOf(stderr).hint).toContain('0 of 1 rows have their voucher')
 })
 
-test('a run that came to nothing leaves nothing behind, so that the next one needs no --resume', async () => {
+test('a run that issued nothing leaves no files, so that the next one needs no --resume', async () => {
   const bulk = Bulk.of(['a'])
   let isRevoked = true
   const { baseUrl } = await issuer(() => (isRevoked ? refusal(401, 'TOKEN_REVOKED') : undefined))
@@ -349,7 +348,7 @@ test('a run that came to nothing leaves nothing behind, so that the next one nee
   expect((await bulk.run(baseUrl)).exit).toBe(0)
 })
 
-test('one row that gets no answer while others do fails alone', async () => {
+test('a single row without a response fails alone', async () => {
   const bulk = Bulk.of(idsOf(200))
   const { baseUrl } = await issuer((id) => (id === 'order-5' ? { drop: true } : undefined))
   const { exit, stdout } = await bulk.run(baseUrl, ['--json', '--concurrency', '8'])
@@ -357,7 +356,7 @@ test('one row that gets no answer while others do fails alone', async () => {
   expect(bulk.rows('out.errors.csv')).toMatchObject([{ external_issue_id: 'order-5', code: 'NETWORK_ERROR' }])
 })
 
-test('a server that fails a row and answers others fails that row; ten in a row end the run with exit code 9', async () => {
+test('a 500 fails its row, and ten consecutive ones end the run with exit 9', async () => {
   const failing = (id: string) => (id === 'order-3' ? refusal(500, 'INTERNAL_ERROR') : undefined)
   const one = Bulk.of(idsOf(20))
   const some = await issuer(failing)
@@ -369,7 +368,7 @@ test('a server that fails a row and answers others fails that row; ten in a row 
   expect(broken.received).toHaveLength(10)
 })
 
-test('a 429 fails no row: everybody waits as long as the server asks', async () => {
+test('a 429 fails no row, and all calls wait as long as the server asks', async () => {
   const bulk = Bulk.of(idsOf(60))
   let refused = 0
   const { baseUrl, issued, received } = await issuer((_id, call) =>
@@ -382,7 +381,7 @@ test('a 429 fails no row: everybody waits as long as the server asks', async () 
   expect([issued.size, received.length]).toEqual([60, 63])
 })
 
-test('a 429 that asks to wait longer than 5 minutes ends the run with 7, and --resume goes on', async () => {
+test('a 429 that asks to wait longer than 5 minutes exits 7, and --resume continues', async () => {
   for (const seconds of ['301', '999999999', '31536000000']) {
     const bulk = Bulk.of(idsOf(20))
     let isBusy = true
@@ -399,7 +398,7 @@ test('a 429 that asks to wait longer than 5 minutes ends the run with 7, and --r
   }
 })
 
-test('a 429 says on stderr how long the run waits', async () => {
+test('a 429 prints on stderr how long the run waits', async () => {
   const { baseUrl } = await issuer((_id, call) =>
     call === 2 ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': '1' } } : undefined,
   )
@@ -407,7 +406,7 @@ test('a 429 says on stderr how long the run waits', async () => {
   expect([exit, stderr]).toEqual([0, expect.stringContaining('The server asks to wait: calls go on in 1 s.\n')])
 })
 
-test('an interruption finishes what is in flight, writes it down and says how to go on', async () => {
+test('an interrupted run finishes and records the calls in flight and suggests --resume', async () => {
   const bulk = Bulk.of(idsOf(100))
   const interruption = new AbortController()
   const { baseUrl, issued, received } = await issuer((_id, call) => void (call === 30 && interruption.abort()))
@@ -422,7 +421,7 @@ test('an interruption finishes what is in flight, writes it down and says how to
   expect([...issued.values()].filter((times) => times > 1)).toEqual([])
 })
 
-test('--dry-run checks the file, shows the first call, and writes and sends nothing', async () => {
+test('issue-many --dry-run checks the file, prints the first call and writes and sends nothing', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   const { exit, stdout } = await bulk.run(baseUrl, ['--dry-run', '--json'])
@@ -442,7 +441,7 @@ test('--dry-run checks the file, shows the first call, and writes and sends noth
   expect(readdirSync(bulk.dir)).toEqual(['in.csv'])
 })
 
-test('on a production profile it wants --yes or the typed template', async () => {
+test('issue-many on a production profile requires --yes or the typed template id', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
   const config = { current: 'live', profiles: { live: { base_url: baseUrl, production: true } } }
@@ -465,7 +464,7 @@ test.each([
   [['--out', 'x.csv', '--concurrency', '0'], 2, 'whole number from 1 to 256'],
   [['--out', 'x.csv', '--idempotency-key', 'k'], 2, '--idempotency-key has no meaning'],
   [[], 3, '--out'],
-])('%j is exit code %i', async (flags, exit, message) => {
+])('issue-many with the flags %j exits %i', async (flags, exit, message) => {
   const args = [
     'vouchers',
     'issue-many',
@@ -484,14 +483,14 @@ test.each([
 test.each([
   ['nowhere.csv', 'ENOENT'],
   ['.', 'is a folder'],
-])('a FILE that cannot be read (%s) is exit code 2', async (name, message) => {
+])('issue-many with an unreadable FILE (%s) exits 2', async (name, message) => {
   const bulk = Bulk.of(['a'])
   const args = bulk.args('http://127.0.0.1:1').map((it) => (it === bulk.input ? join(bulk.dir, name) : it))
   const { exit, stderr } = await cli(args, { env: secrets })
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
 })
 
-test('on a terminal the last line of progress is taken away again; --quiet shows none', async () => {
+test('the progress line is cleared at the end on a terminal and absent with --quiet', async () => {
   const bulk = Bulk.of(['a'])
   const { baseUrl } = await issuer()
   const { stderr } = await bulk.run(baseUrl, [], { terminal: true })
@@ -499,7 +498,7 @@ test('on a terminal the last line of progress is taken away again; --quiet shows
   expect((await Bulk.of(['a']).run(baseUrl, ['--quiet'], { terminal: true })).stderr).toBe('')
 })
 
-test('paths begin at the working folder, and one file under two names is one', async () => {
+test('paths are relative to the working folder, and two names of one file are detected', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl } = await issuer()
   const run = (...names: readonly string[]) =>

@@ -7,7 +7,7 @@ import { newTenant } from '../../../support/server-tenant.js'
 
 const replayed = { 'idempotent-replayed': 'true' }
 
-describe('on the reference server', () => {
+describe('replays on the reference server', () => {
   let run: (command: string) => ReturnType<typeof cli>
   let json: (command: string) => Promise<Record<string, unknown>>
   let code = ''

@@ -7,10 +7,10 @@ import { type ReceivedDelivery, webhookReceiver } from '../../../support/webhook
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 
-/** A bot of a detached server, and a bridge that is a process. */
+/** A bot on a detached server, and a function that starts a bridge process. */
 async function botOfAServer() {
   const home = temporaryDir()
-  // The commands around the bridge run in this process; the detached server and the bridge are processes.
+  // Commands run in this process, except for the detached server and the bridge.
   const local = {
     home,
     now: Date.now(),
@@ -52,7 +52,7 @@ async function botOfAServer() {
   return { run, startAgain: () => start(port), say, waiting, bridge }
 }
 
-/** A promise and what fulfils it. */
+/** A promise and its resolve function. */
 function latch() {
   let resolve = () => {}
   const promise = new Promise<void>((it) => {
@@ -61,7 +61,7 @@ function latch() {
   return { promise, resolve }
 }
 
-/** Ids that the app took, and a promise for a number of them. */
+/** Records the ids that the app accepts; `until` waits for a number of them. */
 function taken() {
   const ids: number[] = []
   let wake = () => {}
@@ -82,7 +82,7 @@ const ended = async (child: ChildProcess) => {
   return child.exitCode ?? child.signalCode
 }
 
-test('killed in the middle of a delivery, it loses nothing: the next run, encrypted, goes on with what the app did not take', async () => {
+test('a bridge that is killed during a delivery loses no update, which the next run delivers', async () => {
   const { say, waiting, bridge } = await botOfAServer()
   for (const text of ['a', 'b', 'c']) await say(text)
   const { ids, take, until } = taken()
@@ -92,7 +92,7 @@ test('killed in the middle of a delivery, it loses nothing: the next run, encryp
     if (!holds || !delivery.verdict.ok || delivery.verdict.updateId !== '3') return take(delivery)
     holds = false
     inFlight.resolve()
-    // Never answered: the one who asked is gone.
+    // No response: the bridge is killed.
     await new Promise(() => {})
     return 500
   })
@@ -113,7 +113,7 @@ test('killed in the middle of a delivery, it loses nothing: the next run, encryp
   expect(await waiting()).toEqual([])
 })
 
-test('Ctrl-C waits for the delivery in flight, confirms it, and leaves what comes after it', async () => {
+test('SIGINT makes the bridge finish and confirm the delivery in flight and start no other', async () => {
   const { say, waiting, bridge } = await botOfAServer()
   await say('a')
   const asked = latch()
@@ -133,7 +133,7 @@ test('Ctrl-C waits for the delivery in flight, confirms it, and leaves what come
   expect(await waiting()).toEqual([2])
 })
 
-test('a server that starts again and an app that fails for a while lose nothing', async () => {
+test('the bridge delivers every update despite a server restart and failing deliveries', async () => {
   const { run, startAgain, say, waiting, bridge } = await botOfAServer()
   const { ids, take, until } = taken()
   let failing = 2

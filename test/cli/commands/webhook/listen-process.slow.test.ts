@@ -18,7 +18,7 @@ const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
 
 async function start(home: string, args: readonly string[] = [], inbox = 'inbox') {
   const file = join(home, 'ready.json')
-  // What a killed run left there.
+  // Remove the ready file of a killed run.
   rmSync(file, { force: true })
   const flags = ['--port', '0', '--ready-file', 'ready.json', '--inbox', inbox, ...args]
   const child = built.start(['webhook', 'listen', ...flags], home, env)
@@ -30,7 +30,7 @@ async function start(home: string, args: readonly string[] = [], inbox = 'inbox'
   return { child, output, port: JSON.parse(readFileSync(file, 'utf8')).port as number }
 }
 
-/** Answers the status, or rejects when the connection breaks. */
+/** Sends a signed delivery; resolves with the status, rejects if the connection breaks. */
 function send(port: number, id: number, agent: Agent, body = updateBody(id)): Promise<number> {
   const at = Math.floor(Date.now() / 1000)
   const headers = { ...signed(body, id, [secret], at), 'Content-Length': body.length }
@@ -60,7 +60,7 @@ const exitOf = async (child: ChildProcess) => {
   return exit ?? signal
 }
 
-test('killed with -9 while 16 senders send: every delivery that was answered is in the inbox, and the next run goes on', async () => {
+test('a listener that is killed under load has recorded every delivery that got a response', async () => {
   const home = temporaryDir()
   const answered: number[] = []
   let id = 0
@@ -108,7 +108,7 @@ test('listeners that start concurrently have a file each and block inbox clear w
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', async () => {
+test('the listener finishes the delivery in flight after SIGTERM and SIGINT, exits 143 and 130', async () => {
   for (const [signal, exit] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -129,7 +129,7 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
     const sent = send(port, 7, agent)
     await arrival
     child.kill(signal)
-    // It takes nothing new, and still waits for the application.
+    // The listener accepts no connections while it waits for the application.
     await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false), 30_000)
     finish()
     expect(await sent).toBe(202)
@@ -142,7 +142,7 @@ test('SIGTERM and SIGINT finish what is passed on, then end with 143 and 130', a
   }
 })
 
-test('listen responds 502 and continues, and replay exits 9, for an application with an invalid response', async () => {
+test('webhook listen responds 502 and replay exits 9 for an invalid response of the application', async () => {
   const home = temporaryDir()
   const names = ['status 000', 'status 099', 'status 101 with an upgrade']
   let name = ''
@@ -174,7 +174,7 @@ test('listen responds 502 and continues, and replay exits 9, for an application 
   }
 })
 
-test('--raw writes bytes that are no text as they are', async () => {
+test('webhook inbox show --raw writes binary bodies unchanged', async () => {
   const home = temporaryDir()
   const { child, port } = await start(home)
   const ended = exitOf(child)
@@ -190,13 +190,13 @@ test('--raw writes bytes that are no text as they are', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'a disk that is full: 503 for what cannot be recorded, and the listener stays',
+  'the listener responds 503 to deliveries that it cannot record and keeps running',
   async () => {
     const home = temporaryDir()
     const { child, port } = await start(home, [])
     const agent = new Agent({ keepAlive: true })
     expect(await send(port, 1, agent)).toBe(200)
-    // The only way to a full disk without one: no file of this process may grow by more than a part of a line.
+    // Simulates a full disk: a file size limit that ends within the next line.
     const size = statSync(join(home, 'inbox', '000001.ndjson')).size
     execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${size + 300}:unlimited`])
     expect(await send(port, 2, agent, updateBody(2, 'message', 'x'.repeat(3_000)))).toBe(503)

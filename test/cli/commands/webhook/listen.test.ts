@@ -18,7 +18,7 @@ interface Started {
   stop(): Promise<Ran>
 }
 
-/** `webhook listen` on a free port, once it is ready. */
+/** Starts `webhook listen` on a free port and waits until it is ready. */
 async function start(args: string, given: Given = {}): Promise<Started> {
   const home = given.home ?? temporaryDir()
   const stopping = new AbortController()
@@ -42,7 +42,7 @@ async function start(args: string, given: Given = {}): Promise<Started> {
   }
 }
 
-/** The clock of these command lines stands at 1970. */
+/** Sends a delivery signed at 1970, where the clock of these commands starts. */
 const post = (url: string, id: number | string, type = 'message', text = 'Hello') => {
   const body = updateBody(id, type, text)
   return fetch(url, { method: 'POST', body, headers: signed(body, id, [secret], 0) })
@@ -66,7 +66,7 @@ async function application(answer: (index: number) => number = () => 200) {
   return { got, url: `http://127.0.0.1:${await listen(server)}` }
 }
 
-test('--json: one line a request, with the members of the contract; an update is told only when it is verified', async () => {
+test('webhook listen --json prints one line per request, with the update only if verified', async () => {
   const { url, stop } = await start('--json')
   await post(url, 7)
   await post(url, 7)
@@ -84,7 +84,7 @@ test('--json: one line a request, with the members of the contract; an update is
   expect(other).toMatchObject({ verdict: 'refused', reason: 'method_not_allowed', status: 405, inbox_id: null })
 })
 
-test('a person sees Ready and where it goes, a line a delivery, and why a signature does not fit', async () => {
+test('webhook listen prints Ready, one line per delivery and the cause of a wrong signature', async () => {
   const port = await closedPort()
   const { url, stop } = await start(`--forward-to http://localhost:${port}/hook`)
   await post(url, 7)
@@ -106,7 +106,7 @@ test('a person sees Ready and where it goes, a line a delivery, and why a signat
   expect(stdout + stderr).not.toContain(secret)
 })
 
-test('--ready-file holds the address in one line, 127.0.0.1 only, and is gone with the listener', async () => {
+test('--ready-file holds URL, port and pid and is removed when the listener ends', async () => {
   const { url, home, stop } = await start('-q')
   const file = join(home, 'ready.json')
   const text = readFileSync(file, 'utf8')
@@ -117,7 +117,7 @@ test('--ready-file holds the address in one line, 127.0.0.1 only, and is gone wi
   expect(existsSync(file)).toBe(false)
 })
 
-test('--route sends a type elsewhere, --forward-to the rest, each to the URL as it is given', async () => {
+test('--route forwards one type to its URL and --forward-to all others', async () => {
   const [messages, others] = [await application(), await application(() => 204)]
   const { url, stop } = await start(`--json --route message=${messages.url}/m?a=1 --forward-to ${others.url}/rest`)
   expect((await post(`${url}/ignored`, 1)).status).toBe(200)
@@ -126,7 +126,7 @@ test('--route sends a type elsewhere, --forward-to the rest, each to the URL as 
   expect([messages.got.map((it) => it.path), others.got.map((it) => it.path)]).toEqual([['/m?a=1'], ['/rest']])
 })
 
-test('--respond answers by the list, the last one stays; a timeout leaves the sender without an answer', async () => {
+test('--respond uses its statuses in order and repeats the last; timeout sends no response', async () => {
   const { url, stop } = await start('--json --respond 500,timeout,204')
   expect((await post(url, 1)).status).toBe(500)
   const impatient = new AbortController()
@@ -140,14 +140,14 @@ test('--respond answers by the list, the last one stays; a timeout leaves the se
   expect(linesOf(await stop()).map((it) => it.status)).toEqual([500, null, 204, 204])
 })
 
-test('--delay waits before the answer', async () => {
+test('--delay waits before the response', async () => {
   const { url, stop } = await start('--json --delay 60')
   await post(url, 1)
   const [line] = linesOf(await stop())
   expect(line.duration_ms).toBeGreaterThanOrEqual(59)
 })
 
-test('--expect ends with 0 as soon as all are there: a repeat, another type and a refused one do not count', async () => {
+test('--expect exits 0 after all expected deliveries, not counting duplicates and refusals', async () => {
   const { url, ran } = await start('--json --expect message=2 --expect ping=1 --respond 500,200')
   await post(url, 1)
   await post(url, 1)
@@ -161,7 +161,7 @@ test('--expect ends with 0 as soon as all are there: a repeat, another type and 
   expect(stdout.split('\n')).toHaveLength(8)
 })
 
-test('--expect ends with 124 after --timeout and says what is missing', async () => {
+test('--expect exits 124 after --timeout and names the missing deliveries', async () => {
   const { url, ran } = await start('--json --expect message=2 --expect ping=1 --timeout 400ms')
   await post(url, 1)
   const { exit, stderr } = await ran
@@ -178,7 +178,7 @@ test('--expect ends with 124 after --timeout and says what is missing', async ()
   })
 })
 
-test('--max-events ends with 0 after so many, and with 124 when --timeout comes first', async () => {
+test('--max-events exits 0 after that number of deliveries and 124 if --timeout comes first', async () => {
   const full = await start('--json --max-events 2')
   await post(full.url, 1)
   await fetch(full.url, { method: 'POST', body: updateBody(3) })
@@ -189,7 +189,7 @@ test('--max-events ends with 0 after so many, and with 124 when --timeout comes 
   expect((await short.ran).exit).toBe(124)
 })
 
-test('--insecure shows what is not verified, marked, refuses it and passes nothing on', async () => {
+test('--insecure prints unverified bodies marked as such, refuses and does not forward them', async () => {
   const app = await application()
   for (const [format, mark] of [
     ['--json', '"unverified":{"update_id":7'],
@@ -204,7 +204,7 @@ test('--insecure shows what is not verified, marked, refuses it and passes nothi
   expect(app.got).toEqual([])
 })
 
-test('two secret files verify; without any secret it fails at once with 3 and names the flag', async () => {
+test('webhook listen verifies with either of two secret files and exits 3 without a secret', async () => {
   const home = temporaryDir()
   writeFileSync(join(home, 'old'), 'old-secret\n')
   writeFileSync(join(home, 'new'), `${secret}\r\n`)
@@ -225,25 +225,25 @@ test.each([
   ['--expect message=0', /--expect must be TYPE=N/],
   ['--expect message=1 --expect message=2', /--expect names message twice/],
   ['--respond 200 --forward-to http://localhost/', /--respond answers in place of an application/],
-])('%s is wrong usage, and nothing listens', async (args, message) => {
+])('webhook listen %s exits 2', async (args, message) => {
   const { exit, stderr } = await cli(`webhook listen ${args}`, { env })
   expect([exit, stderr]).toEqual([2, expect.stringMatching(message)])
 })
 
-test('a port that is taken is exit 1 with a way out', async () => {
+test('webhook listen on a port in use exits 1 and suggests --port 0', async () => {
   const port = await listen(createServer())
   const { exit, stderr } = await cli(`webhook listen --port ${port} --json --inbox inbox`, { env })
   expect(exit).toBe(1)
   expect(JSON.parse(stderr).error).toMatchObject({ code: 'EADDRINUSE', hint: expect.stringContaining('--port 0') })
 })
 
-test('a reader that has seen enough ends it', async () => {
+test('webhook listen exits 0 when its reader closes the pipe', async () => {
   const { url, ran } = await start('--json', { linesTaken: 0 })
   await post(url, 1)
   expect((await ran).exit).toBe(0)
 })
 
-test('no secret is in the inbox, which only its owner reads', async () => {
+test('the inbox of a listener contains no secret and has modes 0700 and 0600', async () => {
   const { url, home, stop } = await start('--json')
   await post(url, 1)
   const file = join(home, 'inbox', '000001.ndjson')
@@ -252,7 +252,7 @@ test('no secret is in the inbox, which only its owner reads', async () => {
   await stop()
 })
 
-/** An inbox with a delivery that was answered, one that the application failed, and one that is refused. */
+/** An inbox with a delivered, a failed and a refused delivery. */
 async function recorded() {
   const home = temporaryDir()
   const app = await application((index) => (index === 1 ? 500 : 200))
@@ -264,7 +264,7 @@ async function recorded() {
   return { home, app }
 }
 
-test('inbox list: the newest last, by type, verdict, failure, time and number', async () => {
+test('inbox list filters by type, verdict, failure, time and number, newest last', async () => {
   const { home } = await recorded()
   const list = async (args: string) => {
     const { stdout, stderr, exit } = await cli(`webhook inbox list --inbox inbox --json ${args}`, { home })
@@ -355,7 +355,7 @@ test('commands that read or write the inbox exit 2 for a file of another program
   }
 })
 
-test('inbox show: headers in their order, body, verdict and answers; --raw is the body byte for byte', async () => {
+test('inbox show prints headers, body, verdict and responses; --raw prints the exact body', async () => {
   const { home } = await recorded()
   const { stdout } = await cli('webhook inbox show 1-2 --inbox inbox --json', { home })
   const shown = JSON.parse(stdout)
@@ -393,7 +393,7 @@ test('inbox show prints up to 64 KiB of a response, without terminal escape sequ
   expect(stdout).not.toMatch(/\u001b|\u009b|owned/)
 })
 
-test('a body that commands a terminal is shown without its commands', async () => {
+test('inbox show prints a body without terminal controls', async () => {
   const { url, home, stop } = await start('--json')
   await fetch(url, { method: 'POST', body: '\u001b]0;owned\u0007text' })
   await stop()
@@ -402,7 +402,7 @@ test('a body that commands a terminal is shown without its commands', async () =
   expect(stdout).not.toMatch(/\u001b|owned/)
 })
 
-test('inbox clear empties it, shows that with --dry-run, and is refused with 6 while a listener writes', async () => {
+test('inbox clear empties the inbox and exits 6 while a listener writes', async () => {
   const { home } = await recorded()
   const count = () => new Inbox(join(home, 'inbox')).count
   expect((await cli('webhook inbox clear --inbox inbox --dry-run', { home })).stdout).toContain('remove every delivery')
@@ -415,7 +415,7 @@ test('inbox clear empties it, shows that with --dry-run, and is refused with 6 w
   expect(count()).toBe(0)
 })
 
-test('inbox clear --before removes what is older than a time or a duration, shows that with --dry-run, and is refused with 6', async () => {
+test('inbox clear --before removes deliveries older than a time or a duration', async () => {
   const { home } = await recorded()
   const clear = (args: string, now = 0) => cli(`webhook inbox clear --inbox inbox --yes --json ${args}`, { home, now })
   expect(JSON.parse((await clear('--before 1h')).stdout)).toMatchObject({ removed: 0, left: 3, bytes: 0 })
@@ -430,7 +430,7 @@ test('inbox clear --before removes what is older than a time or a duration, show
 const replay = (home: string, args: string, given: Given = {}) =>
   cli(`webhook replay --inbox inbox --json ${args}`, { home, ...given })
 
-test('replay --failed sends what the application failed, byte for byte as recorded, where it went before, and once', async () => {
+test('replay --failed sends each failed delivery once, byte for byte, to its original URL', async () => {
   const { home, app } = await recorded()
   const ran = await replay(home, '--failed')
   expect([ran.exit, ran.stderr]).toEqual([0, ''])
@@ -451,7 +451,7 @@ test('replay --failed sends what the application failed, byte for byte as record
   expect(shown.answers).toMatchObject([{ status: 500 }, { status: 200, replay: true }])
 })
 
-test('replay --last and --since take verified ones, --id any; --to sends elsewhere', async () => {
+test('replay --last and --since send verified deliveries, --id any, and --to sets the URL', async () => {
   const { home } = await recorded()
   const other = await application()
   expect(linesOf(await replay(home, `--last --to ${other.url}/b`)).map((it) => it.id)).toEqual(['1-2'])
@@ -462,7 +462,7 @@ test('replay --last and --since take verified ones, --id any; --to sends elsewhe
   expect(await replay(home, '--id 1-3')).toMatchObject({ exit: 3, stderr: expect.stringContaining('--to') })
 })
 
-test('replay warns of a delivery that was refused as stale, however recently it arrived', async () => {
+test('replay warns about a delivery that was refused as stale', async () => {
   const { home, app } = await recorded()
   const writer = new InboxWriter(join(home, 'inbox'))
   const common = { at: 0, method: 'POST', url: '/', headers: [], update_id: null, type: null, body: Buffer.from('{}') }
@@ -473,7 +473,7 @@ test('replay warns of a delivery that was refused as stale, however recently it 
   expect(await replay(home, `--id 1-3 --to ${app.url}`)).toMatchObject({ exit: 0, stderr: '' })
 })
 
-test('replay --failed leaves out what no application ever got, and says so; without any other it is exit 3', async () => {
+test('replay --failed warns about deliveries without an application and exits 3 without others', async () => {
   const { home, app } = await recorded()
   const { url, stop } = await start('--respond 500', { home })
   await post(url, 9)
@@ -486,7 +486,7 @@ test('replay --failed leaves out what no application ever got, and says so; with
   expect([all.exit, all.stderr, linesOf(all).map((it) => it.update_id)]).toEqual([0, '', [9]])
 })
 
-test('replay --resign signs the same bytes with the time of now, in the places of the old headers', async () => {
+test('replay --resign signs the same bytes with the current time and replaces the old headers', async () => {
   const { home, app } = await recorded()
   const ran = await replay(home, '--last --resign', { env: { VOUCHERCTL_WEBHOOK_SECRET: 'fresh' } })
   expect(ran.exit).toBe(0)
@@ -499,7 +499,7 @@ test('replay --resign signs the same bytes with the time of now, in the places o
   expect(await replay(home, '--last --secret-file x')).toMatchObject({ exit: 2 })
 })
 
-test('replay exits with 9 for 5xx or no answer, with 8 for any other refusal; --dry-run sends nothing', async () => {
+test('replay exits 9 for a 5xx or no response and 8 for another error; --dry-run sends nothing', async () => {
   const { home } = await recorded()
   const statuses = [404, 503, 404]
   const app = await application((index) => statuses[index] ?? 200)
@@ -512,13 +512,13 @@ test('replay exits with 9 for 5xx or no answer, with 8 for any other refusal; --
   expect((await replay(home, '--last --failed')).exit).toBe(2)
 })
 
-test('a replay beside a running listener is recorded, and neither waits for the other', async () => {
+test('a replay beside a running listener is recorded without blocking it', async () => {
   const home = temporaryDir()
   let status = 500
   const app = await application(() => status)
   const { url, stop } = await start(`--json --forward-to ${app.url}`, { home })
   await post(url, 1)
-  // What became of a delivery is written behind its answer.
+  // The outcome is recorded after the response.
   await vi.waitFor(() => expect(new Inbox(join(home, 'inbox')).find({})[0]?.status).toBe(500), 30_000)
   status = 200
   expect((await replay(home, '--failed')).exit).toBe(0)
@@ -533,7 +533,7 @@ test('a replay beside a running listener is recorded, and neither waits for the 
 const deep = '['.repeat(20_000) + ']'.repeat(20_000)
 const deepUpdate = `{"update_id":1,"type":"message","message":${deep}}`
 
-test.each([deep, deepUpdate])('a body nested without end is told as text, and the listener goes on', async (body) => {
+test.each([deep, deepUpdate])('webhook listen prints a body nested 20,000 levels deep as text and keeps running', async (body) => {
   for (const args of ['--json --insecure', '--insecure', '--json', '']) {
     const { url, home, stop } = await start(args)
     await fetch(url, { method: 'POST', body, headers: signed(Buffer.from(body), 1, ['another'], 0) })

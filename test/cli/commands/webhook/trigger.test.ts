@@ -26,7 +26,7 @@ const lines = (stdout: string) =>
     .map((it) => JSON.parse(it))
 const idOf = ({ headers }: ReceivedDelivery) => Number(headers[webhookHeaders.updateId.toLowerCase()])
 
-test.each(updateTypes)('%s: one signed delivery that a receiver takes, one line, exit 0', async (type) => {
+test.each(updateTypes)('webhook trigger %s sends one delivery that verifies, prints one line and exits 0', async (type) => {
   const { url, received } = await receiver()
   const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
   expect([exit, stderr]).toEqual([0, ''])
@@ -46,7 +46,7 @@ test.each(updateTypes)('%s: one signed delivery that a receiver takes, one line,
   ])
 })
 
-/** What each fault does on the wire, and no other than that. */
+/** Checks the effect of each fault on the deliveries. */
 const wires: Record<(typeof faults)[number], (received: readonly ReceivedDelivery[]) => void> = {
   'bad-signature': ([one]) => expect(one?.verdict).toMatchObject({ ok: false, reason: 'bad_signature' }),
   stale: ([one]) => {
@@ -81,7 +81,7 @@ const wires: Record<(typeof faults)[number], (received: readonly ReceivedDeliver
 const sentBy = { duplicate: 2, reorder: 2 } as Readonly<Partial<Record<string, number>>>
 const opposite = { refused: 200, accepted: 400 } as const
 
-test.each(faults)('--fault %s does that on the wire; exit 0 for a receiver that is right', async (fault) => {
+test.each(faults)('--fault %s sends this fault and exits 0 for a correct receiver', async (fault) => {
   const { url, received } = await receiver()
   const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault} --json`)
   expect([exit, stderr]).toEqual([0, ''])
@@ -90,7 +90,7 @@ test.each(faults)('--fault %s does that on the wire; exit 0 for a receiver that 
   for (const line of lines(stdout)) expect(line).toMatchObject({ fault, as_expected: true })
 })
 
-test.each(faults)('--fault %s: exit 1, with the reason, for a receiver that is wrong', async (fault) => {
+test.each(faults)('--fault %s exits 1 with the reason for a wrong receiver', async (fault) => {
   const { right, because } = faultRules[fault]
   const { url } = await receiver(() => opposite[right])
   const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
@@ -99,7 +99,7 @@ test.each(faults)('--fault %s: exit 1, with the reason, for a receiver that is w
   expect(stderr).toContain(because)
 })
 
-test.each(['bad-signature', 'slow-body'])('--fault %s: a receiver that fails is wrong too', async (fault) => {
+test.each(['bad-signature', 'slow-body'])('--fault %s exits 1 for a receiver that responds 500', async (fault) => {
   const { url } = await receiver(() => 500)
   expect((await trigger(`ping --url ${url} --fault ${fault} --json`)).exit).toBe(1)
 })
@@ -110,7 +110,7 @@ test.each([
   [302, 8, 'RECEIVER_REFUSED'],
   [401, 8, 'RECEIVER_REFUSED'],
   [500, 9, 'RECEIVER_FAILED'],
-])('a receiver that answers %i: exit %i', async (status, exit, code) => {
+])('webhook trigger with a receiver that responds %i exits %i', async (status, exit, code) => {
   const { url, received } = await receiver(() => status)
   const ran = await trigger(`ping --url ${url} --json`)
   expect([ran.exit, received.length]).toEqual([exit, 1])
@@ -132,7 +132,7 @@ test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9']
   },
 )
 
-test('nobody there: exit 9 after the first one, also with a fault', async () => {
+test('webhook trigger exits 9 after the first delivery to an unreachable receiver', async () => {
   const url = `http://127.0.0.1:${await closedPort()}`
   for (const fault of ['', '--fault bad-signature']) {
     const { exit, stdout, stderr } = await trigger(`ping --count 3 --url ${url} --json ${fault}`)
@@ -140,20 +140,20 @@ test('nobody there: exit 9 after the first one, also with a fault', async () => 
   }
 })
 
-test('a receiver that hangs up: exit 9', async () => {
+test('webhook trigger exits 9 for a receiver that closes the connection', async () => {
   const { baseUrl } = await rawServer((socket) => socket.destroy())
   const { exit, stdout } = await trigger(`ping --url ${baseUrl} --json`)
   expect([exit, lines(stdout)[0].error]).toEqual([9, 'ECONNRESET'])
 })
 
-test('--count sends so many, with ids one after the other, and one refusal is told at the end', async () => {
+test('--count sends that number of deliveries with consecutive ids and exits 8 for one refusal', async () => {
   const { url, received } = await receiver((_delivery, index) => (index === 1 ? 422 : 200))
   const { exit, stdout } = await trigger(`message --url ${url} --count 3 --set update_id=41 --json`)
   expect([exit, received.map(idOf)]).toEqual([8, [41, 42, 43]])
   expect(lines(stdout).map((it) => it.status)).toEqual([200, 422, 200])
 })
 
-test('--set replaces a member; --body-file sends its bytes as they are', async () => {
+test('--set replaces a member, and --body-file sends its exact bytes', async () => {
   const { url, received } = await receiver()
   const dir = temporaryDir()
   const bytes = '{ "update_id": 90071992547409931,\r\n "text": "ü" }\n'
@@ -185,18 +185,18 @@ test.each([
   expect(ran.stderr).toContain(words)
 })
 
-test.each(['ftp://127.0.0.1/', 'here', 'http://user:pw@127.0.0.1/'])('--url %s is refused', async (url) => {
+test.each(['ftp://127.0.0.1/', 'here', 'http://user:pw@127.0.0.1/'])('webhook trigger --url %s exits 2', async (url) => {
   expect((await trigger(`ping --url ${url}`)).exit).toBe(2)
 })
 
-test('without a secret: exit 3, and nothing is sent unsigned', async () => {
+test('webhook trigger exits 3 without a secret and sends nothing', async () => {
   const { url, received } = await receiver()
   const { exit, stderr } = await cli(`webhook trigger ping --url ${url}`)
   expect([exit, received]).toEqual([3, []])
   expect(stderr).toContain('VOUCHERCTL_WEBHOOK_SECRET')
 })
 
-test('--dry-run says what would be sent and sends nothing', async () => {
+test('webhook trigger --dry-run prints the request and sends nothing', async () => {
   const { url, received } = await receiver()
   const { exit, stdout } = await trigger(`ping --url ${url} --fault duplicate --dry-run`)
   expect([exit, received]).toEqual([0, []])
@@ -204,7 +204,7 @@ test('--dry-run says what would be sent and sends nothing', async () => {
   expect(stdout).not.toContain(secret)
 })
 
-test('--bot has the server make an update of a type that its operator may make', async () => {
+test('webhook trigger --bot makes the server create an update with the operator API', async () => {
   const { baseUrl, received } = await stub(() => success({ update_id: 7, type: 'inline_query' }))
   const args = 'webhook trigger inline_query --bot bot_01 --set inline_query.query=tea --count 2 --json'
   const { exit, stdout } = await cli(`${args} --base-url ${baseUrl}`, { env: secrets })
@@ -218,7 +218,7 @@ test('--bot has the server make an update of a type that its operator may make',
   expect(lines(stdout)[1]).toMatchObject({ bot_id: 'bot_01', type: 'inline_query', update_id: 7 })
 })
 
-test('--bot has a user write, in a chat that is started if there is none', async () => {
+test('webhook trigger message --bot starts a chat and sends a message as its user', async () => {
   const { baseUrl, received } = await stub(({ path }) => success(path.endsWith('/chats') ? chat : message))
   const args = ['webhook', 'trigger', 'message', '--bot', 'bot_01', '--set', 'message.text=Two words']
   const { exit, stdout } = await cli([...args, '--base-url', baseUrl], { env: secrets })
@@ -230,7 +230,7 @@ test('--bot has a user write, in a chat that is started if there is none', async
   expect(stdout).toContain('made for bot_01')
 })
 
-test('--bot: a refusal of the server is the exit code', async () => {
+test('webhook trigger --bot exits with the code of a server error', async () => {
   const { baseUrl } = await stub(() => refusal(404, 'BOT_NOT_FOUND'))
   const { exit } = await cli(`webhook trigger ping --bot bot_01 --base-url ${baseUrl}`, { env: secrets })
   expect(exit).toBe(5)

@@ -25,7 +25,7 @@ interface Recorded {
   readonly now?: number
 }
 
-/** Runs `webhook verify` on files that hold this. */
+/** Runs `webhook verify` on files with the given contents. */
 async function verify(recorded: Recorded) {
   const { signedBody = body, signingSecret = secret, secrets = [secret], flags = '--explain --json' } = recorded
   const dir = temporaryDir()
@@ -55,7 +55,7 @@ const right = mac(secret, `${seconds}.`, body)
 const signature = (value: string) => ({ headers: { [SIGNATURE]: value } })
 const decoded = Buffer.from('00ff10a0b1c2d3e4f5aa', 'hex')
 
-/** A delivery for each cause that can be recorded in files. */
+/** A delivery for each cause that files can represent. */
 const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
   missing_header: { headers: { [UPDATE_ID]: undefined } },
   repeated_header: { headers: { [TIMESTAMP]: `${seconds}\r\n${TIMESTAMP}: ${seconds}` } },
@@ -93,7 +93,7 @@ const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
   body_empty: { body: '' },
 }
 
-test.each(Object.entries(causes))('--explain names %s, with its fix', async (cause, recorded) => {
+test.each(Object.entries(causes))('webhook verify --explain names %s and its fix', async (cause, recorded) => {
   const { exit, stdout, stderr } = await verify(recorded)
   const { fix } = mismatchCauses[cause as MismatchCause]
   expect(stderr).toBe('')
@@ -104,12 +104,12 @@ test.each(Object.entries(causes))('--explain names %s, with its fix', async (cau
   expect(shown.stdout + shown.stderr).not.toContain(secret)
 })
 
-test('--explain names a signature of an empty secret', async () => {
+test('webhook verify --explain detects a signature made with an empty secret', async () => {
   const { exit, stdout } = await verify(signature(mac('', `${seconds}.`, body)))
   expect([exit, JSON.parse(stdout).cause]).toEqual([10, 'empty_secret'])
 })
 
-test('a valid delivery is exit 0, with its id, its type and which secret signed', async () => {
+test('webhook verify exits 0 for a valid delivery with its id, type and secret number', async () => {
   const { exit, stdout } = await verify({ flags: '--json', secrets: ['other', `${secret}\r\n`] })
   expect([exit, JSON.parse(stdout)]).toEqual([
     0,
@@ -125,13 +125,13 @@ test('a valid delivery is exit 0, with its id, its type and which secret signed'
   expect((await verify({ flags: '' })).stdout).toBe('Valid: update 7.\n')
 })
 
-test('without --explain the reason class is named, and nothing is looked for', async () => {
+test('webhook verify without --explain names only the reason', async () => {
   const { exit, stdout } = await verify({ body: `${body}\n`, flags: '--json' })
   expect([exit, JSON.parse(stdout)]).toMatchObject([10, { valid: false, reason: 'bad_signature' }])
   expect(JSON.parse(stdout)).not.toHaveProperty('cause')
 })
 
-test('a signature that no known mistake explains is said to be so', async () => {
+test('webhook verify --explain reports a signature that no known mistake explains', async () => {
   const { exit, stdout } = await verify({ secrets: ['another'], flags: '--explain' })
   expect([exit, stdout.split('\n')[1]]).toEqual([10, expect.stringContaining('No known mistake')])
 })
@@ -142,7 +142,7 @@ test.each([
   [`--timestamp ${seconds + 300}`, 0],
   [`--timestamp ${seconds + 301}`, 10],
   ['--tolerance 0', 10],
-])('a delivery of a quarter of an hour ago, with %j: exit %i', async (flags, exit) => {
+])('webhook verify of a delivery 15 minutes old with %j exits %i', async (flags, exit) => {
   expect((await verify({ now: now + 900_000, flags })).exit).toBe(exit)
 })
 
@@ -165,7 +165,7 @@ test.each([
   ['JSON of something else', () => '{"a":5}', 2],
   ['JSON of a list of names', () => '["a","b"]', 2],
   ['nothing', () => '', 10],
-] as const)('a headers file of %s: exit %i', async (_, write, exit) => {
+] as const)('webhook verify with a headers file of %s exits %i', async (_, write, exit) => {
   const dir = temporaryDir()
   const headers = signWebhook({ rawBody: body, secrets: [secret], timestamp: seconds, updateId: 7 })
   writeFileSync(join(dir, 'headers'), write(Object.entries(headers)))
@@ -180,7 +180,7 @@ test.each([
   ['sign --body-file - --secret-file -', '--body-file and --secret-file cannot both read stdin'],
   ['sign --body-file - --token-file -', '--body-file and --token-file cannot both read stdin'],
   ['sign --body-file x --secret-file a --secret-file b --secret-file c', 'at most twice'],
-])('%s: one file flag at most takes -', async (args, words) => {
+])('webhook %s exits 2 because only one file flag can be -', async (args, words) => {
   const { exit, stdout, stderr } = await cli(`webhook ${args}`, { stdin: body })
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toContain(words)
@@ -191,13 +191,13 @@ test.each([
   ['sign', '--body-file'],
   ['verify --headers-file x', '--body-file'],
   ['verify --body-file x', '--headers-file'],
-])('%s: what is missing is named, exit 3', async (args, words) => {
+])('webhook %s exits 3 and names what is missing', async (args, words) => {
   const { exit, stderr } = await cli(`webhook ${args}`, { stdin: body })
   expect(exit).toBe(3)
   expect(stderr).toContain(words)
 })
 
-test('sign prints the headers as curl reads them, and verify takes them', async () => {
+test('webhook sign prints headers that curl and webhook verify can read', async () => {
   const dir = temporaryDir()
   for (const [name, content] of Object.entries({ body, secret: `${secret}\n` })) writeFileSync(join(dir, name), content)
   const given = { cwd: dir, now }
@@ -215,7 +215,7 @@ test('sign prints the headers as curl reads them, and verify takes them', async 
   }
 })
 
-test('sign takes a time and an id of its own, and two secrets, the new one first', async () => {
+test('webhook sign uses the given time, id and two secrets, the new one first', async () => {
   const dir = temporaryDir()
   for (const name of ['new', 'old']) writeFileSync(join(dir, name), `${name}\n`)
   const args = `webhook sign --body-file - --secret-file ${join(dir, 'new')} --secret-file ${join(dir, 'old')}`
@@ -232,13 +232,13 @@ test('sign takes a time and an id of its own, and two secrets, the new one first
   ])
 })
 
-test('sign of a body without an update_id asks for --update-id: exit 2', async () => {
+test('webhook sign of a body without an update_id exits 2 and names --update-id', async () => {
   const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
   const { exit, stderr } = await cli('webhook sign --body-file -', { stdin: '[]', env })
   expect([exit, stderr]).toEqual([2, expect.stringContaining('--update-id')])
 })
 
-/** An inbox with a delivery that is right and one whose body was changed on its way, both received at 1,000 s. */
+/** An inbox with a valid delivery and one with an altered body, both received at 1,000 s. */
 async function inboxOfTwo() {
   const home = temporaryDir()
   const writer = new InboxWriter(join(home, 'inbox'))
@@ -254,7 +254,7 @@ async function inboxOfTwo() {
   return { raw, run: (args: string) => cli(`webhook ${args}`, { home, env, now: 9_000_000 }) }
 }
 
-test('verify --id judges a delivery of the inbox by the time at which it arrived, and explains it', async () => {
+test('webhook verify --id checks and explains a recorded delivery at the time it arrived', async () => {
   const { run } = await inboxOfTwo()
   for (const id of ['1-1', '7']) {
     expect(await run(`verify --id ${id} --inbox inbox`)).toMatchObject({ exit: 0, stdout: 'Valid: update 7.\n' })
@@ -268,7 +268,7 @@ test('verify --id judges a delivery of the inbox by the time at which it arrived
   expect([later.exit, JSON.parse(later.stdout).reason]).toEqual([10, 'stale'])
 })
 
-test('sign --id signs the body of a delivery of the inbox with the time of now', async () => {
+test('webhook sign --id signs the body of a recorded delivery with the current time', async () => {
   const { run, raw } = await inboxOfTwo()
   const { stdout } = await run('sign --id 1-1 --inbox inbox --json')
   const wanted = { rawBody: raw, secrets: ['recorded-secret'], updateId: 7, timestamp: 9_000 }
@@ -282,7 +282,7 @@ test.each([
   ['sign --id 1-1 --body-file -', 2, '--id and --body-file exclude each other'],
   ['verify --body-file b --headers-file h --inbox inbox', 2, '--inbox belongs to --id'],
   ['verify', 3, '--body-file or --id'],
-])('%s: exit %i, and says why', async (args, exit, message) => {
+])('webhook %s exits %i and names the reason', async (args, exit, message) => {
   const { run } = await inboxOfTwo()
   expect(await run(args)).toMatchObject({ exit, stdout: '', stderr: expect.stringContaining(message) })
 })

@@ -6,7 +6,7 @@ import { Bulk, idsOf, issuer } from '../../../../support/bulk.js'
 
 const ids = idsOf(4)
 
-/** A finished run, and the state in which a kill leaves it: the journal ends anywhere, the results are ahead of it. */
+/** The state after a kill: a journal cut at any byte, and results that are ahead of it. */
 async function killedAt(journalBytes: (whole: string) => number, tail = '') {
   const bulk = Bulk.of(ids)
   const { baseUrl, issued } = await issuer()
@@ -43,14 +43,14 @@ test('--resume brings every voucher into the results once when the journal is to
   expect(issued.size).toBe(4)
 })
 
-test('results that the journal does not know are cut off, also half a line, and asked for again', async () => {
+test('--resume removes results that are not in the journal and issues their rows again', async () => {
   const { bulk, baseUrl } = await killedAt((whole) => whole.trimEnd().lastIndexOf('\n') + 1, '5,order-9,us')
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
   expect(bulk.ids().sort()).toEqual(ids)
   expect(bulk.read('out.csv')).not.toContain('order-9')
 })
 
-test('a run that was killed before its first result begins anew', async () => {
+test('--resume issues every row after a kill before the first result', async () => {
   const { bulk, baseUrl } = await killedAt((whole) => whole.indexOf('\n') + 1)
   truncateSync(bulk.out, 0)
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
@@ -78,7 +78,7 @@ test('--resume brings each row into the results once when any byte of a journal 
     for (let at = first; at < journal.length; at += 1) {
       writeFileSync(path, flipped(journal, at))
       const { damaged, done, identity } = loadJournal(path)
-      // A damaged line end joins two lines; that of the last line tears it.
+      // A damaged line end joins two lines; the last line becomes incomplete.
       const lost = journal[at] === 0x0a && at < journal.length - 1 ? 2 : 1
       const named = at < journal.length - 1 ? 1 : 0
       expect([at, identity !== undefined, damaged.length, done.size]).toEqual([at, true, named, ids.length - lost])
@@ -98,7 +98,7 @@ test('--resume brings each row into the results once when any byte of a journal 
   }
 })
 
-test('a journal is refused when any byte of its first line is damaged, and the results stay as they are', async () => {
+test('a journal with a damaged first line is refused and the results stay unchanged', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl, received } = await issuer()
   await bulk.run(baseUrl)
@@ -114,7 +114,7 @@ test('a journal is refused when any byte of its first line is damaged, and the r
   expect([bulk.read('out.csv'), received]).toEqual([results, []])
 })
 
-test('a journal of another version is refused as such', async () => {
+test('--resume refuses a journal of another version with exit 2', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl } = await issuer()
   const header = withSum({ journal: 'voucherctl vouchers issue-many', version: 99, template: 'tpl_1' })
@@ -123,7 +123,7 @@ test('a journal of another version is refused as such', async () => {
   expect([exit, stderr]).toEqual([2, expect.stringContaining('is a journal of another version of voucherctl')])
 })
 
-test('prints no code twice when a key in the journal is damaged', async () => {
+test('--resume with a damaged key in the journal writes each code once', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl } = await issuer()
   expect((await bulk.run(baseUrl, ['--concurrency', '1'])).exit).toBe(0)
@@ -137,7 +137,7 @@ test('prints no code twice when a key in the journal is damaged', async () => {
   expect([JSON.parse(stdout).skipped, bulk.ids().sort()]).toEqual([4, ids])
 })
 
-test('a journal line that a power failure has zeroed is passed over', async () => {
+test('--resume skips a journal line that a power failure has zeroed', async () => {
   const { bulk, baseUrl, whole } = await killedAt((text) => text.length)
   const second = whole.indexOf('\n', whole.indexOf('\n') + 1) + 1
   const damaged = Buffer.from(whole)

@@ -40,7 +40,7 @@ const mistakes: [what: string, name: string, contents: string | Buffer, message:
 
 function run(home: string, name: string) {
   const args = ['vouchers', 'issue-many', name, '--template', 'tpl_1', '--out', 'out.csv', '--errors', 'errors.csv']
-  // Nothing listens there, so a row that was sent would cause another exit code.
+  // Nothing listens on this port, so sending a row would cause another exit code.
   return built.run([...args, '--base-url', 'http://127.0.0.1:1', '--json'], home, secrets)
 }
 

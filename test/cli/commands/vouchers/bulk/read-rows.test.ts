@@ -15,7 +15,7 @@ async function rowsOf(input: string | Buffer, format?: BulkFormat, size = 1_000_
   return rows
 }
 
-/** `line code` of what is bad, `line id recipient` of the others. */
+/** Rows as `line code` if invalid, otherwise as `line id recipient`. */
 const shortly = (rows: readonly ReadRow[]) =>
   rows.map((it) =>
     isBad(it) ? `${it.line} ${it.fault.code}` : `${it.line} ${it.external_issue_id} ${it.recipient_user_id}`,
@@ -39,7 +39,7 @@ test.each([
   ['blank lines and empty cells below a table', `${head}\n\na,u\n\n,\n  \nb,v\n`, ['3 a u', '7 b v']],
   ['text beyond ASCII', `${head}\nä€😀,u\n`, ['2 ä€😀 u']],
   ['no row at all', `${head}\n`, []],
-])('CSV with %s, in chunks of any size', async (_what, input, expected) => {
+])('readRows reads CSV with %s, in chunks of any size', async (_what, input, expected) => {
   for (const size of [1, 2, 3, 7, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
 })
 
@@ -51,7 +51,7 @@ test.each([
   ],
   ['a byte order mark', '\ufeff{"external_issue_id":"a","recipient_user_id":"u"}\n', ['1 a u']],
   ['nothing in it', '', []],
-])('NDJSON with %s', async (_what, input, expected) => {
+])('readRows reads NDJSON with %s', async (_what, input, expected) => {
   for (const size of [1, 5, 1_000_000]) expect(shortly(await rowsOf(input, 'ndjson', size))).toEqual(expected)
 })
 
@@ -66,7 +66,7 @@ test.each([
   ],
   ['text follows a quoted value', `${head}\n"a"b,u\nc,v\n`, ['2 MALFORMED', '3 c v']],
   ['a quote never ends', `${head}\na,"u\nb,v\nc,w\n`, ['2 MALFORMED', '3 b v', '4 c w']],
-])('CSV in which %s: that row alone is bad, with its line', async (_what, input, expected) => {
+])('readRows marks only that row, with its line, in CSV in which %s', async (_what, input, expected) => {
   for (const size of [1, 5, 1_000_000]) expect(shortly(await rowsOf(input, 'csv', size))).toEqual(expected)
 })
 
@@ -77,12 +77,12 @@ test.each([
   ['has a number for an id', '{"external_issue_id":7,"recipient_user_id":"u"}', 'VALUE_WRONG'],
   ['has metadata that is no object', '{"external_issue_id":"a","recipient_user_id":"u","metadata":[]}', 'VALUE_WRONG'],
   ['has a member that is unknown', '{"external_issue_id":"a","recipient_user_id":"u","chat_id":"c"}', 'MEMBER_UNKNOWN'],
-])('a line of NDJSON that %s is bad, and the next one is not', async (_what, line, code) => {
+])('readRows marks only the NDJSON line that %s', async (_what, line, code) => {
   const good = '{"external_issue_id":"z","recipient_user_id":"u"}'
   expect(shortly(await rowsOf(`${line}\n${good}\n`, 'ndjson'))).toEqual([`1 ${code}`, '2 z u'])
 })
 
-test('lines that are not UTF-8 are bad with their numbers, in both formats', async () => {
+test('readRows marks lines that are not UTF-8 with their numbers, in both formats', async () => {
   const latin1 = (text: string) => Buffer.from(text, 'latin1')
   const csv = latin1(`${head}\na,u\nbé,v\nc,w\n`)
   const json = latin1(
@@ -94,7 +94,7 @@ test('lines that are not UTF-8 are bad with their numbers, in both formats', asy
   }
 })
 
-test('a line that never ends is bad and does not fill the memory; what follows it is read', async () => {
+test('readRows marks a line above its size limit as TOO_LARGE and reads the following lines', async () => {
   const long = 'x'.repeat(1_100_000)
   expect(shortly(await rowsOf(`${head}\na,u\n${long}${long},v\nb,w\n`, 'csv', 65_536))).toEqual([
     '2 a u',
@@ -132,11 +132,11 @@ test.each([
   ['metadata in both ways', `${head},metadata,metadata.a\n`, 'both as one column and as several'],
   ['a header that is not UTF-8', Buffer.from('external_issue_id,r\xe9\n', 'latin1'), 'header on line 1 is not UTF-8'],
   ['UTF-16', Buffer.from(`\ufeff${head}\n`, 'utf16le'), 'UTF-16'],
-])('CSV with %s is refused as a whole', async (_what, input, message) => {
+])('readRows throws for CSV with %s', async (_what, input, message) => {
   await expect(rowsOf(input, 'csv')).rejects.toThrow(message)
 })
 
-test('the ending of a name is its format; without one, NDJSON is what begins with a brace', async () => {
+test('the format comes from the file extension or from a leading brace', async () => {
   expect(['a.csv', 'A.CSV', 'a.ndjson', 'a.jsonl', 'a.txt', '-'].map(formatOf)).toEqual([
     'csv',
     'csv',

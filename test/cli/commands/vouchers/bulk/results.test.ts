@@ -6,7 +6,7 @@ import { temporaryDir } from '../../../../support/cli.js'
 
 const row = (line: number) => ({ line, external_issue_id: `id-${line}`, recipient_user_id: 'u' })
 
-/** Files that write down in which order they were used. */
+/** Results whose files record the order of their calls. */
 async function recorded(refuse?: string) {
   const dir = temporaryDir()
   const steps: string[] = []
@@ -32,7 +32,7 @@ async function recorded(refuse?: string) {
   return { steps, results: new Results({ ...files, format: 'ndjson' }) }
 }
 
-test('results are on disk before the journal names them', async () => {
+test('results are synced to disk before the journal names them', async () => {
   const { steps, results } = await recorded()
   await results.keep({ row: row(1), idempotencyKey: 'k', voucher: { id: 'vch_1' } })
   await results.keep({ row: row(2), idempotencyKey: 'k', failure: { code: 'C', message: 'm', requestId: null } })
@@ -40,7 +40,7 @@ test('results are on disk before the journal names them', async () => {
   expect(steps).toEqual(['results append', 'results sync', 'errors append', 'journal append'])
 })
 
-test('what comes while a batch is written is written too', async () => {
+test('results that arrive during a write are written too', async () => {
   const { steps, results } = await recorded()
   await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })
   const closing = results.close()
@@ -52,7 +52,7 @@ test('what comes while a batch is written is written too', async () => {
 })
 
 test.each(['results', 'errors', 'journal'])(
-  'a disk that is full (%s) is known, and nothing is written behind it',
+  'a full disk of the %s file is reported and nothing is written after it',
   async (name) => {
     const { steps, results } = await recorded(name)
     await results.keep({ row: row(1), idempotencyKey: 'k', voucher: null })

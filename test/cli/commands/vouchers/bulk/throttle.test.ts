@@ -7,17 +7,17 @@ afterEach(() => void vi.useRealTimers())
 
 const never = new AbortController().signal
 setMaxListeners(0, never)
-/** Lets what was woken go on. */
+/** Runs pending callbacks. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
-/** Enters as often as it is let in, at most so often. */
+/** Starts `count` calls and counts those that entered. */
 function crowd(throttle: Throttle, count: number) {
   const inside = { count: 0 }
   for (let i = 0; i < count; i += 1) void throttle.enter(never).then((entered) => (inside.count += entered ? 1 : 0))
   return inside
 }
 
-test('as many calls at once as it was told, and the next when one is over', async () => {
+test('the throttle admits its maximum of concurrent calls and the next one when one leaves', async () => {
   const throttle = new Throttle(3, Date.now)
   const inside = crowd(throttle, 10)
   await settle()
@@ -27,7 +27,7 @@ test('as many calls at once as it was told, and the next when one is over', asyn
   expect(inside.count).toBe(4)
 })
 
-test('a 429 stops everybody for as long as the server asks, then half as many go on', async () => {
+test('slowDown stops all calls for the requested time and then admits half as many', async () => {
   const throttle = new Throttle(8, Date.now)
   const before = crowd(throttle, 8)
   await settle()
@@ -43,7 +43,7 @@ test('a 429 stops everybody for as long as the server asks, then half as many go
   expect([after.count, throttle.pauseMs]).toEqual([4, 0])
 })
 
-test('answers bring the calls back one by one, up to what it was told', async () => {
+test('responses after slowDown raise the concurrency step by step to its maximum', async () => {
   const throttle = new Throttle(4, Date.now)
   throttle.slowDown(0)
   const inside = crowd(throttle, 100)
@@ -59,7 +59,7 @@ test('answers bring the calls back one by one, up to what it was told', async ()
   expect(running).toBe(4)
 })
 
-test('a server that does not say how long is waited for ever longer, up to 30 s', async () => {
+test('slowDown without a requested time doubles the pause up to 30 s', async () => {
   const throttle = new Throttle(4, Date.now)
   const pauses: number[] = []
   for (let i = 0; i < 7; i += 1) {
@@ -73,7 +73,7 @@ test('a server that does not say how long is waited for ever longer, up to 30 s'
   expect(throttle.pauseMs).toBe(1_000)
 })
 
-test('a signal ends the wait at once', async () => {
+test('an abort ends the wait in enter immediately', async () => {
   const throttle = new Throttle(4, Date.now)
   const stop = new AbortController()
   throttle.slowDown(60_000)
