@@ -95,7 +95,7 @@ test('the suggested command quotes words for a shell and keeps values that begin
   expect(stderr).toContain("`voucherctl webhook inbox clear --inbox 'my inbox' --fields=-x --quiet --yes`")
 })
 
-test('login asks before it moves a profile to another machine, not for a new JWT or port', async () => {
+test('login asks for confirmation to move a profile to another machine, not for a new JWT or port', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
   const given = (base_url: string) => {
@@ -111,7 +111,7 @@ test('login asks before it moves a profile to another machine, not for a new JWT
   expect((await cli(`${line} --yes`, remote)).exit).toBe(0)
 })
 
-test('tokens create --save does not ask when the profile has no token', async () => {
+test('tokens create --save asks for no confirmation if the profile has no token', async () => {
   const { baseUrl } = await stub(() => success({ ...token, token: newToken }))
   const home = withProfiles({ default: { base_url: baseUrl } })
   const line = 'tokens create --app app_01 --scope vouchers:read --save'

@@ -197,7 +197,7 @@ describe('attempts and delays', () => {
 })
 
 describe('maybeProcessed after retries', () => {
-  test('maybeProcessed stays true when a later attempt is refused a connection', async () => {
+  test('maybeProcessed stays true when a later attempt gets no connection', async () => {
     const { send } = setup(['lost', 'refused', 'refused', 'refused'])
     await expect(send(read)).rejects.toMatchObject({ kind: 'refused', maybeProcessed: true })
   })

@@ -14,7 +14,7 @@ const variables = new Map<string, unknown>([
 ])
 
 describe('variables', () => {
-  it('variables are replaced in strings and member names, and keep their type alone', () => {
+  it('variables are replaced in strings and member names, and keep their type as a whole value', () => {
     expect(filled({ a: 'x-${id}', '${id}': ['${count}', '${ record }'], n: 5, no: null }, variables)).toEqual({
       a: 'x-vch_1',
       vch_1: [3, { a: [1] }],

@@ -18,7 +18,7 @@ async function killedAt(journalBytes: (whole: string) => number, tail = '') {
   return { bulk, baseUrl, issued, whole }
 }
 
-test('--resume brings every voucher into the results once when the journal is torn at any byte of a line', async () => {
+test('--resume writes every voucher to the results once when the journal is cut at any byte', async () => {
   const bulk = Bulk.of(ids)
   const { baseUrl, issued } = await issuer()
   await bulk.run(baseUrl)
@@ -63,7 +63,7 @@ const flipped = (bytes: Buffer, at: number) => {
   return copy
 }
 
-test('--resume brings each row into the results once when any byte of a journal line is damaged', async () => {
+test('--resume writes each row to the results once when any byte of a journal line is damaged', async () => {
   for (const [out, ids] of [
     ['out.csv', idsOf(3)],
     ['out.ndjson', ['a']],
