@@ -87,7 +87,7 @@ test('the built command removes a profile only with --yes', async () => {
   expect(Object.keys(profiles(home))).toEqual(['default'])
 })
 
-test('the suggested command quotes words for a shell and keeps values that begin with a dash', async () => {
+test('the suggested command quotes words for a shell, also values that begin with a dash', async () => {
   const home = withProfiles({ default: {} })
   mkdirSync(join(home, 'my inbox'))
   const line = ['webhook', 'inbox', 'clear', '--inbox', 'my inbox', '--fields=-x', '-q']
@@ -95,7 +95,7 @@ test('the suggested command quotes words for a shell and keeps values that begin
   expect(stderr).toContain("`voucherctl webhook inbox clear --inbox 'my inbox' --fields=-x --quiet --yes`")
 })
 
-test('login asks for confirmation to move a profile to another machine, not for a new JWT or port', async () => {
+test('login asks for confirmation only if it moves a profile to another machine', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
   const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
   const given = (base_url: string) => {

@@ -35,7 +35,7 @@ test('--help loads neither run.cjs nor node:child_process', () => {
   expect(modules).not.toContain('NativeModule child_process')
 })
 
-test('redeem --reference uses the next word as the reference or exits 2', async () => {
+test('redeem --reference accepts the next word as its value or exits 2', async () => {
   const { baseUrl, received } = await stub(() => success(redemption))
   const home = temporaryDir()
   const words = ['-h', '--help', '--version', '--json', '--dry-run', '--']

@@ -124,7 +124,7 @@ test('the error for an invalid base URL does not quote it, since it may contain 
   expect(stderr).not.toContain('hunter2')
 })
 
-test('global flags work before and after the command, long and short, with = and without', async () => {
+test('global flags are accepted before and after the command, long and short, with and without =', async () => {
   const { baseUrl } = await stub(() => success(verification))
   for (const args of [
     `--base-url ${baseUrl} -o json ${verify}`,

@@ -54,7 +54,7 @@ describe.each([
   ['node-http', "'node:http'"],
   ['express', "'express'"],
   ['fastify', "'fastify'"],
-])('the %s server of the README', (_name, words) => {
+])('README server: %s', (_name, words) => {
   let server: ReturnType<typeof start>
   let port: number
   let url: URL

@@ -109,7 +109,7 @@ function lineStarts(bytes: Buffer): number[] {
   return starts
 }
 
-test('any flipped bit of an inbox file damages its line alone, which is reported and kept', async () => {
+test('any flipped bit of an inbox file damages only its line, which is reported and not removed', async () => {
   const dir = temporaryDir()
   const bodies = [Buffer.from('{"update_id":1,"text":"Grüße"}'), Buffer.from([0, 255, 10, 13]), Buffer.alloc(0)]
   await recorded(
@@ -282,7 +282,7 @@ test('the marker of a dead writer does not block inbox clear', async () => {
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('refused deliveries have their own file, which restarts at its limits', async () => {
+test('refused deliveries have a separate file, which is emptied at its limits', async () => {
   const dir = temporaryDir()
   const writer = new InboxWriter(dir, { deliveries: 3, bytes: 10_000 })
   const verdicts = { verdicts: ['refused'] as const }
@@ -297,7 +297,7 @@ test('refused deliveries have their own file, which restarts at its limits', asy
   expect(readFileSync(fileIn(dir), 'utf8')).not.toContain('refused')
 })
 
-test('refused deliveries of ended processes keep the newest within one limit of bytes', async () => {
+test('refused deliveries of ended processes are removed beyond the byte limit, oldest first', async () => {
   const dir = temporaryDir()
   const bounds = { deliveries: 10, bytes: 10_000 }
   for (let at = 1; at <= 4; at++) {
@@ -419,7 +419,7 @@ test.each([1, 2, 7, 12, 20, 21])(
   },
 )
 
-test('inbox clear --before keeps a damaged line', async () => {
+test('inbox clear --before does not remove a damaged line', async () => {
   const dir = temporaryDir()
   await aged(dir, 1, 4)
   const bytes = readFileSync(fileIn(dir))

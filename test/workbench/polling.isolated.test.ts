@@ -66,7 +66,7 @@ test('an update or a held poll resets the poll interval', async () => {
   expect(pauses).toEqual([1_000, 1_000, 1_000])
 })
 
-test('polls that the server holds follow without a pause', async () => {
+test('polls that the server holds are followed by the next poll without a pause', async () => {
   expect(await run([first, [50_000, updates()], [1_000, updates()]])).toEqual({ pauses: [], notices: [] })
 })
 

@@ -55,7 +55,7 @@ const asked = ({ home }: Session) => existsSync(join(home, 'asked'))
 const pwned = ({ home }: Session) => existsSync(join(home, 'pwned'))
 
 describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
-  test('Tab completes names of commands from the script alone', async () => {
+  test('Tab in bash completes command names without running voucherctl', async () => {
     const it = await session('bash', app)
     expect(await bash(['voucherctl vou\tredem\t', 'voucherctl platform clock adv\t'], it)).toEqual([
       'ran: <vouchers> <redemption>',
@@ -66,7 +66,7 @@ describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
     expect(asked(it)).toBe(true)
   })
 
-  test('Tab completes flags, values, ids, files and folders, behind = and in quotes', async () => {
+  test('Tab in bash completes flags, values, ids, files and folders, after = and in quotes', async () => {
     const it = await session('bash', app)
     const lines = [
       'voucherctl apps get a\t--secure=r\t',
@@ -88,7 +88,7 @@ describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
     ])
   })
 
-  test('what a server sends is never executed', async () => {
+  test('bash completion never executes what a server sends', async () => {
     const it = await session('bash', hostile)
     expect(await bash(['voucherctl apps get \t', 'voucherctl apps get "app\t'], it)).toEqual([
       `ran: <apps> <get> <${hostile.id}>`,
@@ -99,7 +99,7 @@ describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
 })
 
 describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
-  test('Tab completes names from the script alone, with summaries', async () => {
+  test('Tab in zsh completes command names with summaries without running voucherctl', async () => {
     const it = await session('zsh', app)
     const [names, group] = await zsh(['voucherctl vou', 'voucherctl platform clock '], it)
     expect(names?.line).toBe('voucherctl vouchers ')
@@ -111,7 +111,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
     expect(asked(it)).toBe(false)
   })
 
-  test('Tab completes flags, values, ids, files and folders, behind = and in quotes', async () => {
+  test('Tab in zsh completes flags, values, ids, files and folders, after = and in quotes', async () => {
     const it = await session('zsh', app)
     const lines = [
       'voucherctl apps get ',
@@ -135,7 +135,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
     expect(completed[0]?.shown).toEqual(['app_01  -- Corner shop, active'])
   })
 
-  test('what a server sends is never executed', async () => {
+  test('zsh completion never executes what a server sends', async () => {
     const it = await session('zsh', hostile)
     const [completed] = await zsh(['voucherctl apps get '], it)
     expect(completed?.line.trimEnd()).toBe(
@@ -146,7 +146,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
 })
 
 describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
-  test('names come from the script alone, with summaries', async () => {
+  test('fish completes command names with summaries without running voucherctl', async () => {
     const it = await session('fish', app)
     expect(await fish('voucherctl vou', it)).toEqual([
       `vouchers\t${page.find((one) => one.name === 'vouchers')?.summary}`,
@@ -167,7 +167,7 @@ describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
     expect(await fish(line, await session('fish', app))).toContainEqual(expect.stringContaining(offered))
   })
 
-  test('what a server sends is never executed', async () => {
+  test('fish completion never executes what a server sends', async () => {
     const it = await session('fish', hostile)
     expect(await fish('voucherctl apps get ', it)).toEqual([
       `${hostile.id}\t$(touch pwned) \`touch pwned\` "x" %F{red}, active`,

@@ -28,7 +28,7 @@ async function start(home: string, line: string): Promise<{ base_url: string; da
   return data
 }
 
-test('server commands act on the data folder of the profile, login --local on the base URL', async () => {
+test('server commands use the data folder of the profile, and login --local the base URL', async () => {
   const home = temporaryDir()
   const other = join(home, 'other')
   const ofDefault = await start(home, '')
@@ -106,7 +106,7 @@ test('login to another machine removes the data folder from the profile', async 
   expect(profiles(home).shop).toEqual({ base_url: 'https://vouchers.example' })
 })
 
-test('server status, stop and logs name the folder on a terminal, login --local the server', async () => {
+test('server status, stop and logs name the data folder on a terminal', async () => {
   const home = withProfiles({ shop: { data_dir: '/nowhere/data' } })
   const stopped = await cli('server stop -p shop', { home, terminal: true })
   expect(stopped.stdout).toContain('No server runs in /nowhere/data.')

@@ -264,7 +264,7 @@ test('a missing token file exits 2', async () => {
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
 })
 
-test('codes: reference in the profile checks codes before a call to any server', async () => {
+test('the profile setting codes=reference checks redeem codes before a call to any server', async () => {
   const home = withConfig({
     current: 'default',
     profiles: { default: { base_url: 'https://shop.example', codes: 'reference' } },

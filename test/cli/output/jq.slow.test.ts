@@ -87,7 +87,7 @@ test('a failure of a command with --jq prints the error object', async () => {
   expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([9, 'NETWORK_ERROR'])
 })
 
-test('commands that print by themselves are filtered too', async () => {
+test('--jq also filters commands that print their own text', async () => {
   const { externalIssueId, recipientUserId } = issuedVoucher
   const ids = ['--external-id', externalIssueId, '--recipient', recipientUserId]
   const args = ['vouchers', 'issue', '--template', 't', ...ids, '--jq']

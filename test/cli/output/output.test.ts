@@ -14,7 +14,7 @@ async function list(args: string, given: Parameters<typeof cli>[1] = {}, data: u
   return cli(`templates list ${args} --base-url ${baseUrl}`, { ...given, env: { ...secrets, ...given.env } })
 }
 
-test('json, jsonl, yaml and csv hold the same records', async () => {
+test('json, jsonl, yaml and csv output contain the same records', async () => {
   expect(JSON.parse((await list('-o json')).stdout)).toEqual(pageOf(template, second))
   const lines = (await list('-o jsonl')).stdout.trim().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual([template, second])
@@ -27,7 +27,7 @@ test('json, jsonl, yaml and csv hold the same records', async () => {
   ])
 })
 
-test('csv flattens members of members and writes lists as JSON', async () => {
+test('csv output flattens nested members and writes lists as JSON', async () => {
   const { baseUrl } = await stub(() => success({ ...app, description: 'a\nb' }))
   const { stdout } = await cli(`apps get app_01 -o csv --base-url ${baseUrl}`, { env: secrets })
   expect(stdout.split('\n')[0]).toContain('features,allowedOrigins')
@@ -41,7 +41,7 @@ test('an empty list prints a notice as table, an empty list as json and nothing 
   expect((await list('-o jsonl', {}, pageOf())).stdout).toBe('')
 })
 
-test('--fields selects members in their order', async () => {
+test('--fields selects members in the given order', async () => {
   const ran = await list('--json --fields status,id')
   expect(JSON.parse(ran.stdout).items[0]).toEqual({ status: 'draft', id: 'tpl_01' })
   expect(Object.keys(JSON.parse(ran.stdout).items[0])).toEqual(['status', 'id'])

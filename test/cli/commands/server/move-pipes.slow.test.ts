@@ -99,7 +99,7 @@ describe('server start during an import', () => {
   })
 })
 
-describe('standard output', () => {
+describe('server export to stdout', () => {
   test.runIf(existsSync('/dev/full'))('server export to a full device exits 1 with ENOSPC', async () => {
     const child = spawn(process.execPath, [built.bin, 'server', 'export', '--data', source], {
       cwd: home,

@@ -217,7 +217,7 @@ test('invalid rows of a pipe fail with their lines and the others are issued', a
   expect(bulk.ids().sort()).toEqual(['a', 'c', 'd'])
 })
 
-test('issue-many never overwrites existing results, journals or foreign files of errors', async () => {
+test('issue-many never overwrites existing results, a journal or an unknown --errors file', async () => {
   const { baseUrl, received } = await issuer()
   for (const name of ['out.csv', 'out.csv.journal', 'out.errors.csv']) {
     const bulk = Bulk.of(['a'])

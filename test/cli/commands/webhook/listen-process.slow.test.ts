@@ -91,7 +91,7 @@ test('a listener that is killed under load has recorded every delivery that got 
   }
 })
 
-test('listeners that start concurrently have a file each and block inbox clear while they run', async () => {
+test('concurrently started listeners write separate files and block inbox clear while they run', async () => {
   const dir = join(temporaryDir(), 'inbox')
   const listeners = await Promise.all(Array.from({ length: 4 }, () => start(temporaryDir(), [], dir)))
   const agent = new Agent()

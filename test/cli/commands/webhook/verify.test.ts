@@ -160,9 +160,9 @@ test.each([
     0,
   ],
   ['a JSON list of pairs', (it: [string, string][]) => JSON.stringify(it), 0],
-  ['a line that is no header', () => 'X-Platform-Timestamp 5', 2],
+  ['a line that is not a header', () => 'X-Platform-Timestamp 5', 2],
   ['broken JSON', () => '{"a":', 2],
-  ['JSON of something else', () => '{"a":5}', 2],
+  ['JSON that is not headers', () => '{"a":5}', 2],
   ['JSON of a list of names', () => '["a","b"]', 2],
   ['nothing', () => '', 10],
 ] as const)('webhook verify with a headers file of %s exits %i', async (_, write, exit) => {

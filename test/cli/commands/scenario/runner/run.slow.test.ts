@@ -330,7 +330,7 @@ describe('scenario run against a server', () => {
   })
 })
 
-describe('scenario run encrypted', () => {
+describe('scenario run --secure', () => {
   it('scenario run encrypts every runtime call with --secure required and fails without it', async () => {
     const given = written(`server: { auto_approve: true, require_secure: true }\nsteps: ${shop}`)
     expect((await cli('scenario run a.yaml --secure required', given)).exit).toBe(0)

@@ -109,7 +109,7 @@ test('readRows marks a line above its size limit as TOO_LARGE and reads the foll
   expect(rows).toHaveLength(1_201)
 })
 
-test('metadata: columns with a name each, where an empty cell is none, or one column of JSON', async () => {
+test('readRows reads metadata from columns by name, without empty cells, or from one JSON column', async () => {
   const metadataOf = async (input: string, format: BulkFormat) =>
     (await rowsOf(input, format)).map((it) => (isBad(it) ? it.fault.message : it.metadata))
   expect(await metadataOf(`${head},metadata.a,metadata.b\nx,u,1,\ny,u,,\n`, 'csv')).toEqual([{ a: '1' }, undefined])
