@@ -176,7 +176,7 @@ function situationsOf(path: string, baseUrl: string, down: string, all: boolean)
   }
   const format = all ? ['json'] : ['table']
   const dryRun = { ...response, name: 'dry run', formats: format, answer: () => success({}), flags: ['--dry-run'] }
-  // A command that calls no server does the same in the other situations.
+  // A command that calls no server behaves the same in the other situations.
   if (matrix[path]?.local) return [{ ...response, formats: format }, dryRun]
   return [
     response,

@@ -18,7 +18,7 @@ function withProfiles(stored: Record<string, unknown>): string {
 const sop = 'sop_old0123456789abcdef0123456789'
 const newToken = 'sop_new0123456789abcdef0123456789'
 
-/** Destructive commands: the line, whether it makes a call, and words of its question. */
+/** Destructive commands with a pattern of their confirmation prompt. */
 const losing: [line: string, lost: RegExp][] = [
   ['profiles remove default', /settings for .* and the application token sop_old0… for .* are lost/],
   ['tokens create --app app_01 --scope vouchers:read --save', /Profile default holds sop_old0… for .*not shown again/],
@@ -57,7 +57,7 @@ test.each(losing)('%s requires --yes without a terminal and prints the command t
   const { code, message, hint } = JSON.parse(ran.stderr).error
   expect([ran.exit, ran.stdout, code, isKept()]).toEqual([3, '', 'CONFIRMATION_REQUIRED', true])
   expect(message).toMatch(lost)
-  // The suggested line works as printed.
+  // The suggested command succeeds as printed.
   const [, command = ''] = /`voucherctl (.*)`/.exec(hint) ?? []
   expect(command).toMatch(/--timeout 10000ms|--timeout 10s/)
   expect((await cli(command, given)).exit).toBe(0)

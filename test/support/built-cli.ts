@@ -45,7 +45,7 @@ export const built = {
   },
 } as const
 
-/** The standard output of a process up to its first line feed. */
+/** Reads the first line of the stdout of a process. */
 export async function firstLine(child: ChildProcess): Promise<string> {
   let text = ''
   for await (const chunk of child.stdout ?? []) {

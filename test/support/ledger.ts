@@ -28,7 +28,7 @@ export function* everything(): Op<Record<string, unknown[]>> {
   return rows
 }
 
-/** An application with one active template, and its voucher operations with the smallest inputs. */
+/** An application with one active template, and its voucher operations with minimal inputs. */
 export class Ledger {
   #made = 0
   constructor(

@@ -1,3 +1,3 @@
-// The decoder of qr 0.7 can read a browser's camera: its declarations name two types of the DOM that Node has not.
+// The declarations of qr 0.7 name two DOM types for reading a camera, which Node does not have.
 type DOMRectReadOnly = object
 type ImageBitmapSource = object

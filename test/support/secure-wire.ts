@@ -16,7 +16,7 @@ export interface WireSession extends secure.ClientSession {
   seal(call: InnerCall | Uint8Array, ts?: number): WireRequest & { readonly body: string }
   /** Decrypts the inner response. @throws if the outer response failed or belongs to another request */
   open(sent: WireRequest, outer: Answer): Answer
-  /** Seals, sends and opens. */
+  /** Encrypts a call, sends it and decrypts the response. */
   call(call: InnerCall | Uint8Array): Promise<Answer>
 }
 

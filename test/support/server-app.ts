@@ -60,7 +60,7 @@ export interface TestApp {
   close(): Promise<void>
 }
 
-/** Keys of the encrypted transport that live as long as the test. */
+/** An in-memory key file of the encrypted transport. */
 export function keyFileInMemory(): SecureKeyFile {
   let text: string | null = null
   return {

@@ -23,7 +23,7 @@ export interface ServerPair {
   readonly url: Promise<string>
   /** Starts another process on the same database and keys. */
   start(): Promise<ServerChild>
-  /** Makes calls concurrently, every other one to the second process. */
+  /** Makes calls concurrently, alternating between the two processes. */
   spread<T>(count: number, tenant: Tenant, call: (to: Tenant, index: number) => Promise<T>): Promise<T[]>
 }
 

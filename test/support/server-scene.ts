@@ -157,7 +157,7 @@ export class Scene {
     return twin
   }
 
-  /** The same server some days later. */
+  /** A server on the same store whose clock is some days ahead. */
   later(days: number): TestApp {
     return this.twin({ clock: new TestClock({ now: () => START_MS + days * 86_400_000 }) })
   }

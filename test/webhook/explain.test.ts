@@ -15,7 +15,7 @@ const update = { update_id: 2, type: 'message', message: { text: 'hÃ©llo </a> ðŸ
 const compact = JSON.stringify(update)
 
 interface Planted {
-  /** What was signed and what is verified; both the compact update by default. */
+  /** Signed and verified body; both are the compact update by default. */
   readonly signedBody?: Uint8Array | string
   readonly body?: Uint8Array | string
   readonly signingSecret?: string | Uint8Array
@@ -47,7 +47,7 @@ const milliseconds = { 'X-Platform-Timestamp': `${seconds}000` }
 
 const bytes = Buffer.from('00ff10a0b1c2d3e4f5', 'hex')
 const mark = '\ufeff'
-/** Python's json.dumps(update) and PHP's json_encode(update). */
+/** Output of json.dumps(update) in Python and json_encode(update) in PHP. */
 const python =
   '{"update_id": 2, "type": "message", "message": {"text": "h\\u00e9llo </a> \\ud83c\\udf81 \\u20ac5 \\u512a\\u60e0\\u2028", "tags": [], "n": [1, {}]}}'
 const php =

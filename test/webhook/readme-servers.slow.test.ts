@@ -36,7 +36,7 @@ function start(words: string, port: number, ...nodeOptions: readonly string[]) {
   return { child, output }
 }
 
-/** Reports the port of the first server of a program to its parent. */
+/** Preloaded module that reports the port of a server to its parent process. */
 const reportPort = `data:text/javascript,${encodeURIComponent(`
   import { Server } from 'node:net'
   const { listen } = Server.prototype

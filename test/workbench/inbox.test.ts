@@ -95,7 +95,7 @@ test('an inbox line with any flipped bit is not decoded', () => {
   }
 })
 
-/** All deliveries of an inbox as one text. */
+/** All deliveries of an inbox by id, as JSON. */
 function contentOf(dir: string): Map<string, string> {
   const inbox = new Inbox(dir)
   return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
@@ -120,7 +120,7 @@ test('any flipped bit of an inbox file damages only its line, which is reported 
   const good = readFileSync(path)
   const before = contentOf(dir)
   const starts = lineStarts(good)
-  // Deliveries and responses alternately.
+  // Lines alternate between deliveries and responses.
   const ownerOf = (line: number) => `1-${Math.floor(line / 2) + 1}`
   for (let at = 0; at < good.length - 1; at++) {
     const line = starts.findLastIndex((start) => start <= at)
@@ -275,7 +275,7 @@ test('two inbox writers use separate files, and one that recorded nothing leaves
 test('the marker of a dead writer does not block inbox clear', async () => {
   const dir = temporaryDir()
   await recorded(dir, [delivery(1)])
-  // The PID of this process with another start: a dead process had it before.
+  // The PID of this process with another start time, as of a dead process with a reused PID.
   writeFileSync(join(dir, `000001-${process.pid}-1.writer`), '')
   expect(writersIn(dir)).toEqual([])
   expect(clearInbox(dir)).toMatchObject({ removed: 1, writers: [] })
@@ -376,7 +376,7 @@ test('inbox clear removes only inbox files, and none while a writer is open', as
   expect(readdirSync(dir)).toEqual(['notes.txt'])
 })
 
-/** Deliveries that arrived at the times of their ids, each with a response, five per file. */
+/** Records deliveries whose arrival time is their id, each with a response, five per file. */
 async function aged(dir: string, from: number, to: number) {
   for (let first = from; first <= to; first += 5) {
     const writer = new InboxWriter(dir)

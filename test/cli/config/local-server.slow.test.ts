@@ -38,12 +38,12 @@ test('server commands use the data folder of the profile, and login --local the 
   const plain = await json(home, 'login --local --account demo')
   expect(plain.data).toMatchObject({ base_url: ofDefault.base_url, data_dir: ofDefault.data_dir })
 
-  // The folder of another profile is known, and the server responds under several host names.
+  // login finds the server of another profile, also under another host name.
   const alias = ofShop.base_url.replace('127.0.0.1', 'localhost')
   const elsewhere = await json(home, `login --local --account demo -p third --base-url ${alias}`)
   expect(elsewhere.data).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
   expect(profiles(home).third).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
-  // The profile remembers the folder.
+  // The profile stores the folder.
   expect((await json(home, 'login --local --account demo -p shop')).data.base_url).toBe(ofShop.base_url)
 
   expect((await json(home, 'server status -p shop')).data).toMatchObject({ running: true, base_url: ofShop.base_url })

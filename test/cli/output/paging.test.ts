@@ -131,7 +131,7 @@ test.each(['apps list', 'tokens list --app a', 'bots list', 'platform chats list
 test('a table of more than 1,000 rows keeps the column widths of the first 1,000', async () => {
   const rows = (await list('--timeout 1h', 2_000)).stdout.trimEnd().split('\n')
   expect(rows).toHaveLength(2_001)
-  // From tpl_1000 on the ids are one digit longer than the first thousand, so each shifts its own row.
+  // Ids from tpl_1000 on are one digit wider, so each shifts its own row.
   expect(rows.slice(1_000, 1_002)).toEqual([
     'tpl_999  Free coffee  draft   3             10',
     'tpl_1000  Free coffee  draft   3             10',
@@ -144,7 +144,7 @@ test('--all removes the temporary file of a long list', async () => {
   const [folder, home] = [temporaryDir(), temporaryDir()]
   vi.stubEnv('TMPDIR', folder)
   onTestFinished(() => void vi.unstubAllEnvs())
-  // 5 MB: above 4 MiB the command keeps the list in a file.
+  // 5 MB: above 4 MiB the command buffers the list in a file.
   const items = Array.from({ length: LIMIT }, () => ({ ...template, description: 'd'.repeat(4_096) }))
   const { baseUrl } = await stub(({ path }) =>
     success({ items, pagination: { page: pageIn(path), limit: LIMIT, total: 1_200, pages: 12 } }),

@@ -193,7 +193,7 @@ test('vouchers issue prints nothing on stdout if the QR file cannot be written a
   const dir = temporaryDir()
   const path = join(dir, 'out.svg')
   const { baseUrl } = await stub(() => {
-    // The path becomes a folder while the voucher is issued.
+    // Replace the path with a folder during the call, so that writing fails.
     mkdirSync(path)
     return success(issuedVoucher)
   })

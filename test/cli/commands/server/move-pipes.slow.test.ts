@@ -10,7 +10,7 @@ import { fillMoveFolders } from '../../../support/move-source.js'
 import { temporaryFolder } from '../../../support/server.js'
 
 const home = temporaryFolder()
-/** 3.5 MB: more than the pipes between two processes hold. */
+/** 3.5 MB: more than the pipes between two processes buffer. */
 const ROWS = 1_000
 let source: string
 let file: string
