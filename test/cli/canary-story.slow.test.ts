@@ -154,16 +154,19 @@ test('leaksBelow finds a secret in a binary file and in a file name', () => {
   expect(leaksBelow(dir, handedIn).sort()).toEqual([`${secret}.log: token of a file`, 'x.db: token of a file'])
 })
 
-test.runIf(process.platform === 'linux')('leaksInProcess finds a secret in the arguments and the environment of a process', () => {
-  const { 'token of a file': secret } = handedIn
-  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', secret], {
-    env: { SECRET: secret },
-    stdio: 'pipe',
-  })
-  try {
-    const leaks = leaksInProcess(child.pid as number, handedIn)
-    expect(leaks).toEqual(['cmdline: token of a file', 'environ: token of a file'])
-  } finally {
-    child.kill('SIGKILL')
-  }
-})
+test.runIf(process.platform === 'linux')(
+  'leaksInProcess finds a secret in the arguments and the environment of a process',
+  () => {
+    const { 'token of a file': secret } = handedIn
+    const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', secret], {
+      env: { SECRET: secret },
+      stdio: 'pipe',
+    })
+    try {
+      const leaks = leaksInProcess(child.pid as number, handedIn)
+      expect(leaks).toEqual(['cmdline: token of a file', 'environ: token of a file'])
+    } finally {
+      child.kill('SIGKILL')
+    }
+  },
+)

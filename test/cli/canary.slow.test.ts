@@ -222,17 +222,14 @@ test.each(leaves)('%s leaks no secret on stderr, in a refusal, in a dry run or i
   expect(await leaksOf(path, it)).toEqual([])
 })
 
-test.each(Object.entries(prints))(
-  '%s prints its one-time secrets and no other secret',
-  async (path, names) => {
-    const baseUrl = await server()
-    const at = scene(baseUrl, { stored: true })
-    const it = leaves.find(([name]) => name === path)?.[1] as Leaf
-    answering = () => success(answerTo(path))
-    const { printed } = await look([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], { home: at.home })
-    expect(printed.sort()).toEqual([...names].sort())
-  },
-)
+test.each(Object.entries(prints))('%s prints its one-time secrets and no other secret', async (path, names) => {
+  const baseUrl = await server()
+  const at = scene(baseUrl, { stored: true })
+  const it = leaves.find(([name]) => name === path)?.[1] as Leaf
+  answering = () => success(answerTo(path))
+  const { printed } = await look([...lineOf(path, it, at, false), '--json', '--base-url', baseUrl], { home: at.home })
+  expect(printed.sort()).toEqual([...names].sort())
+})
 
 const leaky = (name: string, run: Leaf['run']) =>
   leaf({ name, summary: 'Leaks', flags: {}, examples: [], run: run as never })

@@ -72,11 +72,14 @@ test.each(losing)('%s asks for confirmation on a terminal and changes nothing af
   expect([yes.exit, yes.asked.length]).toEqual([0, 1])
 })
 
-test.each(losing.filter(([line]) => !line.startsWith('login')))('%s does not ask for confirmation in a dry run', async (line) => {
-  const { given, isKept } = await shop()
-  const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })
-  expect([ran.exit, ran.asked, isKept()]).toEqual([0, [], true])
-})
+test.each(losing.filter(([line]) => !line.startsWith('login')))(
+  '%s does not ask for confirmation in a dry run',
+  async (line) => {
+    const { given, isKept } = await shop()
+    const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })
+    expect([ran.exit, ran.asked, isKept()]).toEqual([0, [], true])
+  },
+)
 
 test('the built command removes a profile only with --yes', async () => {
   const home = withProfiles({ default: {}, shop: {} })

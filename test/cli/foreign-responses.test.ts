@@ -120,13 +120,16 @@ describe('successes that do not match the call', () => {
     ['templates list', { pagination: { page: 1, limit: 20, total: 1, pages: 1 } }, 'data.items is missing'],
     ['api POST', template, 'data.status is not "succeeded"'],
   ]
-  test.each(cases)('%s exits 9 and names the member that does not match the call, case %#', async (name, data, says) => {
-    const { baseUrl } = await stub(() => success(data))
-    const { exit, stdout, stderr } = await run(commands[name] ?? [], baseUrl)
-    expect([exit, stdout]).toEqual([9, ''])
-    expect(stderr).toContain('Not a response of a voucher service (status 200): ')
-    expect(stderr).toContain(says)
-  })
+  test.each(cases)(
+    '%s exits 9 and names the member that does not match the call, case %#',
+    async (name, data, says) => {
+      const { baseUrl } = await stub(() => success(data))
+      const { exit, stdout, stderr } = await run(commands[name] ?? [], baseUrl)
+      expect([exit, stdout]).toEqual([9, ''])
+      expect(stderr).toContain('Not a response of a voucher service (status 200): ')
+      expect(stderr).toContain(says)
+    },
+  )
 })
 
 describe('issue-many', () => {

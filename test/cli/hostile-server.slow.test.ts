@@ -5,7 +5,6 @@ import { cli, redeemCode, secrets, stub, success } from '../support/cli.js'
 import { leafCalls, pageOf, template } from '../support/cli-samples.js'
 import { listen } from '../support/listen.js'
 
-
 const read = 'templates list'
 const write = `vouchers redeem --code ${redeemCode}`
 const given = { env: { ...secrets, NO_COLOR: '1' } }
@@ -95,20 +94,17 @@ test('a response nested 50,000 levels deep causes no unexpected exception in any
   }
 })
 
-test.each([301, 302, 303, 307, 308])(
-  'a redirect (%i) is not followed and exits 9',
-  async (status) => {
-    const target = await stub(() => success(pageOf(template)))
-    const elsewhere = { location: `${target.baseUrl}/api/v1/open-platform/vouchers/templates` }
-    const { baseUrl, received } = await stub(() => ({ status, headers: elsewhere, body: {} }))
-    for (const command of [read, write]) {
-      const ran = await cli(`${command} --base-url ${baseUrl}`, given)
-      expect([ran.exit, ran.stdout]).toEqual([9, ''])
-      expect(ran.stderr).toContain('redirects are not followed')
-    }
-    expect([received.length, target.received.length]).toEqual([2, 0])
-  },
-)
+test.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed and exits 9', async (status) => {
+  const target = await stub(() => success(pageOf(template)))
+  const elsewhere = { location: `${target.baseUrl}/api/v1/open-platform/vouchers/templates` }
+  const { baseUrl, received } = await stub(() => ({ status, headers: elsewhere, body: {} }))
+  for (const command of [read, write]) {
+    const ran = await cli(`${command} --base-url ${baseUrl}`, given)
+    expect([ran.exit, ran.stdout]).toEqual([9, ''])
+    expect(ran.stderr).toContain('redirects are not followed')
+  }
+  expect([received.length, target.received.length]).toEqual([2, 0])
+})
 
 test('a Retry-After beyond --timeout ends the command without a retry', async () => {
   const body = JSON.stringify({ success: false, code: 'RATE_LIMITED', message: 'Slow down.' })

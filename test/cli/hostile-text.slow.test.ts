@@ -49,14 +49,17 @@ test.each(Object.entries(leafCalls))(
   },
 )
 
-test.each(Object.entries(leafCalls))('%s prints error responses without terminal controls or forged lines', async (path, { args }) => {
-  const body = { success: false, code: attack, message: attack, requestId: attack, retryable: false }
-  const details = { [attack]: attack, errors: [{ pointer: attack, message: attack, suggestion: attack }, attack] }
-  const { baseUrl } = await stub(() => ({ status: 409, body: { ...body, details } }))
-  const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, people)
-  expect([ran.exit, ran.stdout]).toEqual([6, ''])
-  expectHarmless(ran.stderr)
-})
+test.each(Object.entries(leafCalls))(
+  '%s prints error responses without terminal controls or forged lines',
+  async (path, { args }) => {
+    const body = { success: false, code: attack, message: attack, requestId: attack, retryable: false }
+    const details = { [attack]: attack, errors: [{ pointer: attack, message: attack, suggestion: attack }, attack] }
+    const { baseUrl } = await stub(() => ({ status: 409, body: { ...body, details } }))
+    const ran = await cli(`${path} ${args} --base-url ${baseUrl}`, people)
+    expect([ran.exit, ran.stdout]).toEqual([6, ''])
+    expectHarmless(ran.stderr)
+  },
+)
 
 test('vouchers issue --qr draws the QR code with a caption without terminal controls', async () => {
   const { args, data } = leafCalls['vouchers issue'] ?? expect.unreachable()
@@ -66,7 +69,7 @@ test('vouchers issue --qr draws the QR code with a caption without terminal cont
   expectHarmless(ran.stdout)
 })
 
-test("the footer of a paged list contains no terminal controls", async () => {
+test('the footer of a paged list contains no terminal controls', async () => {
   const pagination = { page: attack, limit: 1, total: attack, pages: 3 }
   const { baseUrl } = await stub(() => success({ items: [template], pagination }))
   const ran = await cli(`templates list --base-url ${baseUrl}`, people)

@@ -82,7 +82,6 @@ const isJson = (text: string) => {
   }
 }
 
-
 const rowOf = (path: string): MatrixRow => matrix[path] ?? expect.unreachable(`${path} has no row. ${howToAdd}`)
 
 async function expectDocument(path: string, column: Column): Promise<void> {
@@ -110,20 +109,17 @@ test.each(shapes)('%s --json prints one document or nothing in every column of t
   for (const column of columns) await expectDocument(path, column)
 })
 
-test.each(shapes)(
-  '%s in table format exits as with --json and prints failures on stderr only',
-  async (path) => {
-    const row = rowOf(path)
-    for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
-      const ran = await cell(path, row, column, '')
-      const said = `${column}: ${JSON.stringify(ran)}`
-      expect(ran.exit, said).toBe(exitOf(row, column))
-      if (ran.exit === 0 || row.verdict) continue
-      if (!row.stream) expect(ran.stdout, said).toBe('')
-      expect(ran.stderr, said).toMatch(/^error: /m)
-    }
-  },
-)
+test.each(shapes)('%s in table format exits as with --json and prints failures on stderr only', async (path) => {
+  const row = rowOf(path)
+  for (const column of columns.filter((it) => it === '4xx' || it === 'refused' || it === 'bare')) {
+    const ran = await cell(path, row, column, '')
+    const said = `${column}: ${JSON.stringify(ran)}`
+    expect(ran.exit, said).toBe(exitOf(row, column))
+    if (ran.exit === 0 || row.verdict) continue
+    if (!row.stream) expect(ran.stdout, said).toBe('')
+    expect(ran.stderr, said).toMatch(/^error: /m)
+  }
+})
 
 test.each(shapes)('%s prints valid yaml and jsonl, exits as in json, and --jq filters', async (path) => {
   const row = rowOf(path)

@@ -50,12 +50,15 @@ test('unknown input members are sent, so that the server can reject them', () =>
   )
 })
 
-test.each([undefined, null, '', '.', '..', '\ud800'])('a failure for the invalid path parameter %j names the parameter', (redemptionId) => {
-  expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({
-    ok: false,
-    details: { parameter: 'redemptionId' },
-  })
-})
+test.each([undefined, null, '', '.', '..', '\ud800'])(
+  'a failure for the invalid path parameter %j names the parameter',
+  (redemptionId) => {
+    expect(buildRequest(vouchers.getRedemption, { redemptionId })).toMatchObject({
+      ok: false,
+      details: { parameter: 'redemptionId' },
+    })
+  },
+)
 
 test('a URL parser reads any path parameter as exactly one path segment', () => {
   fc.assert(

@@ -70,11 +70,14 @@ test('a 500 with `success: true` is a failure', () => {
   expect(answer(500, { success: true, data: {} })).toMatchObject(notOfAService)
 })
 
-test.each([401, 403, 404, 409, 426, 500])('a %i without the envelope returns INVALID_RESPONSE, not an error code of the platform', (status) => {
-  for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
-    expect(answer(status, body)).toMatchObject({ ...notOfAService, retryable: false })
-  }
-})
+test.each([401, 403, 404, 409, 426, 500])(
+  'a %i without the envelope returns INVALID_RESPONSE, not an error code of the platform',
+  (status) => {
+    for (const body of ['<html>', '', '{"code":"VOUCHER_EXPIRED"}']) {
+      expect(answer(status, body)).toMatchObject({ ...notOfAService, retryable: false })
+    }
+  },
+)
 
 test('a failure returns the code, message, details and request id of the response', () => {
   const body = {
@@ -94,12 +97,15 @@ test('a failure returns the code, message, details and request id of the respons
   })
 })
 
-test.each(Object.entries(failures))('%s is retryable as the error table says, not as the response says', (code, rule) => {
-  expect(answer(rule.status, { success: false, code, message: 'x', retryable: !rule.retryable })).toMatchObject({
-    code,
-    retryable: rule.retryable,
-  })
-})
+test.each(Object.entries(failures))(
+  '%s is retryable as the error table says, not as the response says',
+  (code, rule) => {
+    expect(answer(rule.status, { success: false, code, message: 'x', retryable: !rule.retryable })).toMatchObject({
+      code,
+      retryable: rule.retryable,
+    })
+  },
+)
 
 test('a failure with an unknown code takes code and retryable from the response', () => {
   expect(answer(409, { success: false, code: 'MOON_PHASE', retryable: true })).toMatchObject({
@@ -118,7 +124,7 @@ test('error members of a wrong type count as missing', () => {
   })
 })
 
-test("the failure for a proxy page quotes one short line without control characters", () => {
+test('the failure for a proxy page quotes one short line without control characters', () => {
   const page = `<html>\u001b[31m\r\nBad gateway\u0007\u009b\u202e ${'x'.repeat(5000)}`
   const failure = answer(502, page)
   expect(failure).toMatchObject({ ok: false, code: 'INVALID_RESPONSE', retryable: false })

@@ -95,11 +95,14 @@ describe('other mutations', () => {
     },
   )
 
-  test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])('a mutation without a key is not retried after `%s`', async (kind) => {
-    const { send, sent } = setup([kind])
-    await expect(send(mutation)).rejects.toMatchObject({ kind, maybeProcessed: true })
-    expect(sent).toHaveLength(1)
-  })
+  test.each<TransportErrorKind>(['lost', 'timeout', 'aborted'])(
+    'a mutation without a key is not retried after `%s`',
+    async (kind) => {
+      const { send, sent } = setup([kind])
+      await expect(send(mutation)).rejects.toMatchObject({ kind, maybeProcessed: true })
+      expect(sent).toHaveLength(1)
+    },
+  )
 
   test.each<Answer>([{ status: 500 }, { status: 502 }, { status: 504 }, inProgress])(
     'a mutation without a key is not retried after %j',

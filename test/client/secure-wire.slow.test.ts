@@ -60,12 +60,15 @@ const redeem = (client: ReturnType<typeof clientOf>, timeoutMs = 5_000) =>
     { idempotencyKey: key, timeoutMs },
   )
 
-test.each(transports)('an encrypted call over the %s transport succeeds and leaves nothing readable on the wire', async (_, create) => {
-  const proxy = await recordingProxy(server.baseUrl)
-  expect(await redeem(clientOf(proxy, create))).toMatchObject({ ok: true, data: { reference: 'canary-till' } })
-  expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`])
-  expectNothingReadable(proxy)
-})
+test.each(transports)(
+  'an encrypted call over the %s transport succeeds and leaves nothing readable on the wire',
+  async (_, create) => {
+    const proxy = await recordingProxy(server.baseUrl)
+    expect(await redeem(clientOf(proxy, create))).toMatchObject({ ok: true, data: { reference: 'canary-till' } })
+    expect(proxy.requests).toEqual([`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`])
+    expectNothingReadable(proxy)
+  },
+)
 
 test('the search for canaries finds them when the call is sent in plain text', async () => {
   const proxy = await recordingProxy(server.baseUrl)

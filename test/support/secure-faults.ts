@@ -51,7 +51,11 @@ const anywhere = (at: string): readonly SecureFault[] => {
       ...unread,
       how: { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
     },
-    { name: 'returns an unencrypted success', ...unread, how: json(200, { success: true, data: { redeemable: true } }) },
+    {
+      name: 'returns an unencrypted success',
+      ...unread,
+      how: json(200, { success: true, data: { redeemable: true } }),
+    },
     { name: 'returns 404', ...refused, how: json(404, {}) },
     { name: 'redirects', ...refused, how: json(307, {}, { location: '/api/v1/open-platform/vouchers/verify' }) },
     { name: 'returns 401', ...refused, how: refusal(401, 'TOKEN_INVALID') },

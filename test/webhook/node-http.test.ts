@@ -35,7 +35,10 @@ it('a delivery verifies with both headers and headersDistinct of node:http', asy
   expect(await deliver({ ...headers })).toMatchObject([accepted, accepted])
 })
 
-it.each(Object.entries(headers))('%s sent twice is refused as repeated_header with headers and headersDistinct', async (name, value) => {
-  const refused = { ok: false, reason: 'repeated_header', message: `${name} has more than one value.` }
-  expect(await deliver({ ...headers, [name]: [value, value] })).toEqual([refused, refused])
-})
+it.each(Object.entries(headers))(
+  '%s sent twice is refused as repeated_header with headers and headersDistinct',
+  async (name, value) => {
+    const refused = { ok: false, reason: 'repeated_header', message: `${name} has more than one value.` }
+    expect(await deliver({ ...headers, [name]: [value, value] })).toEqual([refused, refused])
+  },
+)

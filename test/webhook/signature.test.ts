@@ -25,10 +25,13 @@ const timestamp = 'X-Platform-Timestamp'
 const updateId = 'X-Platform-Update-Id'
 
 describe('signWebhook and the vectors', () => {
-  it.each(vectors)('signWebhook produces the signature of the vector "$name"', ({ secret_token, timestamp: time, body, ...vector }) => {
-    const headers = signWebhook({ rawBody: body, secrets: [secret_token], timestamp: time, updateId: 7 })
-    expect(headers).toEqual({ [signature]: vector.signature, [timestamp]: time, [updateId]: '7' })
-  })
+  it.each(vectors)(
+    'signWebhook produces the signature of the vector "$name"',
+    ({ secret_token, timestamp: time, body, ...vector }) => {
+      const headers = signWebhook({ rawBody: body, secrets: [secret_token], timestamp: time, updateId: 7 })
+      expect(headers).toEqual({ [signature]: vector.signature, [timestamp]: time, [updateId]: '7' })
+    },
+  )
 
   it.each(vectors)('verifyWebhook accepts the signature of the vector "$name" before it parses the body', (vector) => {
     const id = /"update_id":(\d+)/.exec(vector.body.toString())?.[1] ?? '1'

@@ -77,21 +77,18 @@ test.each([
   ['update_id_mismatch', updateBody(1), signed(updateBody(1), 2)],
   ['body_not_json', Buffer.from('{'), signed(Buffer.from('{'), 1)],
   ['body_without_update_id', Buffer.from('{}'), signed(Buffer.from('{}'), 1)],
-])(
-  'the listener refuses a delivery with 401 %s, records it and does not forward it',
-  async (reason, body, headers) => {
-    const app = vi.fn(async () => emptyResponse(200))
-    const { url, emitted, dir, close } = await listening({ app })
-    const answered = await post(url, body, headers)
-    expect([answered.status, await answered.json()]).toEqual([401, { error: { reason } }])
-    expect(await emitted(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
-    expect(app).not.toHaveBeenCalled()
-    await close()
-    const stored = new Inbox(dir).read('1-1')
-    expect(stored).toMatchObject({ verdict: 'refused', reason, update_id: null, type: null })
-    expect(stored?.body.equals(body)).toBe(true)
-  },
-)
+])('the listener refuses a delivery with 401 %s, records it and does not forward it', async (reason, body, headers) => {
+  const app = vi.fn(async () => emptyResponse(200))
+  const { url, emitted, dir, close } = await listening({ app })
+  const answered = await post(url, body, headers)
+  expect([answered.status, await answered.json()]).toEqual([401, { error: { reason } }])
+  expect(await emitted(1)).toMatchObject([{ verdict: 'refused', reason, status: 401, update: null }])
+  expect(app).not.toHaveBeenCalled()
+  await close()
+  const stored = new Inbox(dir).read('1-1')
+  expect(stored).toMatchObject({ verdict: 'refused', reason, update_id: null, type: null })
+  expect(stored?.body.equals(body)).toBe(true)
+})
 
 test('the listener accepts a timestamp of exactly 300 s in the past or future', async () => {
   const { url } = await listening()

@@ -252,12 +252,15 @@ test('a credential comes from --token-file, the environment or the profile, in t
   ])
 })
 
-test.each(['', 'two words', 'two\nlines'])('a token file with %j exits 2 without printing its content', async (content) => {
-  const { baseUrl, received } = await stub(() => success(verification))
-  const ran = await cli(`${verify} --base-url ${baseUrl} --token-file -`, { stdin: content })
-  expect([ran.exit, received.length]).toEqual([2, 0])
-  expect(ran.stderr).not.toMatch(/two/)
-})
+test.each(['', 'two words', 'two\nlines'])(
+  'a token file with %j exits 2 without printing its content',
+  async (content) => {
+    const { baseUrl, received } = await stub(() => success(verification))
+    const ran = await cli(`${verify} --base-url ${baseUrl} --token-file -`, { stdin: content })
+    expect([ran.exit, received.length]).toEqual([2, 0])
+    expect(ran.stderr).not.toMatch(/two/)
+  },
+)
 
 test('a missing token file exits 2', async () => {
   const ran = await cli(`${verify} --base-url http://127.0.0.1:1 --token-file /nowhere/token`)
@@ -323,22 +326,19 @@ test('an existing folder for profiles keeps its permissions', async () => {
   expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
 })
 
-test.each(['flag', 'environment', 'project file'])(
-  'a missing profile named by the %s exits 5',
-  async (by) => {
-    const { baseUrl, received } = await stub(() => success(verification))
-    const home = withConfig(stored(baseUrl))
-    const cwd = temporaryDir()
-    if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
-    const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
-    const flag = by === 'flag' ? ' -p prdo' : ''
-    for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
-      expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
-    }
-    expect(received).toEqual([])
-    expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
-  },
-)
+test.each(['flag', 'environment', 'project file'])('a missing profile named by the %s exits 5', async (by) => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const home = withConfig(stored(baseUrl))
+  const cwd = temporaryDir()
+  if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
+  const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
+  const flag = by === 'flag' ? ' -p prdo' : ''
+  for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
+    expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
+  }
+  expect(received).toEqual([])
+  expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
+})
 
 test('login creates the named profile', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))

@@ -16,13 +16,16 @@ const fieldsOf = (data: unknown) => Object.keys((data as { items?: readonly obje
 
 const changing = Object.entries(leafCalls).filter(([path, { changes }]) => changes && path !== 'secure call')
 
-test.each(changing)('%s --fields with an unknown field exits 2 with the valid ones and sends nothing', async (path, call) => {
-  const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
-  expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
-  const { code, details } = JSON.parse(ran.stderr).error
-  expect(code).toBe('UNKNOWN_FIELD')
-  expect(details.fields).toEqual(expect.arrayContaining(fieldsOf(call.data).slice(0, 2)))
-})
+test.each(changing)(
+  '%s --fields with an unknown field exits 2 with the valid ones and sends nothing',
+  async (path, call) => {
+    const ran = await against(`${path} ${call.args} --json --fields nonsense`, call.data)
+    expect([ran.exit, ran.stdout, ran.received]).toEqual([2, '', []])
+    const { code, details } = JSON.parse(ran.stderr).error
+    expect(code).toBe('UNKNOWN_FIELD')
+    expect(details.fields).toEqual(expect.arrayContaining(fieldsOf(call.data).slice(0, 2)))
+  },
+)
 
 test('the output shape of a command has every member of its output', async () => {
   const leaves = (await Promise.all(page.map((it) => it.load()))).flatMap((node) =>

@@ -44,18 +44,15 @@ const hostile = fc.oneof(
 )
 
 describe(`words for bash${reason}`, () => {
-  inBash(
-    'bash reads a shellWord as the same bytes in any locale, without terminal controls',
-    async () => {
-      const texts = fc.sample(hostile, { numRuns: 400, seed: 7 }).filter((it) => !it.includes('\0'))
-      for (const locale of ['C', 'C.UTF-8']) {
-        const script = texts.map((it) => `printf '%s\\0' ${shellWord(it)}`).join('\n')
-        const { stdout, stderr } = await bash(script, { LC_ALL: locale })
-        expect([stdout.split('\0').slice(0, -1), stderr]).toEqual([texts, ''])
-      }
-      for (const text of texts) expect(shellWord(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]/)
-    },
-  )
+  inBash('bash reads a shellWord as the same bytes in any locale, without terminal controls', async () => {
+    const texts = fc.sample(hostile, { numRuns: 400, seed: 7 }).filter((it) => !it.includes('\0'))
+    for (const locale of ['C', 'C.UTF-8']) {
+      const script = texts.map((it) => `printf '%s\\0' ${shellWord(it)}`).join('\n')
+      const { stdout, stderr } = await bash(script, { LC_ALL: locale })
+      expect([stdout.split('\0').slice(0, -1), stderr]).toEqual([texts, ''])
+    }
+    for (const text of texts) expect(shellWord(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]/)
+  })
 
   inBash('a shellWord keeps its ! in an interactive shell with history', async () => {
     const text = "a!b '!c\t!!"
@@ -155,38 +152,35 @@ describe(`api --curl${reason}`, () => {
     expect(shown.stdout).toContain('"Authorization: Bearer ${VOUCHERCTL_JWT:?}"')
   })
 
-  inBash(
-    'the curl command has variables for codes, secrets and webhook URLs',
-    async () => {
-      const credential = codeOf(await tenant.issue())
-      const stdin = JSON.stringify({ metadata: { note: "till '4' $X" }, credential })
-      const shown = await cli(
-        'api POST /open-platform/vouchers/redeem --input - --idempotency-key till-4 --curl --json',
-        { env, stdin },
-      )
-      const { command, variables } = JSON.parse(shown.stdout)
-      expect(command).not.toContain(credential.value)
-      expect(variables).toEqual([
-        { name: 'VOUCHERCTL_TOKEN', holds: 'the application token' },
-        { name: 'CODE', holds: `the code …${credential.value.slice(-4)}` },
-      ])
-      const first = JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout)
-      expect(first.data).toMatchObject({ status: 'succeeded', metadata: { note: "till '4' $X" } })
-      // The key is part of the command, so the second run is a replay.
-      expect(JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout).data).toEqual(first.data)
+  inBash('the curl command has variables for codes, secrets and webhook URLs', async () => {
+    const credential = codeOf(await tenant.issue())
+    const stdin = JSON.stringify({ metadata: { note: "till '4' $X" }, credential })
+    const shown = await cli(
+      'api POST /open-platform/vouchers/redeem --input - --idempotency-key till-4 --curl --json',
+      { env, stdin },
+    )
+    const { command, variables } = JSON.parse(shown.stdout)
+    expect(command).not.toContain(credential.value)
+    expect(variables).toEqual([
+      { name: 'VOUCHERCTL_TOKEN', holds: 'the application token' },
+      { name: 'CODE', holds: `the code …${credential.value.slice(-4)}` },
+    ])
+    const first = JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout)
+    expect(first.data).toMatchObject({ status: 'succeeded', metadata: { note: "till '4' $X" } })
+    // The key is part of the command, so the second run is a replay.
+    expect(JSON.parse((await bash(command, { ...env, CODE: credential.value })).stdout).data).toEqual(first.data)
 
-      const { baseUrl, received } = await stub(() => success({}))
-      const body = { url: 'https://shop.example/hook/canary', secret_token: 'canary-secret', note: '@ @@' }
-      const hook = await cli(`api POST /bots/setWebhook --input - --curl --base-url ${baseUrl}`, {
-        env: secrets,
-        stdin: JSON.stringify(body),
-      })
-      expect(hook.stdout).not.toContain('canary')
-      const filled = { WEBHOOK_URL: body.url, VOUCHERCTL_WEBHOOK_SECRET: body.secret_token }
-      await bash(hook.stdout, { ...secrets, ...filled })
-      expect(received[0]?.body).toEqual(body)
-    },
-  )
+    const { baseUrl, received } = await stub(() => success({}))
+    const body = { url: 'https://shop.example/hook/canary', secret_token: 'canary-secret', note: '@ @@' }
+    const hook = await cli(`api POST /bots/setWebhook --input - --curl --base-url ${baseUrl}`, {
+      env: secrets,
+      stdin: JSON.stringify(body),
+    })
+    expect(hook.stdout).not.toContain('canary')
+    const filled = { WEBHOOK_URL: body.url, VOUCHERCTL_WEBHOOK_SECRET: body.secret_token }
+    await bash(hook.stdout, { ...secrets, ...filled })
+    expect(received[0]?.body).toEqual(body)
+  })
 
   inBash('the curl command names the file of --input and sends its bytes', async () => {
     const { baseUrl, received } = await stub(() => success({}))

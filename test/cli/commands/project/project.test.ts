@@ -278,16 +278,13 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test.skipIf(process.platform === 'win32')(
-  'a project file that links to itself exits 2 with ELOOP',
-  async () => {
-    const home = ownFolder()
-    const path = join(home, 'voucherctl.json')
-    symlinkSync(path, path)
-    const { exit, stderr } = await cli('profiles list', { home })
-    expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
-  },
-)
+test.skipIf(process.platform === 'win32')('a project file that links to itself exits 2 with ELOOP', async () => {
+  const home = ownFolder()
+  const path = join(home, 'voucherctl.json')
+  symlinkSync(path, path)
+  const { exit, stderr } = await cli('profiles list', { home })
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(`${path} cannot be read (ELOOP).`)])
+})
 
 test('a profile that a project file selects is as strict as the current one for that server', async () => {
   const pin = `sha256:${'A'.repeat(43)}`

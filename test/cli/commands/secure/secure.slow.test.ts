@@ -222,21 +222,24 @@ describe('downgrade protection', () => {
 
 describe('--secure required through a faulty proxy', () => {
   const cases = secureFaults.map((fault) => [fault.at.split('/').at(-1) ?? '', fault.name, fault] as const)
-  test.each(cases)('a command fails with the code and exit code of the fault when the %s call %s', async (_at, _name, fault) => {
-    const proxy = await recordingProxy(server.baseUrl)
-    proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
-    const timeout = fault.how === 'hang' ? '--timeout 300ms' : ''
-    const args = `vouchers redeem --code ${code} --retries 0 --secure required ${timeout} --base-url ${proxy.baseUrl}`
-    const told = await cli(args, { env: env() })
-    expect([told.exit, told.stdout]).toEqual([fault.exit, ''])
-    expect(told.stderr).toMatch(fault.says)
-    const { error } = JSON.parse((await cli(`${args} --json`, { env: env() })).stderr)
-    expect(error.code).toBe(fault.code)
-    expect(error.hint).toBeTruthy()
-    const known = dispatched
-    expect(proxy.requests.filter((it) => !known.includes(it))).toEqual([])
-    for (const canary of [tenant.token, code, 'open-platform', 'key-1']) expect(proxy.sent()).not.toContain(canary)
-  })
+  test.each(cases)(
+    'a command fails with the code and exit code of the fault when the %s call %s',
+    async (_at, _name, fault) => {
+      const proxy = await recordingProxy(server.baseUrl)
+      proxy.meddle = (path) => (path === fault.at ? fault.how : 'pass')
+      const timeout = fault.how === 'hang' ? '--timeout 300ms' : ''
+      const args = `vouchers redeem --code ${code} --retries 0 --secure required ${timeout} --base-url ${proxy.baseUrl}`
+      const told = await cli(args, { env: env() })
+      expect([told.exit, told.stdout]).toEqual([fault.exit, ''])
+      expect(told.stderr).toMatch(fault.says)
+      const { error } = JSON.parse((await cli(`${args} --json`, { env: env() })).stderr)
+      expect(error.code).toBe(fault.code)
+      expect(error.hint).toBeTruthy()
+      const known = dispatched
+      expect(proxy.requests.filter((it) => !known.includes(it))).toEqual([])
+      for (const canary of [tenant.token, code, 'open-platform', 'key-1']) expect(proxy.sent()).not.toContain(canary)
+    },
+  )
 
   test('a wrong pin exits 10 after the bootstrap and suggests secure pin', async () => {
     const proxy = await recordingProxy(server.baseUrl)

@@ -141,14 +141,17 @@ describe('server export', () => {
     expect(errorOf(stderr).message).toContain('voucherctl server stop')
   })
 
-  test.each(['{home}/nowhere/x', '{home}', '/dev/null'])('server export --out %s exits 1 and leaves it unchanged', async (named) => {
-    const out = named.replace('{home}', home)
-    const { exit, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
-    expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
-    expect(errorOf(stderr).message).toContain(out)
-    expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
-    expect(readdirSync(home)).toEqual(['source'])
-  })
+  test.each(['{home}/nowhere/x', '{home}', '/dev/null'])(
+    'server export --out %s exits 1 and leaves it unchanged',
+    async (named) => {
+      const out = named.replace('{home}', home)
+      const { exit, stderr } = await inHome(`server export --data ${source} --out ${out} --json`)
+      expect([exit, errorOf(stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
+      expect(errorOf(stderr).message).toContain(out)
+      expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
+      expect(readdirSync(home)).toEqual(['source'])
+    },
+  )
 
   test('server export of a folder without a database exits 5 and creates none', async () => {
     const { exit, stderr } = await inHome(`server export --data ${join(home, 'none')} --json`)

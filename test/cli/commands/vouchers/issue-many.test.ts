@@ -6,7 +6,6 @@ import { Bulk, codeOf, idsOf, issuer } from '../../../support/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli.js'
 import { closedPort } from '../../../support/listen.js'
 
-
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 const head = 'external_issue_id,recipient_user_id'
 
@@ -285,28 +284,23 @@ test.each([
   [409, 'TEMPLATE_NOT_ACTIVE', 6],
   [409, 'TEMPLATE_VALIDITY_ENDED', 6],
   [426, 'SECURE_TRANSPORT_REQUIRED', 10],
-])(
-  'a %i %s, which would fail every row, ends the run, and --resume continues it',
-  async (status, code, exit) => {
-    const bulk = Bulk.of(idsOf(50))
-    let isFixed = false
-    const { baseUrl, received } = await issuer((id) =>
-      id === 'order-9' && !isFixed ? refusal(status, code) : undefined,
-    )
-    const first = await bulk.run(baseUrl, ['--json', '--concurrency', '1'])
-    expect([first.exit, first.stdout]).toEqual([exit, ''])
-    expect(errorOf(first.stderr)).toMatchObject({
-      code,
-      hint: expect.stringContaining('9 of 50 rows have their voucher'),
-      details: { issued: 9, failed: 0 },
-    })
-    expect(received).toHaveLength(10)
-    isFixed = true
-    expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
-    expect(bulk.ids().sort()).toEqual(idsOf(50).sort())
-    expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
-  },
-)
+])('a %i %s, which would fail every row, ends the run, and --resume continues it', async (status, code, exit) => {
+  const bulk = Bulk.of(idsOf(50))
+  let isFixed = false
+  const { baseUrl, received } = await issuer((id) => (id === 'order-9' && !isFixed ? refusal(status, code) : undefined))
+  const first = await bulk.run(baseUrl, ['--json', '--concurrency', '1'])
+  expect([first.exit, first.stdout]).toEqual([exit, ''])
+  expect(errorOf(first.stderr)).toMatchObject({
+    code,
+    hint: expect.stringContaining('9 of 50 rows have their voucher'),
+    details: { issued: 9, failed: 0 },
+  })
+  expect(received).toHaveLength(10)
+  isFixed = true
+  expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
+  expect(bulk.ids().sort()).toEqual(idsOf(50).sort())
+  expect(existsSync(join(bulk.dir, 'out.errors.csv'))).toBe(false)
+})
 
 test('an unreachable server ends the run with exit 9 and a hint, and no row fails', async () => {
   const bulk = Bulk.of(idsOf(40))

@@ -113,10 +113,13 @@ test.each([
   expect(ran.stderr).toContain(words)
 })
 
-test.each(['http://localhost:1/', 'http://127.8.0.1:1/', 'http://[::1]:1/'])('the bridge accepts %s as a loopback address', async (url) => {
-  const { exit, polls } = await bridged([], '--json', url)
-  expect([exit, polls.length]).toEqual([0, 1])
-})
+test.each(['http://localhost:1/', 'http://127.8.0.1:1/', 'http://[::1]:1/'])(
+  'the bridge accepts %s as a loopback address',
+  async (url) => {
+    const { exit, polls } = await bridged([], '--json', url)
+    expect([exit, polls.length]).toEqual([0, 1])
+  },
+)
 
 test('webhook bridge exits 3 without a secret and does not poll', async () => {
   const { baseUrl, received } = await stub(() => success({ items: [] }))

@@ -533,18 +533,21 @@ test('a replay beside a running listener is recorded without blocking it', async
 const deep = '['.repeat(20_000) + ']'.repeat(20_000)
 const deepUpdate = `{"update_id":1,"type":"message","message":${deep}}`
 
-test.each([deep, deepUpdate])('webhook listen prints a body nested 20,000 levels deep as text and keeps running', async (body) => {
-  for (const args of ['--json --insecure', '--insecure', '--json', '']) {
-    const { url, home, stop } = await start(args)
-    await fetch(url, { method: 'POST', body, headers: signed(Buffer.from(body), 1, ['another'], 0) })
-    await post(url, 7)
-    const ran = await stop()
-    expect([ran.exit, ran.stderr.includes('UNEXPECTED')], args).toEqual([0, false])
-    expect(/ok +message #7|"update_id":7/.test(ran.stdout), args).toBe(true)
-    if (args !== '--json --insecure') continue
-    const told = linesOf(ran)
-    expect(told).toMatchObject([{ unverified: { update_id: null, body } }, { update_id: 7, verdict: 'ok' }])
-    const shown = await cli(`webhook inbox show ${told[0].inbox_id} --inbox inbox --json`, { home })
-    expect([shown.exit, shown.stderr]).toEqual([0, ''])
-  }
-})
+test.each([deep, deepUpdate])(
+  'webhook listen prints a body nested 20,000 levels deep as text and keeps running',
+  async (body) => {
+    for (const args of ['--json --insecure', '--insecure', '--json', '']) {
+      const { url, home, stop } = await start(args)
+      await fetch(url, { method: 'POST', body, headers: signed(Buffer.from(body), 1, ['another'], 0) })
+      await post(url, 7)
+      const ran = await stop()
+      expect([ran.exit, ran.stderr.includes('UNEXPECTED')], args).toEqual([0, false])
+      expect(/ok +message #7|"update_id":7/.test(ran.stdout), args).toBe(true)
+      if (args !== '--json --insecure') continue
+      const told = linesOf(ran)
+      expect(told).toMatchObject([{ unverified: { update_id: null, body } }, { update_id: 7, verdict: 'ok' }])
+      const shown = await cli(`webhook inbox show ${told[0].inbox_id} --inbox inbox --json`, { home })
+      expect([shown.exit, shown.stderr]).toEqual([0, ''])
+    }
+  },
+)

@@ -26,25 +26,28 @@ const lines = (stdout: string) =>
     .map((it) => JSON.parse(it))
 const idOf = ({ headers }: ReceivedDelivery) => Number(headers[webhookHeaders.updateId.toLowerCase()])
 
-test.each(updateTypes)('webhook trigger %s sends one delivery that verifies, prints one line and exits 0', async (type) => {
-  const { url, received } = await receiver()
-  const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
-  expect([exit, stderr]).toEqual([0, ''])
-  expect(received).toMatchObject([{ verdict: { ok: true, body: { type }, timestamp: seconds } }])
-  const id = received.map(idOf)[0]
-  expect(lines(stdout)).toEqual([
-    {
-      time: expect.stringContaining('2026-11-21T10:00:00'),
-      update_id: id,
-      type,
-      fault: null,
-      status: 200,
-      error: null,
-      duration_ms: expect.any(Number),
-      as_expected: true,
-    },
-  ])
-})
+test.each(updateTypes)(
+  'webhook trigger %s sends one delivery that verifies, prints one line and exits 0',
+  async (type) => {
+    const { url, received } = await receiver()
+    const { exit, stdout, stderr } = await trigger(`${type} --url ${url}/hook --json`)
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(received).toMatchObject([{ verdict: { ok: true, body: { type }, timestamp: seconds } }])
+    const id = received.map(idOf)[0]
+    expect(lines(stdout)).toEqual([
+      {
+        time: expect.stringContaining('2026-11-21T10:00:00'),
+        update_id: id,
+        type,
+        fault: null,
+        status: 200,
+        error: null,
+        duration_ms: expect.any(Number),
+        as_expected: true,
+      },
+    ])
+  },
+)
 
 /** Checks the effect of each fault on the deliveries. */
 const wires: Record<(typeof faults)[number], (received: readonly ReceivedDelivery[]) => void> = {
@@ -185,9 +188,12 @@ test.each([
   expect(ran.stderr).toContain(words)
 })
 
-test.each(['ftp://127.0.0.1/', 'here', 'http://user:pw@127.0.0.1/'])('webhook trigger --url %s exits 2', async (url) => {
-  expect((await trigger(`ping --url ${url}`)).exit).toBe(2)
-})
+test.each(['ftp://127.0.0.1/', 'here', 'http://user:pw@127.0.0.1/'])(
+  'webhook trigger --url %s exits 2',
+  async (url) => {
+    expect((await trigger(`ping --url ${url}`)).exit).toBe(2)
+  },
+)
 
 test('webhook trigger exits 3 without a secret and sends nothing', async () => {
   const { url, received } = await receiver()

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli.js'
 
-
 /** Steps to an application token and an active template. */
 const shop = `
   - call: apps.create
