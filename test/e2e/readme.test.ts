@@ -1,36 +1,56 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folder, node } from './installed.js'
 
-/** The README's own blocks, in their order. */
-const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
-const blocks = (language: string) =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1] as string)
+/** The documents whose blocks are run, each with what its blocks print. */
+const documents: Readonly<Record<string, readonly RegExp[]>> = {
+  'README.md': [
+    /Every row has its voucher: 2 of 2\./,
+    /401.*bad-signature/,
+    /^One free coffee\ntrue$/m,
+    /One free coffee.*active/s,
+  ],
+  'src/cli/README.md': [/Reversed\./, /(?:Every row has its voucher: 100 of 100\.[^]*){2}/, /CI shop/],
+  'src/workbench/README.md': [
+    /nothing listens on port/,
+    /^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show: .*inbox holds 1 delivery; none matches --failed\. 1 refused: see them with --verdict refused\.$/m,
+    /^\{"time":.*"verdict":"ok".*"type":"ping".*"status":200/m,
+    /my_chat_member.*delivered, attempt 1/,
+  ],
+  'src/webhook/README.md': [/^true\n.+/, /^ping 7$/m, /^204$/m, /401.*tamper/, /204.*duplicate/],
+  'src/client/README.md': [/^true true$/m],
+  'src/secure/README.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
+  'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
+  'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
+}
+/** Programs of other packages, which test/webhook/readme-servers.slow.test.ts runs. */
+const runElsewhere = ['express.mjs', 'fastify.mjs']
 
-let home: string
-let env: Record<string, string>
+const installed = join(folder, 'node_modules', 'voucherctl')
+const textOf = (document: string) => readFileSync(join(installed, document), 'utf8')
+const blocksOf = (document: string) =>
+  [...textOf(document).matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', block = '']) => ({
+    language,
+    block,
+    /** Named by the first line of a program or a scenario. */
+    file: /^(?:\/\/|#) (\S+\.\w+)\n/.exec(block)?.[1],
+  }))
 
-beforeAll(() => {
-  home = mkdtempSync(join(folder, 'readme-'))
-  // The same Node for the command and for what stands beside it in a pipe.
-  const bin = join(home, 'bin')
-  mkdirSync(bin)
-  for (const [name, line] of [
-    ['node', `exec '${node}' "$@"`],
-    ['voucherctl', `exec '${node}' '${join(folder, 'node_modules', 'voucherctl', 'bin', 'voucherctl.js')}' "$@"`],
-  ] as const) {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
-  }
-  env = { HOME: home, PATH: `${bin}:${process.env.PATH ?? ''}` }
-})
-afterAll(async () => {
-  await bash('voucherctl server stop || true')
-  rmSync(home, { recursive: true, force: true })
-})
+/** Installing is what .ci/run does. */
+const isRun = (block: string) => !block.includes('npm ')
+
+/** One script of all blocks, in order: files are written, commands are run. */
+const scriptOf = (document: string) =>
+  blocksOf(document)
+    .map(({ language, block, file }) => {
+      if (file !== undefined) return `cat > ${file} <<'END_OF_FILE'\n${block}END_OF_FILE\n`
+      return language === 'sh' && isRun(block) ? block : ''
+    })
+    .join('')
 
 async function freePort(): Promise<number> {
   const server = createServer()
@@ -40,60 +60,62 @@ async function freePort(): Promise<number> {
   return port
 }
 
-const bash = (script: string) =>
-  execa('bash', ['-euo', 'pipefail', '-c', script], {
-    cwd: home,
-    env,
-    extendEnv: false,
-    stdin: 'ignore',
-    reject: false,
-  })
+let bin: string
 
-test('the walk from a server of your own to a reversed redemption works as it is written', async () => {
-  const start = 'server start --detach'
-  const walk = blocks('sh').filter((block) => !block.includes('npm ') && !block.includes('--memory'))
-  expect(walk.join('')).toContain(start)
-  const [port, appPort] = [await freePort(), await freePort()]
-  const script = walk
-    .join('')
-    .replace(start, `${start} --port 0`)
-    .replaceAll('8787', String(port))
-    .replaceAll('3000', String(appPort))
-  const { stdout, stderr, exitCode } = await bash(script)
-  expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
-  expect(stdout).toContain('Reversed.')
-  expect(stdout).toMatch(/Exported (\d+) rows of .*Imported \1 rows into /s)
-  expect(stdout.match(/Every row has its voucher: 100 of 100\./g)).toHaveLength(2)
-  expect(stdout).toContain('nothing listens on port')
-  expect(stdout).toMatch(
-    /^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show: .*inbox holds 1 delivery; none matches --failed\. 1 refused: see them with --verdict refused\.$/m,
-  )
-  expect(stdout).toMatch(/^\{"time":.*"verdict":"ok".*"type":"ping".*"status":200/m)
+beforeAll(() => {
+  bin = mkdtempSync(join(folder, 'bin-'))
+  // The same Node for the command and for the programs.
+  for (const [name, line] of [
+    ['node', `exec '${node}' "$@"`],
+    ['voucherctl', `exec '${node}' '${join(installed, 'bin', 'voucherctl.js')}' "$@"`],
+  ] as const) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
+  }
 })
+afterAll(() => rmSync(bin, { recursive: true, force: true }))
 
-test('the programs run as they are written', async () => {
-  const programs = blocks('js')
-  expect(programs).toHaveLength(3)
-  await bash('voucherctl server start --detach --port 0')
-  const baseUrl = JSON.parse((await bash('voucherctl server status --json')).stdout).base_url as string
-  const config = JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
-  const [profile] = Object.values(config.profiles) as [{ credentials: { token: { value: string } } }]
-  const outputs = []
-  for (const [index, program] of programs.entries()) {
-    const file = join(folder, `readme-${index}.mjs`)
-    writeFileSync(file, program)
-    const variables = { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: profile.credentials.token.value }
-    const ran = await execa(node, [file], {
-      cwd: folder,
-      env: { ...env, ...variables },
+describe.each(Object.entries(documents))('%s', (document, printed) => {
+  // Below the installed package, so that programs import it.
+  const home = join(folder, `home-${document.replaceAll(/\W/g, '-')}`)
+  const bash = (script: string) =>
+    execa('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: home,
+      env: { HOME: home, PATH: `${bin}:${process.env.PATH ?? ''}` },
       extendEnv: false,
+      stdin: 'ignore',
       reject: false,
     })
-    rmSync(file)
-    expect({ exitCode: ran.exitCode, stderr: ran.stderr }).toEqual({ exitCode: 0, stderr: '' })
-    outputs.push(ran.stdout)
-  }
-  expect(outputs[0]).toMatch(/^tpl_\w+ One free coffee 898$/)
-  expect(outputs[1]).toMatch(/^true\n.+/)
-  expect(outputs[2]).toBe('1 template, encrypted')
+
+  beforeAll(() => mkdirSync(home, { recursive: true }))
+  afterAll(async () => {
+    await bash('voucherctl server stop || true')
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  test('every block is a command, a named file, or marked as text', () => {
+    for (const { language, block, file } of blocksOf(document)) {
+      expect(['sh', 'shell', 'text', 'js', 'mjs', 'yaml'], block).toContain(language)
+      if (['sh', 'shell', 'text'].includes(language)) continue
+      expect(file, block).toBeDefined()
+      const name = file as string
+      const commands = blocksOf(document).filter((it) => it.language === 'sh')
+      expect(runElsewhere.includes(name) || commands.some((it) => it.block.includes(name)), name).toBe(true)
+    }
+  })
+
+  test('its blocks run in order', async () => {
+    const [port, appPort] = [await freePort(), await freePort()]
+    const script = scriptOf(document)
+      .replaceAll(/server start(?!.*--port)/g, 'server start --port 0')
+      .replaceAll('8787', String(port))
+      .replaceAll('3000', String(appPort))
+    const { stdout, stderr, exitCode } = await bash(script)
+    expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
+    for (const pattern of printed) expect(stdout).toMatch(pattern)
+  })
+
+  test('its links to files of the package lead somewhere', () => {
+    const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
+    expect(links.filter((link) => !existsSync(join(installed, document, '..', link)))).toEqual([])
+  })
 })

@@ -8,9 +8,9 @@ import { faultRules, faults, signWithFault } from '../../src/workbench/faults.js
 import { isDelivered, post } from '../../src/workbench/post.js'
 
 const root = join(import.meta.dirname, '..', '..')
-const programs = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```mjs\n(.*?)^```/gms)].map(
-  (match) => match[1] as string,
-)
+const programs = [
+  ...readFileSync(join(root, 'src', 'webhook', 'README.md'), 'utf8').matchAll(/^```mjs\n(.*?)^```/gms),
+].map((match) => match[1] as string)
 const named = (words: string) => programs.filter((it) => it.includes(words))
 // Below node_modules, so that the examples can import express and fastify.
 const dir = join(root, 'node_modules', '.cache', `voucherctl-readme-${process.pid}`)
